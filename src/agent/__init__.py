@@ -1,0 +1,1 @@
+"""Asks a model what to do next, and does it."""

@@ -1,0 +1,76 @@
+"""The errors of questions and models; continues the tree of `mcp_tools.errors`.
+
+AlitaError
+├── UserError
+│   ├── UsageError              (exit 2, from mcp_tools)
+│   ├── SettingsError           a setting that cannot be what was meant                       (exit 2)
+│   ├── ModelError              a model could not be reached or refused                        (exit 1)
+│   │   ├── ModelAuthError          the key is missing, wrong or not allowed                   (exit 2)
+│   │   ├── ModelUnknownError       the endpoint knows no such model                           (exit 2)
+│   │   ├── ModelUnreachableError   no connection, or no answer in time
+│   │   ├── ModelBusyError          rate limit or overload, after all retries
+│   │   └── ModelRefusedError       the request was refused (too long, filtered, malformed)
+│   ├── WeightsError            the embedded model's file is missing, cut short or altered     (exit 1)
+│   ├── RunError                a run cannot be found, resumed or replayed                     (exit 2)
+│   └── StorageError            a folder cannot be written: read-only, disk full               (exit 1)
+└── ModelFixableError
+└── ModelOutputError        prose instead of JSON, truncated JSON, an unknown action
+"""
+
+from __future__ import annotations
+
+from mcp_tools.errors import AlitaError, ModelFixableError, UsageError, UserError
+
+__all__ = ["AlitaError", "ModelFixableError", "UsageError", "UserError"]
+
+
+class SettingsError(UserError):
+    """A setting that cannot be what was meant."""
+
+    exit_code = 2
+
+
+class ModelError(UserError):
+    """A model could not be reached, or refused."""
+
+
+class ModelAuthError(ModelError):
+    """The key is missing, wrong, or not allowed to use this model."""
+
+    exit_code = 2
+
+
+class ModelUnknownError(ModelError):
+    """The endpoint knows no model of this name."""
+
+    exit_code = 2
+
+
+class ModelUnreachableError(ModelError):
+    """No connection to the endpoint, or no answer in time."""
+
+
+class ModelBusyError(ModelError):
+    """The endpoint limits the rate or is overloaded, and stayed so through all retries."""
+
+
+class ModelRefusedError(ModelError):
+    """The endpoint refused the request: too long, filtered or malformed."""
+
+
+class WeightsError(UserError):
+    """The embedded model's file is missing, cut short or altered, and could not be fetched."""
+
+
+class RunError(UserError):
+    """A run cannot be found, resumed or replayed."""
+
+    exit_code = 2
+
+
+class StorageError(UserError):
+    """A folder cannot be written: read-only, no space, no permission."""
+
+
+class ModelOutputError(ModelFixableError):
+    """The model's output is not what was asked: prose for JSON, truncated JSON, an unknown action."""

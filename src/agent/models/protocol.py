@@ -1,0 +1,110 @@
+"""The seam of models: messages in, a completion with usage out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Message = dict[str, Any]
+"""One Chat Completions message: role, content, and what the role allows besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call cost. Adding two gives the sum; an unknown price stays unknown."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    """Of the input tokens, those served from the provider's prompt cache."""
+    calls: int = 0
+    cost: float | None = 0.0
+    """US dollars; None when the model's price is unknown."""
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.calls + other.calls,
+            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model asks for."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote them: JSON text, not yet validated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    parsed: Any = None
+    """The JSON value, when a schema was asked for; it fits the schema."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: Literal["stop", "length", "tool_calls", "content_filter"] = "stop"
+    model: str = ""
+
+
+class Model(Protocol):
+    """Anything that completes messages."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
+        ...
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Completes messages.
+
+        Args:
+            messages: Chat Completions messages, oldest first.
+            schema: JSON Schema that `parsed` must fit; the implementation climbs down its ladder to get it.
+            tools: Chat Completions tool definitions.
+            max_tokens: Limit of the output.
+            temperature: 0 for the likeliest answer.
+            seed: For a repeatable sample.
+            stop: Texts that end the output.
+            on_delta: Called with each piece of text as it arrives.
+
+        Raises:
+            agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        ...
+
+
+class Role:
+    """Names of the roles that may use different models."""
+
+    PLANNER = "planner"
+    COORDINATOR = "coordinator"
+    WRITER = "writer"
+    EXAMINER = "examiner"
+    VISION = "vision"
+    OVERSEER = "overseer"
+    BROWSER = "browser"

@@ -1,0 +1,1 @@
+"""Tools: written, proved, run, kept, served. Never imports `agent`."""

@@ -1,0 +1,74 @@
+"""The errors of tools, in three families that are treated in three ways.
+
+    AlitaError
+    ├── UserError          the user can fix it: one message, no traceback, an exit code of its own
+    │   ├── UsageError         a flag, an argument or a file that cannot be what was meant         (exit 2)
+    │   ├── IsolationError     the machine offers no acceptable isolation, or a layer failed       (exit 2)
+    │   ├── LibraryError       the tool library cannot be read or written                          (exit 1)
+    │   └── UnknownToolError   no tool of that name                                                   (exit 2)
+    ├── ModelFixableError  the model can fix it: the message goes back to the model as an observation
+    │   ├── ArgumentsError     arguments that do not fit a tool's inputSchema
+    │   └── CreationError      a tool could not be written that passes its checks and its trial
+    └── (anything else)    a bug: its traceback is saved in the trace, and it is raised again
+
+`agent.errors` continues this tree for models, runs and settings.
+"""
+
+from __future__ import annotations
+
+
+class AlitaError(Exception):
+    """What alita raises on purpose.
+
+    Args:
+        message: What happened, with the value that caused it.
+        remedy: What to do next, if possible the exact command.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+
+class UserError(AlitaError):
+    """The user can fix it: shown as one message without a traceback."""
+
+
+class UsageError(UserError):
+    """A flag, an argument or a file that cannot be what was meant."""
+
+    exit_code = 2
+
+
+class IsolationError(UserError):
+    """The machine offers no acceptable isolation, or a layer that was there at start failed later."""
+
+    exit_code = 2
+
+
+class LibraryError(UserError):
+    """The tool library cannot be read or written."""
+
+
+class UnknownToolError(UserError):
+    """No tool of that name is in the library."""
+
+    exit_code = 2
+
+
+class ModelFixableError(AlitaError):
+    """The model can fix it: the message goes back to the model as an observation."""
+
+
+class ArgumentsError(ModelFixableError):
+    """Arguments that do not fit a tool's inputSchema; the message names each misfit."""
+
+
+class CreationError(ModelFixableError):
+    """No tool could be written that passes its checks and its trial."""

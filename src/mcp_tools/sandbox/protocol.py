@@ -1,0 +1,143 @@
+"""The seam of the sandbox: run this source with these arguments under these limits, get a typed outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, Protocol
+
+from mcp_tools.tool import Json
+
+
+class Level(StrEnum):
+    """How much stands between model-written code and the machine."""
+
+    STRONG = "strong"
+    """Namespaces around, and rlimits, Landlock and seccomp in each child."""
+    MEDIUM = "medium"
+    """No namespaces, but rlimits, Landlock and seccomp, and not root."""
+    WEAK = "weak"
+    """A fresh process with limits only. Runs only where the user named the risk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """The isolation that is in force: probed by trying, never assumed."""
+
+    level: Level
+    backend: str
+    """`bubblewrap`, `sandlock` or `none`."""
+    layers: tuple[str, ...] = ()
+    """What holds: `namespaces`, `landlock`, `seccomp`, `rlimits`, `supervisor` …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call may use. Past any of them the call ends with a problem that names the limit."""
+
+    wall_seconds: float = 10.0
+    cpu_seconds: float = 10.0
+    memory_mb: int = 512
+    """Address space beyond what the interpreter had at the start of the call, in MiB."""
+    output_bytes: int = 1_000_000
+    """Captured stdout and stderr, each; more is cut, and the outcome says so."""
+    result_bytes: int = 10_000_000
+    file_bytes: int = 64_000_000
+    """The largest file that the call may write in its scratch folder."""
+
+
+ProblemKind = Literal[
+    "exception",  # the code raised: message and traceback are the code's own
+    "syntax",  # the source does not compile
+    "missing_function",
+    "arguments",  # the function cannot be called with these arguments
+    "result",  # not JSON, not finite, too deep, cyclic, surrogate
+    "result_size",
+    "wall_time",
+    "cpu_time",
+    "memory",
+    "exit",  # sys.exit, os._exit or a signal: no result came
+    "denied",  # a file, the network, a process: PermissionError and its kin from the sandbox
+    "sandbox",  # the sandbox itself failed
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why there is no value, in words a model or a person can act on."""
+
+    kind: ProblemKind
+    message: str
+    """One or two sentences: what happened, which limit or line."""
+    traceback: str = ""
+    """The code's own traceback, frames of the tool's file only."""
+    line: int | None = None
+    """The line of the tool's source where it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One call."""
+
+    source: str
+    entry: str | None
+    """The function to call with `arguments`; None runs the source as a program."""
+    arguments: dict[str, Json] = field(default_factory=dict)
+    read: tuple[Path, ...] = ()
+    """Files or folders that may be read, seen inside at the same absolute path."""
+    modules: dict[str, str] = field(default_factory=dict)
+    """Sources of library tools that this program may import by name."""
+    packages: tuple[str, ...] = ()
+    """Importable packages of the host's environment wanted inside (`numpy`, `pandas`), read-only."""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one call."""
+
+    ok: bool
+    isolation: Isolation
+    value: Json = None
+    """The function's result as JSON; for a program, None."""
+    problem: Problem | None = None
+    stdout: str = ""
+    stderr: str = ""
+    cut: bool = False
+    """Whether captured output was longer than the limit."""
+    seconds: float = 0.0
+    """Wall time of the call inside the sandbox."""
+    peak_memory_mb: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the real signature and docstring of a function say, derived inside the sandbox."""
+
+    name: str
+    description: str
+    """The docstring's summary and body, without its Args section."""
+    input_schema: dict[str, Json]
+    output_schema: dict[str, Json]
+
+
+class Sandbox(Protocol):
+    """Runs model-written code, always under the same isolation."""
+
+    @property
+    def isolation(self) -> Isolation:
+        """What is in force."""
+        ...
+
+    async def run(self, job: Job) -> Outcome:
+        """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
+        ...
+
+    async def describe(self, source: str, function: str) -> Description | Problem:
+        """Derives both schemas from the real signature, inside the sandbox."""
+        ...
+
+    async def aclose(self) -> None:
+        """Ends every process of the sandbox."""
+        ...

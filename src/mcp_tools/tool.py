@@ -1,0 +1,107 @@
+"""What a tool is: its spec before any code, its capabilities, and the tool itself as the library keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, list or dict with string keys."""
+
+
+class Status(StrEnum):
+    """Where a created tool stands in its life."""
+
+    DRAFT = "draft"
+    VERIFIED = "verified"
+    TRUSTED = "trusted"
+    QUARANTINED = "quarantined"
+    RETIRED = "retired"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a tool may touch. The default is: nothing but computing."""
+
+    read: bool = False
+    """May open the input files that a call grants to it, and no others."""
+    hosts: tuple[str, ...] = ()
+    """Hosts it may speak to. No back end grants any yet: a tool that names one is refused."""
+    packages: tuple[str, ...] = ()
+    """Packages beyond the standard library, as PEP 508 requirements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a tool that is wanted."""
+
+    name: str
+    """A Python identifier."""
+    type: str
+    """A Python annotation that JSON can carry: `int`, `list[str]`, `dict[str, float]` …"""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Arguments, and the result that they must give."""
+
+    arguments: dict[str, Json]
+    expected: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What is wanted, written before any code."""
+
+    name: str
+    """snake_case, a verb first, naming the kind of question rather than the question."""
+    purpose: str
+    """One sentence."""
+    parameters: tuple[Parameter, ...]
+    returns: str
+    """A Python annotation that JSON can carry."""
+    examples: tuple[Example, ...] = ()
+    capabilities: Capabilities = field(default_factory=Capabilities)
+
+    @property
+    def signature(self) -> str:
+        """The first line of the function, `def name(a: int, b: str) -> float:`."""
+        parameters = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
+        return f"def {self.name}({parameters}) -> {self.returns}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A created tool: the MCP tool object, its source, and what is known of it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Json]
+    """JSON Schema 2020-12 of the arguments, from the real signature."""
+    output_schema: dict[str, Json]
+    """JSON Schema 2020-12 of `{"result": value}`: MCP wants an object."""
+    source: str
+    """The whole file: one typed public function called `name`, and a runner."""
+    annotations: dict[str, Json] = field(default_factory=dict)
+    """MCP hints: title, readOnlyHint, idempotentHint, openWorldHint."""
+    status: Status = Status.DRAFT
+    provenance: dict[str, Json] = field(default_factory=dict)
+    """Kept under `_meta`: spec, tests, model, prompt hash, run, parent version, created."""
+
+    @property
+    def source_hash(self) -> str:
+        """SHA-256 of the source, in hexadecimal."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it may touch, as its provenance declares."""
+        declared = self.provenance.get("capabilities", {})
+        return Capabilities(
+            read=bool(declared.get("read", False)),
+            hosts=tuple(declared.get("hosts", ())),
+            packages=tuple(declared.get("packages", ())),
+        )
