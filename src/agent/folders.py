@@ -1,0 +1,51 @@
+"""Where alita keeps what: the folders of this user, or one folder for everything when ALITA_HOME is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+CONFIG_FILE = "config.toml"
+"""The user's settings, in the config folder."""
+PROJECT_FILE = "alita.toml"
+"""A project's settings, in the current folder."""
+TOOLS_FOLDER = "generated_tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders that hold settings and everything that alita makes, except the tools."""
+
+    config: Path
+    data: Path
+    cache: Path
+    runtime: Path
+    """Sockets and locks; emptied by the system when the user logs out."""
+
+    @property
+    def config_file(self) -> Path:
+        """The user's settings file."""
+        return self.config / CONFIG_FILE
+
+
+def find_folders(environment: Mapping[str, str]) -> Folders:
+    """The folders that this environment asks for."""
+    home = environment.get("ALITA_HOME", "").strip()
+    if home:
+        root = Path(home).expanduser().absolute()
+        return Folders(root / "config", root / "data", root / "cache", root / "runtime")
+    import platformdirs
+
+    dirs = platformdirs.PlatformDirs("alita", appauthor=False)
+    session = environment.get("XDG_RUNTIME_DIR", "")
+    runtime = (
+        Path(session) / "alita" if session and Path(session).is_dir() else dirs.user_cache_path / "runtime"
+    )
+    return Folders(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, runtime)
+
+
+def default_tools_folder(data: Path, current: Path) -> Path:
+    """`generated_tools` of the current folder when there is one, else the user's own."""
+    here = current / TOOLS_FOLDER
+    return here if here.is_dir() else data / TOOLS_FOLDER

@@ -1,0 +1,252 @@
+"""Reads the layers of settings and merges them, remembering where each value came from.
+
+A project's own files are untrusted. `alita.toml` and `.env` of the current folder cannot weaken the
+isolation, move alita's folders or put the tools outside the project; `alita.toml` holds no keys and no
+endpoint; and an endpoint named in `.env` only ever receives a key that stands in the same file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent.errors import SettingsError
+from agent.folders import PROJECT_FILE, Folders, default_tools_folder, find_folders
+from agent.settings import Settings, implied_model
+
+KEYS = ("api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
+FOLDERS = ("config_dir", "data_dir", "cache_dir", "runtime_dir", "runs_dir", "models_dir")
+ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
+    "model": ("LLM_MODEL_NAME",),
+    "api_key": ("LLM_API_KEY", "OPENAI_API_KEY"),
+    "base_url": ("LLM_API_BASE", "OPENAI_BASE_URL"),
+    "firecrawl_api_key": ("FIRECRAWL_API_KEY",),
+    "gemini_api_key": ("GEMINI_API_KEY",),
+    "tavily_api_key": ("TAVILY_API_KEY",),
+    "hf_token": ("HF_TOKEN",),
+}
+"""Variables that other programs use too. `ALITA_` and the setting's name in capitals stands before them."""
+NOT_FOR_PROJECTS: dict[str, str] = {
+    "base_url": "it would decide who receives your questions and your key",
+    "isolation": "it would decide how tools are kept from your machine",
+    **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
+    **dict.fromkeys(FOLDERS, "it would move what alita keeps"),
+}
+NOT_FOR_DOTENV = ("isolation", *FOLDERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The values of one source, and for each of them how a message names it."""
+
+    values: dict[str, Any]
+    names: dict[str, str] = field(default_factory=dict)
+
+
+def variables(setting: str) -> tuple[str, ...]:
+    """The variables that set a setting, the one that wins first."""
+    return (f"ALITA_{setting.upper()}", *ACCEPTED_VARIABLES.get(setting, ()))
+
+
+def read_settings(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    current: Path | None = None,
+) -> Settings:
+    """Reads and merges every layer.
+
+    Args:
+        flags: Values of the command line; None means not given.
+        environment: The process's own when not given.
+        current: The folder whose `alita.toml` and `.env` are read; the current one when not given.
+
+    Raises:
+        SettingsError: A file cannot be read, a setting is unknown, or its value is not what it can be.
+    """
+    environment = os.environ if environment is None else environment
+    current = (current or Path.cwd()).absolute()
+    folders = find_folders(environment)
+    dotenv = _dotenv_layer(current / ".env")
+    exported = _variables_layer(environment)
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    layers = (
+        _user_layer(folders.config_file),
+        _project_layer(current / PROJECT_FILE),
+        dotenv,
+        exported,
+        Layer(given, {name: f"flag --{name.replace('_', '-')}" for name in given}),
+    )
+    merged = _merge(layers)
+    _refuse_redirected_key(merged, dotenv)
+    _place_folders(merged, folders, current, moved="ALITA_HOME" in environment)
+    if not merged.values.get("model"):
+        merged.values["model"], merged.names["model"] = implied_model(merged.values)
+    try:
+        return Settings(**merged.values).remember(merged.names)
+    except ValidationError as error:
+        raise _explained(error, merged.names) from None
+
+
+def _merge(layers: Iterable[Layer]) -> Layer:
+    merged = Layer({})
+    for layer in layers:
+        merged.values.update(layer.values)
+        merged.names.update(layer.names)
+    return merged
+
+
+def _place_folders(merged: Layer, folders: Folders, current: Path, *, moved: bool) -> None:
+    values = merged.values
+    for name in ("tools_dir", *FOLDERS):
+        if name in values:
+            values[name] = current / Path(str(values[name])).expanduser()
+    data = values.get("data_dir", folders.data)
+    places = {
+        "config_dir": folders.config,
+        "data_dir": data,
+        "cache_dir": folders.cache,
+        "runtime_dir": folders.runtime,
+        "runs_dir": data / "runs",
+        "models_dir": data / "models",
+        "tools_dir": default_tools_folder(data, current),
+    }
+    for name, place in places.items():
+        if values.setdefault(name, place) is place and moved and name != "tools_dir":
+            merged.names.setdefault(name, "variable ALITA_HOME")
+
+
+def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
+    problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][0])
+    value = "the given key" if name in KEYS else repr(problem["input"])
+    allowed = problem["msg"].removeprefix("Value error, ")
+    return SettingsError(
+        f"{name} cannot be {value} ({sources.get(name, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
+        remedy="`alita config show` prints every setting and where it came from.",
+    )
+
+
+def _user_layer(path: Path) -> Layer:
+    values = _read_toml(path)
+    _require_known(values, path)
+    for name in ("tools_dir", *FOLDERS):
+        if isinstance(values.get(name), str):
+            values[name] = str(path.parent / Path(values[name]).expanduser())
+    return Layer(values, dict.fromkeys(values, str(path)))
+
+
+def _project_layer(path: Path) -> Layer:
+    values = _read_toml(path)
+    _require_known(values, path)
+    for name in values:
+        if name in NOT_FOR_PROJECTS:
+            raise SettingsError(
+                f"{path} sets {name}, which a project may not: {NOT_FOR_PROJECTS[name]}.",
+                remedy=f"Export {variables(name)[0]}, or set it in your own file: `alita config path`.",
+            )
+    if "tools_dir" in values:
+        values["tools_dir"] = _inside(path.parent, str(values["tools_dir"]), path)
+    return Layer(values, dict.fromkeys(values, str(path)))
+
+
+def _inside(project: Path, folder: str, path: Path) -> str:
+    wanted = (project / folder).resolve()
+    if not wanted.is_relative_to(project.resolve()):
+        raise SettingsError(
+            f"{path} sets tools_dir to {folder!r}, which is outside the project.",
+            remedy="Use a folder inside it, or say --tools-dir yourself.",
+        )
+    return str(wanted)
+
+
+def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}") -> Layer:
+    values: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for setting in Settings.model_fields:
+        for variable in variables(setting):
+            value = environment.get(variable, "").strip()
+            if value:
+                values[setting], names[setting] = value, origin.format(variable)
+                break
+    _refuse_misspelt(environment)
+    return Layer(values, names)
+
+
+def _refuse_misspelt(environment: Mapping[str, str]) -> None:
+    known = ["ALITA_HOME", *(variables(setting)[0] for setting in Settings.model_fields)]
+    for variable in environment:
+        near = variable.startswith("ALITA_") and variable not in known and _nearest(variable, known)
+        if near:
+            raise SettingsError(f"The variable {variable} sets nothing.", remedy=f"Did you mean {near}?")
+
+
+def _dotenv_layer(path: Path) -> Layer:
+    if not path.is_file():
+        return Layer({})
+    from dotenv import dotenv_values
+
+    try:
+        # No interpolation: it would let the file copy the environment's secrets into other values.
+        found = dotenv_values(path, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from None
+    layer = _variables_layer({k: v for k, v in found.items() if v}, origin=f"{path} ({{}})")
+    for name in NOT_FOR_DOTENV:
+        if name in layer.values:
+            raise _not_for_dotenv(path, name, variables(name)[0])
+    if "ALITA_HOME" in found:
+        raise _not_for_dotenv(path, "data_dir", "ALITA_HOME")
+    if "tools_dir" in layer.values:
+        layer.values["tools_dir"] = _inside(path.parent, layer.values["tools_dir"], path)
+    return layer
+
+
+def _not_for_dotenv(path: Path, name: str, variable: str) -> SettingsError:
+    return SettingsError(
+        f"{path} sets {variable}, which a project's file may not: {NOT_FOR_PROJECTS[name]}.",
+        remedy=f"Export {variable} in your shell instead.",
+    )
+
+
+def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
+    """An endpoint chosen by `.env` gets the key of `.env` and no other."""
+    url, key = merged.names.get("base_url"), merged.names.get("api_key")
+    if url and key and url == dotenv.names.get("base_url") and key != dotenv.names.get("api_key"):
+        raise SettingsError(
+            f"The key of {key} would go to {merged.values['base_url']}, an address that {url} chose.",
+            remedy=f"Export {variables('base_url')[0]} if you trust it, or put the key into the same file.",
+        )
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}.", remedy="Correct that line.") from None
+
+
+def _require_known(values: Mapping[str, Any], path: Path) -> None:
+    for name in values:
+        if name not in Settings.model_fields or name == "config_dir":
+            near = _nearest(name, Settings.model_fields)
+            remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
+            raise SettingsError(f"{path} sets {name!r}, which is no setting.", remedy=remedy)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return found[0] if found else None

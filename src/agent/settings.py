@@ -1,0 +1,160 @@
+"""The settings of one invocation: one typed object, read once and passed down.
+
+Defaults < user file < project file < environment (with `.env` below it) < flags. Every value remembers which
+of these it came from. The layers are read in `agent.layers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+EMBEDDED = "embedded"
+HOSTED_DEFAULT = "gpt-5-mini"
+FIRST_LISTED = "auto"
+"""As a model's name: the first model that the endpoint lists."""
+
+
+def _split(value: Any) -> Any:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+"""Models in the order in which they are tried; in a variable or a flag, separated by commas."""
+
+
+class Explained(NamedTuple):
+    """One setting as `alita config show` prints it."""
+
+    name: str
+    value: str
+    """Keys are masked."""
+    source: str
+    """`default`, a file's path, `variable NAME`, or `flag --name`."""
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Read with `agent.layers.read_settings`, never from the environment."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    model: str = Field("", description="Model to use: a name, embedded, auto, or scripted:FILE.")
+    fallback: Names = Field((), description="Models to try when the model fails.")
+    base_url: str | None = Field(None, description="OpenAI-compatible endpoint.")
+    api_key: SecretStr | None = Field(None, description="Key of the endpoint.")
+
+    planner: Names = Field((), description="Models of the planner.")
+    coordinator: Names = Field((), description="Models of the coordinator.")
+    writer: Names = Field((), description="Models that write tools.")
+    examiner: Names = Field((), description="Models that write tests.")
+    vision: Names = Field((), description="Models that read pictures.")
+    overseer: Names = Field((), description="Models that learn from wrong answers.")
+    browser: Names = Field((), description="Models that drive the browser.")
+
+    max_steps: int = Field(12, ge=1, le=1000, description="Steps of one run.")
+    max_tokens: int | None = Field(None, ge=1, description="Tokens of one run, input and output.")
+    max_seconds: float | None = Field(None, gt=0, allow_inf_nan=False, description="Wall time of one run.")
+    max_cost: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="US dollars of one run, where prices are known."
+    )
+    timeout: float = Field(120.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
+    concurrency: int = Field(8, ge=1, le=1000, description="Model calls at once.")
+    model_idle_seconds: float = Field(
+        300.0,
+        ge=1,
+        allow_inf_nan=False,
+        description="The embedded model ends when idle for this long.",
+    )
+    isolation: Literal["auto", "bubblewrap", "sandlock", "none"] = Field(
+        "auto", description="What stands between tools and the machine."
+    )
+    use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
+
+    tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")
+    config_dir: Path = Field(Path(), description="Folder of the user's settings file.")
+    data_dir: Path = Field(Path(), description="Folder of what alita keeps.")
+    cache_dir: Path = Field(Path(), description="Folder of what can be made again.")
+    runtime_dir: Path = Field(Path(), description="Folder of sockets and locks.")
+    runs_dir: Path = Field(Path(), description="Folder of runs and their journals.")
+    models_dir: Path = Field(Path(), description="Folder of the embedded model's weights.")
+
+    firecrawl_api_key: SecretStr | None = Field(None, description="Key of Firecrawl.")
+    gemini_api_key: SecretStr | None = Field(None, description="Key of Gemini.")
+    tavily_api_key: SecretStr | None = Field(None, description="Key of Tavily.")
+    hf_token: SecretStr | None = Field(None, description="Token of the Hugging Face hub.")
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `agent.layers` merged: it alone knows which file may set what."""
+        return (init_settings,)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_endpoint(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("an address such as https://api.openai.com/v1 is wanted")
+        return value.rstrip("/")
+
+    def remember(self, sources: Mapping[str, str]) -> Settings:
+        """These settings, knowing where each value came from."""
+        self._sources.update(sources)
+        return self
+
+    def models_for(self, role: str) -> tuple[str, ...]:
+        """The models of a role in the order in which they are tried."""
+        own: tuple[str, ...] = getattr(self, role)
+        return own or (self.model, *self.fallback)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every key in clear, for the redactor."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return tuple(v.get_secret_value() for v in values if isinstance(v, SecretStr))
+
+    def explain(self) -> list[Explained]:
+        """Each setting, its value and where it came from."""
+        return [
+            Explained(name, _shown(getattr(self, name)), self._sources.get(name, "default"))
+            for name in type(self).model_fields
+        ]
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == ():
+        return "—"
+    if isinstance(value, SecretStr):
+        clear = value.get_secret_value()
+        return "********" + (clear[-4:] if len(clear) >= 20 else "")
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
+    """The model when none is named, and why this one."""
+    if values.get("base_url"):
+        return FIRST_LISTED, "default with an endpoint"
+    if values.get("api_key"):
+        return HOSTED_DEFAULT, "default with a key"
+    return EMBEDDED, "default without a key"

@@ -1,0 +1,198 @@
+"""Which layer of settings wins, what an untrusted file may not set, and what a bad value gets."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.errors import SettingsError
+from agent.layers import ACCEPTED_VARIABLES, read_settings, variables
+from agent.settings import Settings
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A home and a project folder, with a function that reads the settings there."""
+
+    class Place:
+        home = tmp_path / "home"
+        project = tmp_path / "project"
+
+        def user(self, text: str) -> None:
+            (self.home / "config").mkdir(parents=True, exist_ok=True)
+            (self.home / "config" / "config.toml").write_text(text)
+
+        def read(self, flags=None, **environment: str) -> Settings:
+            environment = {"ALITA_HOME": str(self.home), **environment}
+            return read_settings(flags, environment=environment, current=self.project)
+
+        def source(self, name: str, flags=None, **environment: str) -> tuple[str, str]:
+            explained = {e.name: e for e in self.read(flags, **environment).explain()}
+            return explained[name].value, explained[name].source
+
+    place = Place()
+    place.project.mkdir()
+    return place
+
+
+def test_each_layer_beats_the_one_below_it_and_names_itself(place):
+    assert place.source("max_steps") == ("12", "default")
+    place.user("max_steps = 3")
+    assert place.source("max_steps") == ("3", str(place.home / "config" / "config.toml"))
+    (place.project / "alita.toml").write_text("max_steps = 4")
+    assert place.source("max_steps") == ("4", str(place.project / "alita.toml"))
+    (place.project / ".env").write_text("ALITA_MAX_STEPS=5\nSOMETHING_ELSE=1\n")
+    assert place.source("max_steps") == ("5", f"{place.project / '.env'} (ALITA_MAX_STEPS)")
+    assert place.source("max_steps", ALITA_MAX_STEPS="6") == ("6", "variable ALITA_MAX_STEPS")
+    assert place.source("max_steps", {"max_steps": 7}, ALITA_MAX_STEPS="6") == ("7", "flag --max-steps")
+    assert place.source("max_steps", {"max_steps": None})[0] == "5"
+
+
+@pytest.mark.parametrize(
+    ("setting", "variable"), [(s, v) for s, names in ACCEPTED_VARIABLES.items() for v in names]
+)
+def test_every_accepted_variable_sets_its_setting(place, setting, variable):
+    value = "https://example.org/v1" if setting == "base_url" else "some-value-of-24-letters"
+    found = getattr(place.read(**{variable: value}), setting)
+    assert (found if isinstance(found, str) else found.get_secret_value()) == value
+
+
+def test_a_variable_of_alita_beats_one_that_others_use_too(place):
+    assert variables("api_key") == ("ALITA_API_KEY", "LLM_API_KEY", "OPENAI_API_KEY")
+    settings = place.read(OPENAI_API_KEY="theirs", LLM_API_KEY="", ALITA_API_KEY=" ours ")
+    assert settings.api_key.get_secret_value() == "ours"
+
+
+@pytest.mark.parametrize(
+    ("environment", "model"),
+    [
+        ({}, "embedded"),
+        ({"OPENAI_API_KEY": "k"}, "gpt-5-mini"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/"}, "auto"),
+        ({"OPENAI_API_KEY": "k", "LLM_MODEL_NAME": "other"}, "other"),
+    ],
+    ids=["nothing", "key", "endpoint", "named"],
+)
+def test_the_model_follows_from_what_is_configured(place, environment, model):
+    assert place.read(**environment).model == model
+
+
+def test_a_role_has_its_own_models_or_the_common_ones(place):
+    place.user('writer = ["big", "small"]\nfallback = "spare"')
+    settings = place.read(LLM_MODEL_NAME="main", ALITA_EXAMINER="a, b,")
+    assert settings.models_for("writer") == ("big", "small")
+    assert settings.models_for("examiner") == ("a", "b")
+    assert settings.models_for("planner") == ("main", "spare")
+
+
+def test_home_relocates_every_folder(place):
+    settings = place.read()
+    folders = [n for n in Settings.model_fields if n.endswith("_dir")]
+    assert all(getattr(settings, name).is_relative_to(place.home) for name in folders)
+    assert place.source("runs_dir") == (str(place.home / "data" / "runs"), "variable ALITA_HOME")
+    (place.project / "generated_tools").mkdir()
+    assert place.read().tools_dir == place.project / "generated_tools"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('base_url = "http://evil.example/v1"', "base_url"),
+        ('api_key = "k"', "api_key"),
+        ('isolation = "none"', "isolation"),
+        ('runs_dir = "/tmp/x"', "runs_dir"),
+        ('tools_dir = "../elsewhere"', "outside the project"),
+        ('tools_dir = "/etc"', "outside the project"),
+    ],
+)
+def test_a_project_may_not_redirect_or_weaken(place, text, named):
+    (place.project / "alita.toml").write_text(text)
+    with pytest.raises(SettingsError, match=named):
+        place.read()
+
+
+def test_a_project_may_not_leave_itself_through_a_link(place, tmp_path):
+    (place.project / "tools").symlink_to(tmp_path)
+    (place.project / "alita.toml").write_text('tools_dir = "tools"')
+    with pytest.raises(SettingsError, match="outside the project"):
+        place.read()
+
+
+@pytest.mark.parametrize("line", ["ALITA_HOME=/tmp/x", "ALITA_ISOLATION=none", "ALITA_RUNS_DIR=x"])
+def test_dotenv_may_not_move_folders_or_weaken(place, line):
+    (place.project / ".env").write_text(line)
+    with pytest.raises(SettingsError, match=line.split("=")[0]):
+        place.read()
+
+
+def test_an_endpoint_from_dotenv_gets_no_key_from_elsewhere(place):
+    dotenv = place.project / ".env"
+    dotenv.write_text("OPENAI_BASE_URL=http://evil.example/v1")
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY would go to http://evil"):
+        place.read(OPENAI_API_KEY="secret")
+    place.user('api_key = "secret"')
+    with pytest.raises(SettingsError, match=r"config\.toml would go to"):
+        place.read()
+    assert place.read({"base_url": "http://mine.example"}).base_url == "http://mine.example"
+    dotenv.write_text("OPENAI_BASE_URL=http://own.example/v1\nOPENAI_API_KEY=own")
+    assert place.read().api_key.get_secret_value() == "own"
+
+
+def test_dotenv_does_not_read_the_environment_into_its_values(place, monkeypatch):
+    monkeypatch.setenv("OTHER_SECRET", "leaked")
+    (place.project / ".env").write_text("LLM_MODEL_NAME=${OTHER_SECRET}")
+    assert "leaked" not in place.read().model
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"ALITA_MAX_STEPS": "many"}, "max_steps cannot be 'many' .variable ALITA_MAX_STEPS.: .*integer"),
+        ({"ALITA_MAX_STEPS": "0"}, "greater than or equal to 1"),
+        ({"ALITA_MAX_COST": "nan"}, "max_cost"),
+        ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),
+        ({"OPENAI_BASE_URL": "localhost:8000"}, "base_url cannot be 'localhost:8000'.*https://"),
+        ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP sets nothing"),
+    ],
+)
+def test_a_bad_variable_is_named_with_its_value_and_what_is_allowed(place, environment, message):
+    with pytest.raises(SettingsError, match=message) as caught:
+        place.read(**environment)
+    assert caught.value.exit_code == 2
+
+
+def test_an_unknown_key_names_the_file_and_the_nearest_setting(place):
+    place.user("max_step = 3")
+    with pytest.raises(SettingsError) as caught:
+        place.read()
+    assert "config.toml" in caught.value.message
+    assert caught.value.remedy == "Did you mean max_steps?"
+
+
+def test_a_file_that_is_not_toml_says_where(place):
+    (place.project / "alita.toml").write_bytes(b"model = \nmax_steps = 3")
+    with pytest.raises(SettingsError, match=r"alita\.toml is not TOML: .*line 1"):
+        place.read()
+    (place.project / "alita.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        place.read()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_is_an_error(place):
+    place.user("max_steps = 3")
+    Path(place.home / "config" / "config.toml").chmod(0)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        place.read()
+
+
+def test_keys_are_never_shown(place):
+    settings = place.read(OPENAI_API_KEY="sk-abcdefghijklmnopqrstuvwxyz", HF_TOKEN="short")
+    shown = repr(settings) + str(settings.explain())
+    assert "abcdefgh" not in shown
+    assert "short" not in shown
+    assert "sk-abcdefghijklmnopqrstuvwxyz" in settings.secrets
+    place.user("api_key = 12345")
+    with pytest.raises(SettingsError) as caught:
+        place.read()
+    assert "12345" not in str(caught.value)
