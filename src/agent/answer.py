@@ -1,0 +1,70 @@
+"""What a run ends with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.models.protocol import Usage
+
+SCHEMA = 1
+"""Version of the object that `--json` prints: members are added within it, never changed or removed."""
+
+AnswerStatus = Literal["answered", "no_answer", "limit", "declined", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a question, and what it took."""
+
+    text: str
+    status: AnswerStatus
+    tools_created: tuple[str, ...] = ()
+    tools_used: tuple[str, ...] = ()
+    steps: int = 0
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    run_id: str = ""
+    model: str = ""
+    error: str | None = None
+    """What went wrong, as a sentence for the user; never shown as an answer."""
+    limit: str | None = None
+    """The limit that ended the run: `steps`, `tokens`, `seconds` or `cost`."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `--json` prints. An unknown price is null, never 0."""
+        return {
+            "schema": SCHEMA,
+            "answer": self.text,
+            "status": self.status,
+            "tools_created": list(self.tools_created),
+            "tools_used": list(self.tools_used),
+            "steps": self.steps,
+            "usage": {
+                "calls": self.usage.calls,
+                "input_tokens": self.usage.input_tokens,
+                "output_tokens": self.usage.output_tokens,
+                "cached_tokens": self.usage.cached_tokens,
+            },
+            "cost": self.usage.cost,
+            "seconds": round(self.seconds, 3),
+            "run_id": self.run_id,
+            "model": self.model,
+            "limit": self.limit,
+            "error": self.error,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Answer:
+        """The answer that `as_json` wrote."""
+        usage = Usage(**data["usage"], cost=data["cost"])
+        same = {
+            name: data[name] for name in ("status", "steps", "seconds", "run_id", "model", "limit", "error")
+        }
+        return cls(
+            text=data["answer"],
+            tools_created=tuple(data["tools_created"]),
+            tools_used=tuple(data["tools_used"]),
+            usage=usage,
+            **same,
+        )

@@ -1,0 +1,183 @@
+"""What a run tells its front end while it works: frozen dataclasses, each with a `kind`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from agent.answer import Answer
+from agent.models.protocol import Usage
+from mcp_tools.tool import Json
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    kind: ClassVar[str]
+
+    def as_json(self) -> dict[str, Json]:
+        """One line of `--json-stream`."""
+        return {"event": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(_Event):
+    """A run began, or goes on."""
+
+    kind: ClassVar[str] = "run_started"
+    run_id: str
+    question: str
+    model: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStarting(_Event):
+    """The embedded model is fetched or loaded."""
+
+    kind: ClassVar[str] = "model_starting"
+    text: str
+    fraction: float | None = None
+    """From 0 to 1; None when it cannot be known."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted(_Event):
+    """The coordinator chose an action."""
+
+    kind: ClassVar[str] = "step_started"
+    step: int
+    of: int
+    action: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled(_Event):
+    """A model answered."""
+
+    kind: ClassVar[str] = "model_called"
+    role: str
+    model: str
+    usage: Usage
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Delta(_Event):
+    """A piece of the answer's text, as the model writes it."""
+
+    kind: ClassVar[str] = "delta"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note(_Event):
+    """One sentence for the user: what was refused, retried or is not configured."""
+
+    kind: ClassVar[str] = "note"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFound(_Event):
+    """The library has a tool that may fit."""
+
+    kind: ClassVar[str] = "tool_found"
+    name: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpecWritten(_Event):
+    """It is written down which tool is wanted."""
+
+    kind: ClassVar[str] = "spec_written"
+    signature: str
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateChecked(_Event):
+    """The checks looked at one candidate's source."""
+
+    kind: ClassVar[str] = "candidate_checked"
+    number: int
+    ok: bool
+    findings: Sequence[str] = ()
+    """One line each, the rule first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFinished(_Event):
+    """One candidate ran in the sandbox."""
+
+    kind: ClassVar[str] = "trial_finished"
+    candidate: int
+    ok: bool
+    preview: str = ""
+    """Its result, shortened."""
+    message: str = ""
+    """Why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRegistered(_Event):
+    """A tool is in the library from now on."""
+
+    kind: ClassVar[str] = "tool_registered"
+    name: str
+    path: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled(_Event):
+    """A tool of the library, or a one-off program, ran."""
+
+    kind: ClassVar[str] = "tool_called"
+    name: str
+    arguments: dict[str, Json] = field(default_factory=dict)
+    ok: bool = True
+    preview: str = ""
+    """Its result or its error, shortened."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(_Event):
+    """A step found something."""
+
+    kind: ClassVar[str] = "evidence"
+    source: str
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished(_Event):
+    """The run ended; always the last event."""
+
+    kind: ClassVar[str] = "run_finished"
+    answer: Answer
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `--json` prints, as the stream's last line."""
+        return {"event": self.kind, **self.answer.as_json()}
+
+
+Event: TypeAlias = (
+    RunStarted
+    | ModelStarting
+    | StepStarted
+    | ModelCalled
+    | Delta
+    | Note
+    | ToolFound
+    | SpecWritten
+    | CandidateChecked
+    | TrialFinished
+    | ToolRegistered
+    | ToolCalled
+    | Evidence
+    | RunFinished
+)
