@@ -1,0 +1,191 @@
+"""How a tool is born: look, spec, tests, code, checks, trial, repair, vote, proof, registration."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from mcp_tools.create.examine import write_tests
+from mcp_tools.create.look import look
+from mcp_tools.create.protocol import Candidate, Creation, Request, Test, Watcher, Writer
+from mcp_tools.create.prove import doubts, suite_of
+from mcp_tools.create.spec import Wanted, call_text, write_spec
+from mcp_tools.create.trial import examined, passed, runnable, try_out
+from mcp_tools.create.variations import variations
+from mcp_tools.create.vote import Verdict, vote
+from mcp_tools.create.write import failure_of, repair, write_candidates
+from mcp_tools.errors import CreationError, LibraryError
+from mcp_tools.library import Library
+from mcp_tools.sandbox.protocol import Problem, Sandbox
+from mcp_tools.tool import Json, Status, Tool
+
+ROUNDS = 3
+
+
+async def create_tool(
+    request: Request, *, writer: Writer, sandbox: Sandbox, library: Library, watcher: Watcher
+) -> Creation:
+    """Creates the tool that a question lacks, proves it and keeps it.
+
+    Returns:
+        A registered tool with the arguments of the question; or, when nothing could be proven, the result of the best
+        program as `scratch`, which is not kept.
+
+    Raises:
+        CreationError: No program gave any result.
+    """
+    wanted = await write_spec(request, writer)
+    watcher.spec_written(wanted.spec, wanted.arguments)
+    found = await look(wanted, request, library, sandbox)
+    if found.tool is not None:
+        return Creation(
+            wanted.spec, wanted.arguments, found.tool, "reuse", found.value, "in the library", found.rejected
+        )
+    workshop = _Workshop(wanted, request, writer, sandbox, watcher)
+    verdict = await workshop.work()
+    creation = await workshop.keep(verdict, library)
+    return replace(creation, rejected=found.rejected)
+
+
+class _Workshop:
+    """The candidates for one spec, their trials and their vote."""
+
+    def __init__(
+        self, wanted: Wanted, request: Request, writer: Writer, sandbox: Sandbox, watcher: Watcher
+    ) -> None:
+        self.wanted = wanted
+        self.request = request
+        self.writer = writer
+        self.sandbox = sandbox
+        self.watcher = watcher
+        self.candidates: list[Candidate] = []
+        self.tests: list[Test] = []
+        self.argument_sets = [wanted.arguments, *variations(wanted.arguments)]
+        self.first_test = len(self.argument_sets)
+
+    async def work(self) -> Verdict:
+        """Writes candidates, round by round, until they agree or the rounds are used up."""
+        self.tests = await write_tests(self.wanted, self.writer)
+        self.argument_sets += [test.arguments for test in self.tests]
+        verdict: Verdict | None = None
+        for round_ in range(ROUNDS):
+            for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
+                await self._try(source)
+            verdict = self._vote()
+            if not self._enough(verdict) and self._worth_repair(verdict):
+                await self._repair()
+                verdict = self._vote()
+            if self._enough(verdict):
+                break
+        if verdict is None:
+            raise CreationError(
+                f"none of {len(self.candidates)} programs for {self.wanted.spec.name} gave a result: "
+                f"{failure_of(self.candidates[-1], [])}"
+            )
+        return verdict
+
+    async def _try(self, source: str) -> Candidate:
+        candidate = examined(len(self.candidates) + 1, source, self.wanted.spec, self.request)
+        self.watcher.candidate_checked(candidate)
+        if runnable(candidate):
+            outcomes = await try_out(source, self.wanted.spec, self.argument_sets, self.sandbox, self.request)
+            candidate = replace(candidate, outcomes=outcomes)
+            self.watcher.trial_finished(candidate)
+        self.candidates.append(candidate)
+        return candidate
+
+    def _vote(self) -> Verdict | None:
+        return vote(self.candidates, self.tests, self.first_test)
+
+    def _enough(self, verdict: Verdict | None) -> bool:
+        if verdict is None:
+            return False
+        if self.writer.votes == 1:
+            return verdict.winner.report.ok and (not self._failed_tests(verdict.winner) or verdict.believable)
+        return verdict.settled
+
+    def _worth_repair(self, verdict: Verdict | None) -> bool:
+        """A weak model mends what raised; a strong one also what failed a test or a check."""
+        return verdict is None or self.writer.votes == 1
+
+    async def _repair(self) -> None:
+        candidate = next((c for c in reversed(self.candidates) if c.outcomes), self.candidates[-1])
+        failure = failure_of(candidate, self._failed_tests(candidate))
+        await self._try(await repair(candidate, self.wanted, self.request, self.writer, failure))
+
+    def _failed_tests(self, candidate: Candidate) -> list[str]:
+        outcomes = candidate.outcomes[self.first_test :]
+        return [
+            f"{call_text(self.wanted.spec.name, test.arguments)} must give {test.expected!r}, but gives "
+            f"{outcome.value if outcome.ok or not outcome.problem else outcome.problem.message!r}"
+            for test, outcome in zip(self.tests, outcomes, strict=False)
+            if not passed(test, outcome)
+        ]
+
+    async def keep(self, verdict: Verdict, library: Library) -> Creation:
+        """Registers the winner when nothing speaks against it."""
+        suite = suite_of(verdict, self.argument_sets, self.tests, self.first_test)
+        found, mutation = await doubts(verdict, suite, self.wanted, self.request, self.sandbox)
+        value = verdict.winner.outcomes[0].value
+        scratch = Creation(
+            self.wanted.spec,
+            self.wanted.arguments,
+            None,
+            "scratch",
+            value,
+            "; ".join(found),
+            candidates=len(self.candidates),
+        )
+        if found:
+            return scratch
+        described = await self.sandbox.describe(verdict.winner.source, self.wanted.spec.name)
+        if isinstance(described, Problem):
+            return replace(scratch, reason=f"no schema could be derived: {described.message}")
+        provenance = self._provenance(verdict, suite, mutation)
+        draft = Tool(
+            name=described.name,
+            description=described.description,
+            input_schema=described.input_schema,
+            output_schema=described.output_schema,
+            source=verdict.winner.source,
+            annotations={
+                "title": described.name.replace("_", " ").capitalize(),
+                "readOnlyHint": True,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
+            status=Status.VERIFIED,
+            provenance=provenance,
+        )
+        try:
+            tool = library.register(draft)
+        except LibraryError as problem:
+            return replace(scratch, reason=str(problem))
+        return replace(scratch, tool=tool, choice="create", reason=self._belief(verdict, suite, mutation))
+
+    def _provenance(
+        self, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]
+    ) -> dict[str, Json]:
+        evidence: dict[str, Any] = {
+            "support": verdict.support,
+            "voters": verdict.voters,
+            "candidates": len(self.candidates),
+            **mutation,
+        }
+        return {
+            "spec": asdict(self.wanted.spec),
+            "capabilities": asdict(self.wanted.spec.capabilities),
+            "tests": [asdict(test) for test in suite],
+            "evidence": evidence,
+            "model": self.writer.name,
+            "run": self.request.run_id,
+            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        }
+
+    def _belief(self, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]) -> str:
+        return (
+            f"{verdict.support} of {verdict.voters} candidates agree, {len(suite)} tests pass, "
+            f"{mutation['killed']} of {mutation['mutants']} wrong versions fail them"
+        )

@@ -1,0 +1,62 @@
+"""Tests from the spec alone, by an examiner who never sees code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp_tools.create.protocol import Test, Writer
+from mcp_tools.create.spec import Wanted, call_text
+from mcp_tools.prompt import load_prompt
+
+_JSON_TYPES: dict[str, dict[str, Any]] = {
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "str": {"type": "string"},
+    "bool": {"type": "boolean"},
+}
+
+
+def type_schema(annotation: str) -> dict[str, Any]:
+    """The JSON Schema of an annotation that a spec may use."""
+    if annotation in _JSON_TYPES:
+        return _JSON_TYPES[annotation]
+    if annotation.startswith("list["):
+        return {"type": "array", "items": type_schema(annotation[5:-1])}
+    if annotation.startswith("dict[str, "):
+        return {"type": "object", "additionalProperties": type_schema(annotation[10:-1])}
+    return {}
+
+
+def examples_schema(wanted: Wanted) -> dict[str, Any]:
+    """What the examiner fills in: a few calls with their results, typed as the spec says."""
+    arguments = {p.name: type_schema(p.type) for p in wanted.spec.parameters}
+    return {
+        "type": "array",
+        "minItems": 2,
+        "maxItems": 2,
+        "items": {
+            "type": "object",
+            "properties": {
+                "arguments": {
+                    "type": "object",
+                    "properties": arguments,
+                    "required": list(arguments),
+                    "additionalProperties": False,
+                },
+                "expected": type_schema(wanted.spec.returns),
+            },
+            "required": ["arguments", "expected"],
+            "additionalProperties": False,
+        },
+    }
+
+
+async def write_tests(wanted: Wanted, writer: Writer) -> list[Test]:
+    """Examples with expected results, none of them the question's own call."""
+    spec = wanted.spec
+    messages = load_prompt("mcp_tools.create", "examine").render(
+        purpose=spec.purpose, signature=spec.signature, call=call_text(spec.name, wanted.arguments)
+    )
+    forms = await writer.fill(messages, examples_schema(wanted), part="examiner")
+    tests = [Test(form["arguments"], form["expected"], "examiner") for form in forms]
+    return [test for test in tests if test.arguments != wanted.arguments]

@@ -1,0 +1,119 @@
+"""What creating a tool needs from outside, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from mcp_tools.checks.protocol import Report
+from mcp_tools.sandbox.protocol import Outcome
+from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
+
+Part = Literal["writer", "examiner"]
+"""Who is asked: the writer sees the question and writes code, the examiner sees only the spec."""
+
+
+class Writer(Protocol):
+    """A model, as far as creating a tool needs one."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for the provenance."""
+        ...
+
+    @property
+    def votes(self) -> int:
+        """How many candidates are written at once: 1 for a strong model, several for a weak one."""
+        ...
+
+    async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
+        """A JSON value that fits the schema."""
+        ...
+
+    async def write(
+        self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
+    ) -> list[str]:
+        """`count` independent texts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a tool is wanted for."""
+
+    question: str
+    evidence: str = ""
+    """What earlier steps found, as marked data; empty when the question stands alone."""
+    files: tuple[Path, ...] = ()
+    run_id: str = ""
+    capabilities: Capabilities = field(default_factory=Capabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """Arguments and the result they must give, and who says so."""
+
+    __test__ = False
+
+    arguments: dict[str, Json]
+    expected: Json
+    origin: Literal["examiner", "agreement"]
+    """`examiner`: written from the spec alone. `agreement`: independent candidates gave the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One attempt at the code, with what became of it."""
+
+    number: int
+    source: str
+    report: Report
+    outcomes: tuple[Outcome, ...] = ()
+    """One for each argument set of the trial; empty when the checks failed."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether it gave a value for the question's own arguments."""
+        return bool(self.outcomes) and self.outcomes[0].ok
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """How the attempt to create a tool ended."""
+
+    spec: ToolSpec
+    arguments: dict[str, Json]
+    """The arguments of the present question."""
+    tool: Tool | None
+    """The registered tool; None when none was good enough to keep."""
+    choice: Literal["reuse", "create", "scratch"]
+    """`scratch`: a program answered the question, and was not kept."""
+    value: Json = None
+    """The result for the present question."""
+    reason: str = ""
+    """Why nothing was kept, or why it is believed."""
+    rejected: tuple[str, ...] = ()
+    """Tools of the library that were looked at and do not fit, each with its reason."""
+    candidates: int = 0
+
+
+class Watcher(Protocol):
+    """Is told what happens while a tool is created."""
+
+    def spec_written(self, spec: ToolSpec, arguments: dict[str, Json]) -> None:
+        """The spec is written; no code yet."""
+        ...
+
+    def candidate_checked(self, candidate: Candidate) -> None:
+        """A candidate went through the checks."""
+        ...
+
+    def trial_finished(self, candidate: Candidate) -> None:
+        """A candidate ran in the sandbox on every argument set."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Anything else worth a line."""
+        ...

@@ -1,0 +1,172 @@
+"""The spec of a tool: written before any code, generalised from the question."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_tools.create.literals import grounded, question_values, uncovered
+from mcp_tools.create.protocol import Request, Writer
+from mcp_tools.errors import CreationError
+from mcp_tools.library import valid_name
+from mcp_tools.prompt import load_prompt
+from mcp_tools.tool import Json, Parameter, ToolSpec
+
+_SCALARS = ["int", "float", "str", "bool"]
+TYPES = [
+    *_SCALARS,
+    *(f"list[{scalar}]" for scalar in _SCALARS),
+    "list[list[int]]",
+    "list[list[float]]",
+    "list[list[str]]",
+    *(f"dict[str, {scalar}]" for scalar in _SCALARS),
+    "dict[str, list[int]]",
+    "dict[str, list[str]]",
+    "list[dict[str, str]]",
+]
+_IDENTIFIER = "^[a-z][a-z0-9_]{0,30}$"
+
+SPEC_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "purpose": {"type": "string", "maxLength": 200},
+        "name": {"type": "string", "pattern": "^[a-z][a-z_]{2,40}$"},
+        "parameters": {
+            "type": "array",
+            "maxItems": 10,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "pattern": _IDENTIFIER},
+                    "type": {"enum": TYPES},
+                    "value": {},
+                },
+                "required": ["name", "type", "value"],
+                "additionalProperties": False,
+            },
+        },
+        "returns": {"enum": TYPES},
+    },
+    "required": ["purpose", "name", "parameters", "returns"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A spec, and the arguments with which the tool answers the present question."""
+
+    spec: ToolSpec
+    arguments: dict[str, Json]
+    missing: tuple[str, ...] = ()
+    """Values of the question that no argument holds."""
+
+
+async def write_spec(request: Request, writer: Writer) -> Wanted:
+    """Asks for a spec, and once more when values of the question are missing from it.
+
+    Raises:
+        CreationError: The model gave no usable spec.
+    """
+    values = question_values(request.question)
+    first = await _ask(request, writer, values, complaint="")
+    if not first.missing:
+        return first
+    complaint = f"\nThese values must be among the parameters too: {' | '.join(first.missing)}"
+    second = await _ask(request, writer, values, complaint=complaint)
+    return second if len(second.missing) < len(first.missing) else first
+
+
+async def _ask(request: Request, writer: Writer, values: list[str], *, complaint: str) -> Wanted:
+    messages = load_prompt("mcp_tools.create", "spec").render(
+        question=request.question, values=" | ".join(values) or "none", complaint=complaint
+    )
+    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request)
+
+
+def _understood(form: Json, request: Request) -> Wanted:
+    name = _general_name(form["name"], form["purpose"])
+    parameters, arguments = [], {}
+    for field in form["parameters"]:
+        if field["name"] in arguments or not valid_name(field["name"]):
+            continue
+        value = _fitting(grounded(field["value"], request.question), field["type"])
+        parameters.append(Parameter(field["name"], _type_of(value, field["type"])))
+        arguments[field["name"]] = value
+    spec = ToolSpec(
+        name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities
+    )
+    return Wanted(spec, arguments, tuple(uncovered(request.question, arguments)))
+
+
+def _general_name(name: str, purpose: str) -> str:
+    """The name without digits and number words of this question, and never one of Python's own."""
+    general = re.sub(r"_?\d+", "", name).strip("_")
+    if valid_name(general):
+        return general
+    words = re.findall(r"[a-z]+", purpose.lower())[:4]
+    general = "_".join(words)
+    if not valid_name(general):
+        raise CreationError(f"the spec has no usable name: {name!r}")
+    return general
+
+
+def _fitting(value: Json, type_: str) -> Json:
+    """The value in the declared scalar type, where nothing is lost by it."""
+    if type_ == "float" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type_ == "int" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if type_ in {"int", "float"} and isinstance(value, str):
+        try:
+            number = float(value.replace(",", "").rstrip("%"))
+        except ValueError:
+            return value
+        return int(number) if type_ == "int" and number.is_integer() else number
+    if type_ == "str" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value
+
+
+def _type_of(value: Json, declared: str) -> str:
+    """The declared type, or the value's own where the two disagree."""
+    kinds = {bool: "bool", int: "int", float: "float", str: "str"}
+    if declared in _SCALARS:
+        own = kinds.get(type(value))
+        return own if own and (own, declared) != ("int", "float") else _container(value, declared)
+    return _container(value, declared)
+
+
+def _container(value: Json, declared: str) -> str:
+    if isinstance(value, dict) and not declared.startswith("dict"):
+        return f"dict[str, {_inner(list(value.values()))}]"
+    if isinstance(value, list) and not declared.startswith("list"):
+        return f"list[{_inner(value)}]"
+    if isinstance(value, list) and declared.startswith("list["):
+        return f"list[{_inner(value)}]" if value else declared
+    if isinstance(value, dict) and value:
+        return f"dict[str, {_inner(list(value.values()))}]"
+    return declared
+
+
+def _inner(values: list[Json]) -> str:
+    kinds = {type(value) for value in values}
+    if kinds <= {int}:
+        return "int"
+    if kinds <= {int, float}:
+        return "float"
+    if kinds == {str}:
+        return "str"
+    if kinds == {bool}:
+        return "bool"
+    if kinds == {list}:
+        return f"list[{_inner([inner for value in values for inner in value])}]"
+    if kinds == {dict}:
+        return f"dict[str, {_inner([inner for value in values for inner in value.values()])}]"
+    return "Any"
+
+
+def call_text(name: str, arguments: dict[str, Json]) -> str:
+    """A call as Python writes it, `name(a=1, b='x')`."""
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"

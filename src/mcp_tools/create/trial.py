@@ -1,0 +1,82 @@
+"""The trial of a candidate: checks first, then every argument set in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Sequence
+
+from mcp_tools.checks import check
+from mcp_tools.create.protocol import Candidate, Request, Test
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
+from mcp_tools.tool import Json, ToolSpec
+
+TRIAL_LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
+_PARALLEL = 2
+
+
+def examined(number: int, source: str, spec: ToolSpec, request: Request) -> Candidate:
+    """The candidate after its checks; nothing has run yet."""
+    report = check(source, capabilities=spec.capabilities, question=request.question, function=spec.name)
+    return Candidate(number, source, report)
+
+
+def runnable(candidate: Candidate) -> bool:
+    """Whether a trial can tell anything: a copied literal spoils a tool, yet the code may run."""
+    return all(
+        finding.severity != "error" or finding.rule.startswith(("question-", "unused-", "parameter-"))
+        for finding in candidate.report.findings
+    )
+
+
+async def try_out(
+    source: str, spec: ToolSpec, argument_sets: Sequence[dict[str, Json]], sandbox: Sandbox, request: Request
+) -> tuple[Outcome, ...]:
+    """One outcome for each argument set; after a timeout of the first, the others are not tried."""
+    gate = asyncio.Semaphore(_PARALLEL)
+
+    async def one(arguments: dict[str, Json]) -> Outcome:
+        async with gate:
+            return await sandbox.run(
+                Job(source, spec.name, arguments, read=request.files, limits=TRIAL_LIMITS)
+            )
+
+    first = await one(argument_sets[0])
+    if first.problem is not None and first.problem.kind in {"wall_time", "cpu_time"}:
+        return (first,)
+    return (first, *await asyncio.gather(*(one(arguments) for arguments in argument_sets[1:])))
+
+
+def result_key(outcome: Outcome) -> str:
+    """A text that is equal for results that mean the same; failures count by their kind."""
+    if not outcome.ok:
+        kind = outcome.problem.message.split(":")[0] if outcome.problem else ""
+        return f"!{kind}"
+    return value_key(outcome.value)
+
+
+def value_key(value: Json) -> str:
+    """The value as canonical JSON, floats at nine significant digits, whole floats as integers."""
+    return json.dumps(_canonical(value), sort_keys=True, ensure_ascii=True)
+
+
+def _canonical(value: Json) -> Json:
+    if isinstance(value, float) and math.isfinite(value):
+        rounded = float(f"{value:.9g}")
+        return int(rounded) if rounded.is_integer() else rounded
+    if isinstance(value, dict):
+        return {key: _canonical(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_canonical(inner) for inner in value]
+    return value
+
+
+def passed(test: Test, outcome: Outcome) -> bool:
+    """Whether an outcome is what the test expects."""
+    return outcome.ok and value_key(outcome.value) == value_key(test.expected)
+
+
+def varied(outcomes: Sequence[Outcome]) -> bool:
+    """Whether at least two argument sets gave different results."""
+    return len({result_key(outcome) for outcome in outcomes if outcome.ok}) > 1

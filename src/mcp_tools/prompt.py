@@ -1,0 +1,63 @@
+"""Prompts are data: Markdown files with one section for each message and named placeholders."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+_TURN = re.compile(r"^<!-- (system|user|assistant) -->$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A template of chat messages.
+
+    In the file, `<!-- system -->`, `<!-- user -->` or `<!-- assistant -->` alone on a line opens a message, and
+    `{{name}}` stands for a value. What precedes the first message is a note to the reader.
+    """
+
+    name: str
+    turns: tuple[tuple[str, str], ...]
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names that `render` wants."""
+        return frozenset(name for _, text in self.turns for name in _PLACEHOLDER.findall(text))
+
+    def render(self, **values: object) -> list[dict[str, Any]]:
+        """The messages with every placeholder filled.
+
+        Raises:
+            KeyError: A placeholder has no value, or a value has no placeholder.
+        """
+        if missing := self.placeholders - values.keys():
+            raise KeyError(f"prompt {self.name}: no value for {', '.join(sorted(missing))}")
+        if unknown := values.keys() - self.placeholders:
+            raise KeyError(f"prompt {self.name}: no placeholder {', '.join(sorted(unknown))}")
+        return [
+            {"role": role, "content": _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)}
+            for role, text in self.turns
+        ]
+
+
+def parse_prompt(name: str, text: str) -> Prompt:
+    """Reads a template from its Markdown."""
+    pieces = _TURN.split(text)[1:]
+    return Prompt(name, tuple((role, body.strip()) for role, body in zip(pieces[::2], pieces[1::2], strict=True)))
+
+
+@cache
+def load_prompt(package: str, name: str) -> Prompt:
+    """The template `prompts/<name>.md` of a package."""
+    path = resources.files(package) / "prompts" / f"{name}.md"
+    return parse_prompt(name, path.read_text(encoding="utf-8"))
+
+
+def data_block(source: str, text: str) -> str:
+    """Text from a file, a page or a tool, marked as data: nothing in it is an instruction."""
+    inert = text.replace("</data", "&lt;/data")
+    return f'<data source="{source}">\n{inert}\n</data>'
