@@ -35,7 +35,6 @@ class Report:
         return {
             "ok": self.ok,
             "findings": [
-                {"rule": f.rule, "line": f.line, "message": f.message, "severity": f.severity}
-                for f in self.findings
+                {"rule": f.rule, "line": f.line, "message": f.message, "severity": f.severity} for f in self.findings
             ],
         }

@@ -1,0 +1,99 @@
+"""Rules on names: each is defined, and none reaches out of the function."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+from collections.abc import Iterator
+
+from mcp_tools.checks import modules
+from mcp_tools.checks.rule import Remark
+from mcp_tools.checks.scopes import FreeName
+from mcp_tools.checks.source import Source
+
+_BUILTINS = frozenset(dir(builtins)) | {
+    "__name__",
+    "__file__",
+    "__class__",
+    "__annotations__",
+    "__builtins__",
+}
+_FORBIDDEN = {
+    "eval": "it runs text as code; parse the text, or use ast.literal_eval",
+    "exec": "it runs text as code; write the code itself",
+    "compile": "it makes code from text; write the code itself",
+    "__import__": "use an `import` line",
+    "__builtins__": "use the builtin itself",
+    "__loader__": "use an `import` line",
+    "__spec__": "use an `import` line",
+    "breakpoint": "remove it",
+    "help": "remove it",
+    "exit": "a tool returns; raise ValueError for bad input",
+    "quit": "a tool returns; raise ValueError for bad input",
+}
+
+
+def undefined_name(source: Source) -> Iterator[Remark]:
+    """Each name is a builtin, imported, or bound somewhere in its scope."""
+    seen: set[str] = set()
+    for free in source.free_names:
+        if free.name not in _BUILTINS and free.name not in seen:
+            seen.add(free.name)
+            yield Remark(free.node.lineno, f"name {free.name!r} is not defined; {_remedy(free)}")
+
+
+def _remedy(free: FreeName) -> str:
+    name = free.name
+    if name in modules.MODULE_OF:
+        return f"add `from {modules.MODULE_OF[name]} import {name}`"
+    if name in modules.COMPUTING:
+        return f"add `import {name}`"
+    if name in modules.USUAL_ALIASES:
+        module = modules.USUAL_ALIASES[name]
+        if module in modules.COMPUTING:
+            return f"add `import {module} as {name}`"
+        return f"{module} is not available; use the standard library"
+    near = difflib.get_close_matches(name, [*free.visible, *dir(builtins)], n=1, cutoff=0.75)
+    return f"did you mean {near[0]!r}? Else import it or define it" if near else "import it or define it"
+
+
+def forbidden_builtin(source: Source) -> Iterator[Remark]:
+    """No eval, exec, compile, __import__: a tool does not make code."""
+    for free in source.free_names:
+        if free.name in _FORBIDDEN and free.node not in source.guard:
+            yield Remark(free.node.lineno, f"{free.name!r} may not be used: {_FORBIDDEN[free.name]}")
+
+
+def no_input(source: Source) -> Iterator[Remark]:
+    """No input(): what a tool needs is a parameter."""
+    for free in source.free_names:
+        if free.name == "input" and free.node not in source.guard:
+            yield Remark(free.node.lineno, "input() waits for a person; make what it asks for a parameter")
+
+
+def reads_only_with_grant(source: Source) -> Iterator[Remark]:
+    """open() only with the read capability, and only to read."""
+    for free in source.free_names:
+        if free.name != "open" or free.node in source.guard:
+            continue
+        if not source.capabilities.read:
+            yield Remark(
+                free.node.lineno,
+                "open() needs the read capability, which the tool lacks; take the content as a parameter",
+            )
+        elif writing := _mode_that_writes(source.parents.get(free.node)):
+            yield Remark(
+                free.node.lineno,
+                f"open(..., {writing!r}) writes; a tool only reads, return the content instead",
+            )
+
+
+def _mode_that_writes(call: ast.AST | None) -> str:
+    if not isinstance(call, ast.Call):
+        return ""
+    modes = call.args[1:2] + [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    for mode in modes:
+        if isinstance(mode, ast.Constant) and isinstance(mode.value, str) and set(mode.value) & set("wax+"):
+            return mode.value
+    return ""

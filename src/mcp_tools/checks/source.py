@@ -1,0 +1,134 @@
+"""A source under check, parsed once, with the views of it that the rules share."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mcp_tools.checks.scopes import FreeName, free_names, module_names
+from mcp_tools.checks.syntax import children, walk
+from mcp_tools.tool import Capabilities
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source, and what is known about what it should be. Views are computed once, when asked for."""
+
+    raw: str | bytes
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    question: str | None = None
+    function: str | None = None
+    """The name that the public function must have, if that is known."""
+
+    @cached_property
+    def data(self) -> bytes:
+        """The source as the bytes of a file; a lone surrogate stays visible as bytes that are not UTF-8."""
+        return self.raw if isinstance(self.raw, bytes) else self.raw.encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def text(self) -> str:
+        """The source as text. Only after `encoding` has passed."""
+        return self.data.decode("utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree. Only after `parses` has passed."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            tree = ast.parse(self.text)
+            compile(tree, "<tool>", "exec", dont_inherit=True)  # sees what the parser does not: a stray `return`
+        return tree
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The parent of each node but the module, in the order of a walk from the top."""
+        parents: dict[ast.AST, ast.AST] = {}
+        waiting: list[ast.AST] = [self.tree]
+        for node in waiting:
+            for child in children(node):
+                parents[child] = node
+                waiting.append(child)
+        return parents
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node but the module, parents first."""
+        return list(self.parents)
+
+    @cached_property
+    def guard(self) -> set[ast.AST]:
+        """The nodes under `if __name__ == "__main__":`, which run only where a person starts the file."""
+        guards = [node for node in self.tree.body if is_guard(node) and isinstance(node, ast.If)]
+        return {node for guard in guards for statement in guard.body for node in walk(statement)}
+
+    @cached_property
+    def names(self) -> set[str]:
+        """What the module binds at its top level."""
+        return module_names(self.tree)
+
+    @cached_property
+    def origins(self) -> dict[str, str]:
+        """The module that each imported name stands for or comes from."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    top = alias.name.partition(".")[0]
+                    found[alias.asname or top] = alias.name if alias.asname else top
+            elif isinstance(node, ast.ImportFrom):
+                found.update((alias.asname or alias.name, node.module or ".") for alias in node.names)
+        return found
+
+    @cached_property
+    def classes(self) -> set[str]:
+        """The classes at the top level: making an instance of one is a constant like any other."""
+        return {node.name for node in self.tree.body if isinstance(node, ast.ClassDef)}
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether a module that works on files is imported."""
+        return not set(self.origins.values()).isdisjoint({"pathlib", "shutil", "zipfile", "tarfile", "os"})
+
+    @cached_property
+    def free_names(self) -> list[FreeName]:
+        """Each name that is read and that no scope of the source binds: a builtin, or undefined."""
+        return free_names(self.tree)
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """The functions at the top level."""
+        return [node for node in self.tree.body if isinstance(node, Function)]
+
+    @property
+    def public_functions(self) -> list[Function]:
+        """The functions at the top level whose names do not start with an underscore."""
+        return [node for node in self.functions if not node.name.startswith("_")]
+
+    @cached_property
+    def entry(self) -> Function | None:
+        """The tool's function: the one of the wanted name, else the last public one."""
+        named = [node for node in self.functions if node.name == self.function]
+        candidates = named or self.public_functions
+        return candidates[-1] if candidates else None
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The parents of a node from the inside out."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+
+def is_guard(node: ast.stmt) -> bool:
+    """Whether this is `if __name__ == "__main__":`."""
+    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
+        return False
+    sides = [node.test.left, *node.test.comparators]
+    names = [side.id for side in sides if isinstance(side, ast.Name)]
+    values = [side.value for side in sides if isinstance(side, ast.Constant)]
+    return names == ["__name__"] and values == ["__main__"] and isinstance(node.test.ops[0], ast.Eq)

@@ -1,0 +1,118 @@
+"""Rules on the shape of the file: one public function that a caller can use from its signature alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mcp_tools.checks.rule import Remark
+from mcp_tools.checks.scopes import parameters
+from mcp_tools.checks.source import Function, Source
+from mcp_tools.checks.syntax import children
+from mcp_tools.library.names import valid_name
+
+
+def one_public_function(source: Source) -> Iterator[Remark]:
+    """Exactly one public function at the top level, of the wanted name."""
+    public = source.public_functions
+    wanted = source.function
+    if wanted and wanted not in {function.name for function in public}:
+        yield Remark(0, f"there is no function {wanted!r} at the top level; define `def {wanted}(...)`")
+        if len(public) == 1:
+            yield Remark(public[0].lineno, f"rename {public[0].name!r} to {wanted!r}")
+        return
+    if not public:
+        yield Remark(0, "there is no public function; define the tool as one function at the top level")
+    for function in public:
+        if function is not source.entry:
+            message = f"a second public function {function.name!r}; rename it to '_{function.name}'"
+            if function.name == "main":
+                message += ' or move its body under `if __name__ == "__main__":`'
+            yield Remark(function.lineno, message)
+
+
+def function_name(source: Source) -> Iterator[Remark]:
+    """The name is snake_case, at most 64 characters, and hides no keyword or builtin."""
+    if source.entry and not valid_name(source.entry.name):
+        yield Remark(
+            source.entry.lineno,
+            f"{source.entry.name!r} cannot name a tool; use lower-case snake_case of at most 64 characters"
+            " that is no keyword and no builtin",
+        )
+
+
+def plain_function(source: Source) -> Iterator[Remark]:
+    """A plain function, neither async nor a generator."""
+    entry = source.entry
+    if isinstance(entry, ast.AsyncFunctionDef):
+        yield Remark(entry.lineno, f"{entry.name!r} is async; make it a plain `def`")
+    elif entry:
+        for node in own_nodes(entry):
+            if isinstance(node, ast.Yield | ast.YieldFrom):
+                yield Remark(node.lineno, f"{entry.name!r} yields; collect the values and return a list")
+                return
+
+
+def named_parameters(source: Source) -> Iterator[Remark]:
+    """No *args, no **kwargs, nothing positional-only: arguments come by name, as JSON."""
+    if not source.entry:
+        return
+    arguments = source.entry.args
+    for extra, stars in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
+        if extra:
+            yield Remark(extra.lineno, f"{stars}{extra.arg} hides what the tool takes; name each parameter")
+    for parameter in arguments.posonlyargs:
+        yield Remark(parameter.lineno, f"parameter {parameter.arg!r} is positional-only; remove the `/`")
+
+
+def takes_parameters(source: Source) -> Iterator[Remark]:
+    """At least one parameter: without any, it answers one question only."""
+    if source.entry and not parameters(source.entry):
+        yield Remark(
+            source.entry.lineno,
+            f"{source.entry.name!r} takes no parameter, so it answers one question only;"
+            " make the numbers and names of the question parameters",
+        )
+
+
+def docstring(source: Source) -> Iterator[Remark]:
+    """A docstring: its first line tells when to use the tool."""
+    if source.entry and not (ast.get_docstring(source.entry) or "").strip():
+        yield Remark(
+            source.entry.lineno,
+            f"{source.entry.name!r} has no docstring; say in one sentence what it returns, then `Args:`",
+        )
+
+
+def returns_value(source: Source) -> Iterator[Remark]:
+    """It returns its result; printing is no result."""
+    if not source.entry or isinstance(source.entry, ast.AsyncFunctionDef):
+        return
+    nodes = list(own_nodes(source.entry))
+    if any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes):
+        return
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
+        return  # `plain-function` speaks of it
+    prints = [node for node in nodes if isinstance(node, ast.Call) and _is_name(node.func, "print")]
+    if prints:
+        yield Remark(prints[-1].lineno, "it prints its result and returns nothing; return the value instead")
+    else:
+        yield Remark(source.entry.lineno, f"{source.entry.name!r} never returns a value; end it with `return result`")
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def own_nodes(function: Function | ast.While) -> Iterator[ast.AST]:
+    """The nodes of a body without those of the functions and classes inside it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += children(node)
