@@ -1,0 +1,171 @@
+"""A file that is only ever appended to: whole lines, repaired after a crash, one writer at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from agent.errors import RunError, StorageError
+from mcp_tools.tool import Json
+
+
+class AppendedLines:
+    """JSON lines on disk.
+
+    A line has left the process when `append` returns, so a killed process loses nothing. Getting it through
+    the disk's cache, for a power cut, takes milliseconds: that happens in a thread behind the caller's back,
+    one sync for all lines written meanwhile, and `aclose` waits for the last.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._end = os.fstat(descriptor).st_size
+        self._unsynced = False
+        self._syncing: asyncio.Future[None] | None = None
+        self._broken: StorageError | None = None
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Opens or creates the file, and takes it for this process alone.
+
+        Raises:
+            RunError: Another process writes it.
+            StorageError: It cannot be written.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _drop_torn_line(descriptor)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RunError(
+                f"The run {path.parent.name} is being worked on by another process.",
+                remedy="Wait for it to end, or stop it.",
+            ) from None
+        return cls(path, descriptor)
+
+    def append(self, lines: Iterable[Json]) -> None:
+        """Writes all lines or none.
+
+        Raises:
+            StorageError: The disk is full or the file cannot be written; from then on at every call, since
+                later lines refer to earlier ones.
+        """
+        if self._broken is not None:
+            raise self._broken
+        data = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+        raw = data.encode("utf-8", "surrogatepass")
+        try:
+            written = os.write(self._descriptor, raw)
+            if written != len(raw):
+                os.write(self._descriptor, raw[written:])  # a full disk writes a part, then says why
+        except OSError as error:
+            os.ftruncate(self._descriptor, self._end)
+            self._broken = _unwritable(self.path, error)
+            raise self._broken from error
+        self._end += len(raw)
+        self._unsynced = True
+        if self._syncing is None:
+            self._sync_behind()
+
+    def _sync_behind(self) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._unsynced = False
+        self._syncing = loop.run_in_executor(None, os.fdatasync, self._descriptor)
+        self._syncing.add_done_callback(self._synced)
+
+    def _synced(self, future: asyncio.Future[None]) -> None:
+        self._syncing = None
+        if not future.cancelled() and future.exception() is None and self._unsynced:
+            self._sync_behind()
+
+    async def aclose(self) -> None:
+        """Waits until everything is on the disk, and closes the file."""
+        while self._syncing is not None:
+            await asyncio.wait([self._syncing])
+            await asyncio.sleep(0)
+        self.close()
+
+    def close(self) -> None:
+        """Syncs and closes, without an event loop."""
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            os.fdatasync(descriptor)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        finally:
+            os.close(descriptor)
+
+
+def read_lines(path: Path) -> list[dict[str, Json]]:
+    """Every whole line of the file; a torn last line is left out.
+
+    Raises:
+        RunError: The file is missing, or a line before the last is damaged.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}.") from error
+    lines: list[dict[str, Json]] = []
+    whole = raw[: raw.rfind(b"\n") + 1]
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            lines.append(json.loads(line.decode("utf-8", "surrogatepass")))
+        except ValueError:
+            if number == whole.count(b"\n"):
+                break
+            raise RunError(f"{path} is damaged in line {number}.", remedy="Ask the question again.") from None
+    return lines
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process writes this file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _drop_torn_line(descriptor: int) -> None:
+    """Cuts what a crash left behind the last whole line: a part of a line, or one that is no JSON."""
+    size = os.fstat(descriptor).st_size
+    raw = os.pread(descriptor, size, 0)
+    end = raw.rfind(b"\n") + 1
+    start = raw.rfind(b"\n", 0, max(end - 1, 0)) + 1
+    if end:
+        try:
+            json.loads(raw[start:end].decode("utf-8", "surrogatepass"))
+        except ValueError:
+            end = start
+    if end != size:
+        os.ftruncate(descriptor, end)
+
+
+def _unwritable(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} cannot be written: {error.strerror}.",
+        remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
+    )

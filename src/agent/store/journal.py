@@ -1,0 +1,245 @@
+"""The journal of a run: every model, tool and web call under the hash of its input, for replay."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from agent.errors import AlitaError, RunError
+from agent.store.appended import AppendedLines, read_lines
+from agent.store.blobs import Blobs, canonical, digest
+from agent.store.difference import first_difference
+from agent.store.redact import Redactor
+from mcp_tools.tool import Json
+
+SCHEMA = 1
+FILE = "journal.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One call as it was recorded."""
+
+    seq: int
+    step: int
+    kind: str
+    """`model`, `sandbox`, `web` …"""
+    key: str
+    """Hash of kind and request."""
+    nth: int
+    """How many equal requests came before it."""
+    request: dict[str, Json]
+    """With references to the journal's blobs."""
+    output: Json
+    error: dict[str, str] | None
+    """Type, message and remedy, when the call failed."""
+    seconds: float
+
+
+class Journal:
+    """Performs calls and records them, or gives back what was recorded.
+
+    What `call` returns is always what stands in the journal, keys removed, so that the next request of a
+    replay is the next request of the run. Create one with `create`, `resume`, `replay` or `fork`.
+    """
+
+    def __init__(self, path: Path, redactor: Redactor, recorded: list[dict[str, Json]]) -> None:
+        self.path = path
+        self.step = 0
+        """The step that calls belong to; the graph sets it."""
+        self.replayed = 0
+        """Calls answered from the record."""
+        self.performed = 0
+        """Calls that were made."""
+        self._redactor = redactor
+        self._blobs = Blobs(redactor)
+        self._asked: defaultdict[str, int] = defaultdict(int)
+        self._file: AppendedLines | None = None
+        records = list(_load(recorded, self._blobs))
+        self._by_key = {(r.key, r.nth): r for r in records}
+        self._seq = max((r.seq for r in records), default=0)
+
+    @classmethod
+    def create(cls, path: Path, redactor: Redactor | None = None) -> Self:
+        """A new journal, which makes every call."""
+        journal = cls(path, redactor or Redactor(), [])
+        journal._file = AppendedLines.open(path)
+        journal._file.append([{"journal": SCHEMA, "run_id": path.parent.name, "created": time.time()}])
+        return journal
+
+    @classmethod
+    def resume(cls, path: Path, redactor: Redactor | None = None) -> Self:
+        """The journal of a run that did not finish: what it has is not made, and not paid, again.
+
+        Failures that ended the run are tried again.
+        """
+        file = AppendedLines.open(path)
+        try:
+            journal = cls(path, redactor or Redactor(), read_lines(path))
+        except BaseException:
+            file.close()
+            raise
+        journal._file = file
+        journal._forget_last_failures()
+        return journal
+
+    @classmethod
+    def replay(cls, path: Path) -> Self:
+        """A journal that makes no call and writes nothing."""
+        return cls(path, Redactor(), read_lines(path))
+
+    @classmethod
+    def fork(cls, source: Path, path: Path, *, until: int, redactor: Redactor | None = None) -> Self:
+        """A new journal that has the steps of another up to `until`, and goes on live from there."""
+        kept = [line for line in read_lines(source) if line.get("step", 0) <= until]
+        with_header = kept or [{"journal": SCHEMA}]
+        file = AppendedLines.open(path)
+        file.append(with_header)
+        journal = cls(path, redactor or Redactor(), with_header)
+        journal._file = file
+        return journal
+
+    async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> Json:
+        """The recorded output of this request, or else the output of `perform`, then recorded.
+
+        Args:
+            kind: What is called.
+            request: Everything the output depends on.
+            perform: Makes the call.
+
+        Raises:
+            AlitaError: What the call raised, now or when it was recorded.
+            RunError: A replay was asked for something that the run did not ask.
+        """
+        stored, fresh = self._blobs.put(request)
+        key = digest(kind + canonical(stored))
+        nth, self._asked[key] = self._asked[key], self._asked[key] + 1
+        record = self._by_key.get((key, nth))
+        if record is not None:
+            self.replayed += 1
+            if record.error is not None:
+                raise _restored(record.error)
+            return record.output
+        if self._file is None:
+            raise self._miss(kind, request)
+        return await self._perform(_Asked(kind, key, nth, self.step, stored, fresh), perform)
+
+    async def _perform(self, asked: _Asked, perform: Callable[[], Awaitable[Json]]) -> Json:
+        # Their blobs are known from now on: another call may refer to them before this one has ended.
+        self._write(asked.fresh)
+        started = time.perf_counter()
+        output: Json = None
+        error: AlitaError | None = None
+        try:
+            output = self._redactor.json(await perform())
+        except AlitaError as raised:
+            error = raised
+        self.performed += 1
+        self._seq += 1
+        result = {"output": output} if error is None else {"error": self._described(error)}
+        line = {
+            "seq": self._seq,
+            "step": asked.step,
+            "kind": asked.kind,
+            "key": asked.key,
+            "nth": asked.nth,
+            "request": asked.request,
+            **result,
+            "seconds": round(time.perf_counter() - started, 6),
+        }
+        self._write([line])
+        if error is not None:
+            raise error
+        return output
+
+    def records(self) -> Iterator[Record]:
+        """Every call of the run, oldest first, with its request in full."""
+        for record in sorted(self._by_key.values(), key=lambda r: r.seq):
+            yield Record(**{**_fields(record), "request": self._blobs.expand(record.request)})
+
+    async def aclose(self) -> None:
+        """Waits until everything is on the disk."""
+        if self._file is not None:
+            await self._file.aclose()
+
+    def _write(self, lines: list[dict[str, Json]]) -> None:
+        if lines and self._file is not None:
+            self._file.append(lines)
+
+    def _described(self, error: AlitaError) -> dict[str, str]:
+        return {
+            "type": type(error).__name__,
+            "message": self._redactor.text(error.message),
+            "remedy": self._redactor.text(error.remedy),
+        }
+
+    def _forget_last_failures(self) -> None:
+        for record in sorted(self._by_key.values(), key=lambda r: r.seq, reverse=True):
+            if record.error is None:
+                return
+            del self._by_key[record.key, record.nth]
+
+    def _miss(self, kind: str, request: dict[str, Json]) -> RunError:
+        unasked = (r for r in self._by_key.values() if r.kind == kind and r.nth >= self._asked[r.key])
+        expected = min(unasked, key=lambda r: (abs(r.step - self.step), r.seq), default=None)
+        found = None
+        if expected is not None:
+            found = first_difference(self._blobs.expand(expected.request), self._redactor.json(request))
+        run_id = self.path.parent.name
+        return RunError(
+            f"The {kind} call of step {self.step} was not made by the run {run_id}: "
+            f"{found or 'the run made no more calls of this kind'}.",
+            remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` goes on live from there.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    kind: str
+    key: str
+    nth: int
+    step: int
+    request: dict[str, Json]
+    fresh: list[dict[str, Json]]
+
+
+def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
+    if lines and lines[0].get("journal") != SCHEMA:
+        raise RunError(
+            f"The journal has schema {lines[0].get('journal')!r}; this version reads {SCHEMA}.",
+            remedy="Use the version of alita that wrote it.",
+        )
+    for line in lines[1:]:
+        if "blob" in line:
+            blobs.load(line)
+        else:
+            yield Record(
+                line["seq"],
+                line["step"],
+                line["kind"],
+                line["key"],
+                line["nth"],
+                line["request"],
+                line.get("output"),
+                line.get("error"),
+                line["seconds"],
+            )
+
+
+def _fields(record: Record) -> dict[str, Json]:
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _restored(error: dict[str, str]) -> AlitaError:
+    """The error of the recorded type."""
+    waiting: list[type[AlitaError]] = [AlitaError]
+    while waiting:
+        candidate = waiting.pop()
+        if candidate.__name__ == error["type"]:
+            return candidate(error["message"], remedy=error["remedy"])
+        waiting += candidate.__subclasses__()
+    return AlitaError(error["message"], remedy=error["remedy"])

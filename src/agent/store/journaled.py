@@ -1,0 +1,120 @@
+"""A model and a sandbox whose every call goes through a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent.models.protocol import Completion, Message, Model, ToolCall, Usage
+from agent.store.journal import Journal
+from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem, Sandbox
+from mcp_tools.tool import Json
+
+
+class JournaledModel:
+    """A model whose completions are recorded and replayed."""
+
+    def __init__(self, model: Model, journal: Journal) -> None:
+        self._model = model
+        self._journal = journal
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._model.name
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Completes, or gives the recorded completion, whose text `on_delta` gets in one piece."""
+        options: dict[str, Any] = {
+            "schema": schema,
+            "tools": tools,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "seed": seed,
+            "stop": stop,
+        }
+        given = {name: value for name, value in options.items() if value is not None}
+        live = False
+
+        async def perform() -> Json:
+            nonlocal live
+            live = True
+            return _completion_json(await self._model.complete(messages, on_delta=on_delta, **given))
+
+        request = {"model": self.name, "messages": messages, **given}
+        completion = _completion(await self._journal.call("model", request, perform))
+        if on_delta is not None and not live:
+            on_delta(completion.text)
+        return completion
+
+    async def aclose(self) -> None:
+        """Closes the model, not the journal."""
+        await self._model.aclose()
+
+
+class JournaledSandbox:
+    """A sandbox whose outcomes are recorded and replayed."""
+
+    def __init__(self, sandbox: Sandbox, journal: Journal) -> None:
+        self._sandbox = sandbox
+        self._journal = journal
+
+    @property
+    def isolation(self) -> Isolation:
+        """The sandbox's own."""
+        return self._sandbox.isolation
+
+    async def run(self, job: Job) -> Outcome:
+        """Runs one call, or gives the recorded outcome."""
+
+        async def perform() -> Json:
+            return asdict(await self._sandbox.run(job))
+
+        request = {**asdict(job), "read": [str(path) for path in job.read]}
+        return _outcome(await self._journal.call("sandbox", request, perform))
+
+    async def describe(self, source: str, function: str) -> Description | Problem:
+        """Derives both schemas, or gives the recorded ones."""
+
+        async def perform() -> Json:
+            return asdict(await self._sandbox.describe(source, function))
+
+        request = {"source": source, "describe": function}
+        found = await self._journal.call("sandbox", request, perform)
+        return Description(**found) if "input_schema" in found else Problem(**found)
+
+    async def aclose(self) -> None:
+        """Ends the sandbox, not the journal."""
+        await self._sandbox.aclose()
+
+
+def _completion_json(completion: Completion) -> Json:
+    return asdict(completion)
+
+
+def _completion(data: dict[str, Any]) -> Completion:
+    calls = tuple(ToolCall(**call) for call in data["tool_calls"])
+    return Completion(**{**data, "usage": Usage(**data["usage"]), "tool_calls": calls})
+
+
+def _outcome(data: dict[str, Any]) -> Outcome:
+    isolation = data["isolation"]
+    return Outcome(
+        **{
+            **data,
+            "isolation": Isolation(Level(isolation["level"]), isolation["backend"], tuple(isolation["layers"])),
+            "problem": Problem(**data["problem"]) if data["problem"] else None,
+        }
+    )

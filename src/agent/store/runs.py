@@ -1,0 +1,229 @@
+"""The folders of runs: what was asked, with what, and what came of it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from agent.answer import Answer
+from agent.errors import RunError, StorageError, UsageError
+from agent.store import journal
+from agent.store.appended import is_locked
+from mcp_tools.tool import Json
+
+SCHEMA = 1
+FILE = "run.json"
+_ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that came with a question."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One question from start to answer, as its `run.json` says."""
+
+    run_id: str
+    question: str
+    model: str
+    started: float
+    """Seconds since 1970."""
+    files: tuple[InputFile, ...] = ()
+    configuration: dict[str, str] = field(default_factory=dict)
+    """Every setting that is not a default, keys masked."""
+    status: str = "running"
+    """`running`, `interrupted` (it can be resumed), or an answer's status."""
+    answer: Answer | None = None
+    parent: str | None = None
+    """The run that this one was forked from."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The content of `run.json`."""
+        data = asdict(replace(self, answer=None))
+        return {"schema": SCHEMA, **data, "answer": self.answer.as_json() if self.answer else None}
+
+
+def new_run_id(now: float | None = None) -> str:
+    """Sorts by time, and is short enough to type: `261121-104055-k3f9`."""
+    stamp = time.strftime("%y%m%d-%H%M%S", time.gmtime(now))
+    return f"{stamp}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+
+
+def create_run(
+    runs: Path,
+    question: str,
+    *,
+    model: str,
+    files: Sequence[Path] = (),
+    configuration: dict[str, str] | None = None,
+    parent: str | None = None,
+) -> Run:
+    """Makes the folder of a new run.
+
+    Raises:
+        UsageError: A file of the question cannot be read.
+        StorageError: The folder cannot be written.
+    """
+    inputs = tuple(describe_file(path) for path in files)
+    while True:
+        run = Run(new_run_id(), question, model, time.time(), inputs, configuration or {}, parent=parent)
+        try:
+            runs.mkdir(parents=True, exist_ok=True)
+            (runs / run.run_id).mkdir(mode=0o700)
+        except FileExistsError:
+            if (runs / run.run_id).exists():
+                continue
+            raise _unwritable(runs, "a file stands in its place") from None
+        except OSError as error:
+            raise _unwritable(runs, error.strerror) from error
+        save_run(runs, run)
+        return run
+
+
+def save_run(runs: Path, run: Run) -> None:
+    """Writes `run.json`, whole or not at all.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    target = runs / run.run_id / FILE
+    draft = target.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        with draft.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            json.dump(run.as_json(), file, ensure_ascii=False, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise _unwritable(target, error.strerror) from error
+
+
+def load_run(runs: Path, run_id: str) -> Run:
+    """Reads a run; one whose process died without an answer is `interrupted`.
+
+    Raises:
+        RunError: Its `run.json` is missing or damaged.
+    """
+    path = runs / run_id / FILE
+    try:
+        data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+        run = _from_json(data)
+    except FileNotFoundError:
+        raise RunError(f"The run {run_id} has no {FILE}.", remedy="`alita runs list` shows the others.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{path} is damaged: {error}.", remedy="`alita runs list` shows the others.") from None
+    if run.status == "running" and not is_locked(journal_path(runs, run_id)):
+        return replace(run, status="interrupted")
+    return run
+
+
+def list_runs(runs: Path, *, limit: int | None = None) -> list[Run]:
+    """Runs, newest first; what cannot be read is left out."""
+    found: list[Run] = []
+    for run_id in reversed(_run_ids(runs)):
+        if limit is not None and len(found) >= limit:
+            break
+        try:
+            found.append(load_run(runs, run_id))
+        except RunError:
+            continue
+    return found
+
+
+def find_run(runs: Path, run_id: str | None = None) -> str:
+    """The full id of a run, from its beginning or its end; without one, the newest run.
+
+    Raises:
+        RunError: None fits, or several do.
+    """
+    known = _run_ids(runs)
+    if run_id is None:
+        if not known:
+            raise RunError("There are no runs yet.", remedy='Ask something: alita "…"')
+        return known[-1]
+    fitting = [k for k in known if k == run_id] or [
+        k for k in known if run_id and (k.startswith(run_id) or k.endswith(run_id))
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise RunError(f"{run_id!r} fits {len(fitting)} runs.", remedy=f"Did you mean {fitting[-1]}?")
+    near = difflib.get_close_matches(run_id, known, n=1)
+    remedy = f"Did you mean {near[0]}?" if near else "`alita runs list` shows all runs."
+    raise RunError(f"There is no run {run_id!r}.", remedy=remedy)
+
+
+def find_unfinished(runs: Path, run_id: str | None = None) -> str:
+    """The run that `alita resume` goes on with; without an id, the newest that did not finish.
+
+    Raises:
+        RunError: There is none, or the one named has its answer.
+    """
+    if run_id is not None:
+        found = find_run(runs, run_id)
+        if load_run(runs, found).status == "answered":
+            raise RunError(f"The run {found} is finished.", remedy=f"See it with: alita runs show {found}")
+        return found
+    for run in list_runs(runs, limit=100):
+        if run.status in {"interrupted", "failed"}:
+            return run.run_id
+    raise RunError("No run was left unfinished.", remedy="`alita runs list` shows all runs.")
+
+
+def journal_path(runs: Path, run_id: str) -> Path:
+    """Where the journal of a run is."""
+    return runs / run_id / journal.FILE
+
+
+def describe_file(path: Path) -> InputFile:
+    """A file's absolute path, hash and size.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            size = file.tell()
+    except OSError as error:
+        raise UsageError(f"The file {path} cannot be read: {error.strerror}.") from error
+    return InputFile(str(path.absolute()), sha256, size)
+
+
+def _run_ids(runs: Path) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(runs) if _ID.fullmatch(name))  # noqa: PTH208 - names are all
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"{runs} cannot be read: {error.strerror}.") from error
+
+
+def _from_json(data: dict[str, Json]) -> Run:
+    data = {name: value for name, value in data.items() if name != "schema"}
+    answer = data.pop("answer")
+    files = tuple(InputFile(**file) for file in data.pop("files"))
+    return Run(**data, files=files, answer=Answer.from_json(answer) if answer else None)
+
+
+def _unwritable(path: Path, reason: str | None) -> StorageError:
+    return StorageError(
+        f"{path} cannot be written: {reason}.",
+        remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
+    )

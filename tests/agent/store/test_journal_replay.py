@@ -1,0 +1,327 @@
+"""What a journal records, what it gives back, and what survives a crash."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from agent.errors import ModelBusyError, RunError, StorageError
+from agent.models.protocol import Completion, Usage
+from agent.store.journal import Journal
+from agent.store.journaled import JournaledModel, JournaledSandbox
+from agent.store.redact import Redactor
+from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem
+
+
+class Counter:
+    """A model that numbers its answers, and fails where it is told to."""
+
+    name = "counter"
+
+    def __init__(self, fail_at=()):
+        self.calls = 0
+        self.fail_at = fail_at
+
+    async def complete(self, messages, **options):
+        self.calls += 1
+        if self.calls in self.fail_at:
+            raise ModelBusyError("busy", remedy="wait")
+        return Completion(f"{self.calls}: {messages[-1]['content']}", Usage(7, 2, 1, 1, None), {"a": [1]})
+
+    async def aclose(self):
+        pass
+
+
+class Brief(Counter):
+    async def complete(self, messages, **options):
+        return Completion("ok")
+
+
+def say(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run" / "journal.jsonl"
+
+
+async def record(path, *texts, **options):
+    journal = Journal.create(path, options.pop("redactor", None))
+    model = JournaledModel(Counter(**options), journal)
+    answers = []
+    for step, text in enumerate(texts, start=1):
+        journal.step = step
+        answers.append(await model.complete(say(text), temperature=0.0))
+    await journal.aclose()
+    return answers
+
+
+async def test_a_replay_makes_no_call_and_gives_equal_answers_in_order(path):
+    recorded = await record(path, "same", "other", "same")
+    journal, model = Journal.replay(path), Counter()
+    replayed = [
+        await JournaledModel(model, journal).complete(say(t), temperature=0.0) for t in ("same", "other", "same")
+    ]
+    assert replayed == recorded
+    assert [a.text for a in replayed] == ["1: same", "2: other", "3: same"]
+    assert (model.calls, journal.replayed, journal.performed) == (0, 3, 0)
+
+
+async def test_a_replayed_text_reaches_the_listener(path):
+    await record(path, "x")
+    heard = []
+    await JournaledModel(Counter(), Journal.replay(path)).complete(say("x"), temperature=0.0, on_delta=heard.append)
+    assert heard == ["1: x"]
+
+
+async def test_a_replay_that_asks_something_else_says_what_differs(path):
+    await record(path, "the same beginning, then this")
+    journal = Journal.replay(path)
+    journal.step = 1
+    with pytest.raises(RunError, match=r"messages\[0\]\.content, character 27: recorded .*this.*, now .*that") as e:
+        await JournaledModel(Counter(), journal).complete(say("the same beginning, then that"), temperature=0.0)
+    assert "--until 0" in e.value.remedy
+
+
+async def test_every_option_belongs_to_the_key(path):
+    await record(path, "x")
+    for options in ({}, {"temperature": 0.5}, {"temperature": 0.0, "seed": 1}, {"schema": {}, "temperature": 0.0}):
+        with pytest.raises(RunError):
+            await JournaledModel(Counter(), Journal.replay(path)).complete(say("x"), **options)
+
+
+async def test_an_error_is_recorded_and_raised_again_as_the_same_type(path):
+    with pytest.raises(ModelBusyError):
+        await record(path, "x", fail_at=(1,))
+    with pytest.raises(ModelBusyError) as caught:
+        await JournaledModel(Counter(), Journal.replay(path)).complete(say("x"), temperature=0.0)
+    assert (caught.value.message, caught.value.remedy) == ("busy", "wait")
+
+
+async def test_resuming_pays_nothing_twice_and_tries_the_last_failure_again(path):
+    journal = Journal.create(path)
+    failing = JournaledModel(Counter(fail_at=(2,)), journal)
+    await failing.complete(say("first"))
+    with pytest.raises(ModelBusyError):
+        await failing.complete(say("second"))
+    await journal.aclose()
+    journal, model = Journal.resume(path), Counter()
+    resumed = JournaledModel(model, journal)
+    assert (await resumed.complete(say("first"))).text == "1: first"
+    assert (await resumed.complete(say("second"))).text == "1: second"
+    assert model.calls == 1
+    await journal.aclose()
+    assert [r.output["text"] for r in Journal.replay(path).records()] == ["1: first", "1: second"]
+
+
+async def test_a_fork_keeps_the_steps_before_and_goes_on_live(path, tmp_path):
+    await record(path, "a", "b", "c")
+    before = path.read_bytes()
+    other = tmp_path / "other" / "journal.jsonl"
+    journal, model = Journal.fork(path, other, until=2), Counter()
+    answers = [await JournaledModel(model, journal).complete(say(t), temperature=0.0) for t in "abc"]
+    await journal.aclose()
+    assert [a.text for a in answers] == ["1: a", "2: b", "1: c"]
+    assert model.calls == 1
+    assert path.read_bytes() == before
+    assert len(list(Journal.replay(other).records())) == 3
+
+
+async def test_equal_calls_at_once_are_replayed_in_the_order_they_were_made(path):
+    async def perform(text, seconds):
+        await asyncio.sleep(seconds)
+        return text
+
+    async def both(journal):
+        return await asyncio.gather(
+            journal.call("web", {"q": 1}, lambda: perform("slow", 0.02)),
+            journal.call("web", {"q": 1}, lambda: perform("fast", 0.0)),
+        )
+
+    journal = Journal.create(path)
+    assert await both(journal) == ["slow", "fast"]
+    await journal.aclose()
+    assert await both(Journal.replay(path)) == ["slow", "fast"]
+
+
+@pytest.mark.parametrize("style", ["messages", "one message"])
+async def test_a_record_never_repeats_the_history(path, style):
+    """Forty calls, each with all that was said before: the file grows with what is new."""
+    journal = Journal.create(path)
+    model = JournaledModel(Brief(), journal)
+    evidence = [f"{number} " + "e" * 1000 for number in range(40)]
+    for number in range(1, 41):
+        texts = evidence[:number]
+        await model.complete(say(*texts) if style == "messages" else say("\n".join(texts)))
+    await journal.aclose()
+    assert path.stat().st_size < 40 * 1000 * 4
+    last = list(Journal.replay(path).records())[-1]
+    assert last.request["messages"] == (say(*evidence) if style == "messages" else say("\n".join(evidence)))
+
+
+async def test_numbers_that_are_equal_in_python_are_different_requests(path):
+    journal = Journal.create(path)
+
+    async def perform():
+        return "x"
+
+    for value in (1, True, 1.0):
+        await journal.call("tool", {"arguments": {"n": value}}, perform)
+    await journal.aclose()
+    assert len({r.key for r in Journal.replay(path).records()}) == 3
+
+
+@pytest.mark.parametrize("tail", [b'{"seq": 9, "st', b"\x00\x00\x00", b'{"cut": \n', '{"é'.encode()[:-1]])
+async def test_a_torn_last_line_is_dropped(path, tail):
+    await record(path, "a")
+    whole = path.read_bytes()
+    path.write_bytes(whole + tail)
+    assert len(list(Journal.replay(path).records())) == 1
+    journal = Journal.resume(path)
+    assert path.read_bytes() == whole
+    await JournaledModel(Counter(), journal).complete(say("b"))
+    await journal.aclose()
+    assert len(list(Journal.replay(path).records())) == 2
+
+
+async def test_damage_before_the_last_line_is_an_error_that_names_the_line(path):
+    await record(path, "a", "b")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{]\n" + b"".join(lines[2:]))
+    with pytest.raises(RunError, match="damaged in line 2"):
+        Journal.resume(path)
+
+
+async def test_a_journal_of_another_schema_is_refused(path):
+    path.parent.mkdir()
+    path.write_text('{"journal": 99}\n')
+    with pytest.raises(RunError, match="schema 99"):
+        Journal.replay(path)
+
+
+async def test_one_process_at_a_time_works_on_a_run(path):
+    journal = Journal.create(path)
+    with pytest.raises(RunError, match="another process"):
+        Journal.resume(path)
+    await journal.aclose()
+    await Journal.resume(path).aclose()
+
+
+async def test_no_key_reaches_the_disk_and_the_replay_still_fits(path):
+    secret = 'pass"wörd-of-the-user'
+    redactor = Redactor([secret, "none"])
+    text = f"my key is {secret} and sk-" + "a" * 30
+    journal = Journal.create(path, redactor)
+    model = JournaledModel(Counter(), journal)
+    first = await model.complete(say(text))
+    second = await model.complete(say(text, first.text))
+    await journal.aclose()
+    raw = path.read_text()
+    assert "wörd" not in raw
+    assert "\\u00f6rd" not in raw
+    assert "aaaaaaaa" not in raw
+    replaying = JournaledModel(Counter(), Journal.replay(path))
+    assert await replaying.complete(say(text)) == first
+    assert await replaying.complete(say(text, first.text)) == second
+    assert "none" not in redactor._secrets
+
+
+async def test_text_of_every_kind_survives(path):
+    texts = ["", "é\u2028\n\x00", "\ud800 lone", "🙂" * 300, "x" * 1_000_000]
+    recorded = await record(path, *texts)
+    replaying = JournaledModel(Counter(), Journal.replay(path))
+    assert [await replaying.complete(say(t), temperature=0.0) for t in texts] == recorded
+
+
+async def test_a_full_disk_loses_nothing_that_was_written(path):
+    journal = Journal.create(path)
+    model = JournaledModel(Counter(), journal)
+    await model.complete(say("a"))
+    resource = pytest.importorskip("resource")
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
+    try:
+        with pytest.raises(StorageError, match="cannot be written"):
+            await model.complete(say("b" * 1000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, old)
+    with pytest.raises(StorageError):
+        await model.complete(say("c"))
+    await journal.aclose()
+    assert [r.output["text"] for r in Journal.replay(path).records()] == ["1: a"]
+
+
+def test_a_killed_process_has_lost_no_finished_call(path):
+    program = textwrap.dedent("""
+        import asyncio, os, pathlib, signal, sys
+        from agent.store.journal import Journal
+        async def main():
+            journal = Journal.create(pathlib.Path(sys.argv[1]))
+            async def perform(): return "done"
+            for n in range(5):
+                await journal.call("tool", {"n": n}, perform)
+            os.kill(os.getpid(), signal.SIGKILL)
+        asyncio.run(main())
+    """)
+    ended = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(list(Journal.replay(path).records())) == 5
+    assert path.stat().st_mode & 0o077 == 0
+
+
+async def test_a_cancelled_call_is_not_recorded(path):
+    journal = Journal.create(path)
+
+    async def forever():
+        await asyncio.sleep(60)
+
+    task = asyncio.create_task(journal.call("web", {}, forever))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await journal.aclose()
+    assert list(Journal.replay(path).records()) == []
+
+
+class OneSandbox:
+    isolation = Isolation(Level.STRONG, "bubblewrap", ("namespaces", "seccomp"))
+
+    async def run(self, job):
+        problem = None if job.arguments else Problem("arguments", "n is missing", line=3)
+        return Outcome(problem is None, self.isolation, job.arguments.get("n"), problem, seconds=0.5)
+
+    async def describe(self, source, function):
+        if function == "f":
+            return Description("f", "It does.", {"type": "object"}, {})
+        return Problem("missing_function", "no such function")
+
+    async def aclose(self):
+        pass
+
+
+async def test_a_sandbox_is_replayed_with_equal_outcomes(path):
+    async def use(journal):
+        sandbox = JournaledSandbox(OneSandbox(), journal)
+        return [
+            await sandbox.run(Job("source", "f", {"n": [1, None, "é"]}, read=(path,), modules={"m": "x"})),
+            await sandbox.run(Job("source", "f")),
+            await sandbox.describe("source", "f"),
+            await sandbox.describe("source", "g"),
+        ]
+
+    journal = Journal.create(path)
+    live = await use(journal)
+    await journal.aclose()
+    replaying = Journal.replay(path)
+    assert await use(replaying) == live
+    assert replaying.replayed == 4
+    assert isinstance(live[1].problem, Problem)
+    assert isinstance(live[0].isolation.level, Level)
+    assert json.loads(path.read_text().splitlines()[0])["journal"] == 1
