@@ -1,0 +1,1 @@
+"""The Model protocol and who fulfils it: hosted, embedded, scripted; prices, fallback."""

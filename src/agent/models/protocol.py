@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Message = dict[str, Any]
 """One Chat Completions message: role, content, and what the role allows besides."""
@@ -95,6 +95,28 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """Closes connections."""
+        ...
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """A model that can also give several answers to one prompt, reading the prompt once."""
+
+    async def complete_many(
+        self,
+        messages: Sequence[Message],
+        n: int,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> list[Completion]:
+        """Gives `n` samples for the same messages; their usages add up to what the call cost.
+
+        Raises:
+            agent.errors.ModelError: The endpoint failed after its retries.
+        """
         ...
 
 

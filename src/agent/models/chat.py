@@ -1,0 +1,262 @@
+"""Chat Completions over a wire: requests, answers, usage, retries; what hosted and embedded models share."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from agent.errors import ModelRefusedError
+from agent.models.failures import Failure, Kind
+from agent.models.ladder import structured
+from agent.models.prices import Price
+from agent.models.protocol import Completion, Message, ToolCall, Usage
+from agent.models.retry import Notify, Retry, retrying
+from agent.models.traits import Rung, TraitsCache
+from agent.models.wire import Body, OnDelta, Wire
+
+_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "n")
+"""Parameters that some models refuse; the request is sent again without the refused one."""
+
+_RENAMED = {"max_tokens": "max_completion_tokens"}
+
+
+class ChatModel:
+    """A model that speaks Chat Completions.
+
+    Args:
+        name: What the user calls it.
+        wire: Carries the requests.
+        price: US dollars per million tokens; None when unknown.
+        slots: Limits the calls in flight; models at one endpoint share it.
+        retry: How often a failed call is repeated.
+        traits: What is known of the endpoint, shared and kept.
+        notify: Told when a call waits.
+        enforced: The endpoint holds answers to a JSON schema by a grammar.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        wire: Wire,
+        *,
+        price: Price | None = None,
+        slots: asyncio.Semaphore | None = None,
+        retry: Retry | None = None,
+        traits: TraitsCache | None = None,
+        notify: Notify | None = None,
+        enforced: bool = False,
+    ) -> None:
+        self._name = name
+        self._wire = wire
+        self._price = price
+        self._slots = slots or asyncio.Semaphore(8)
+        self._retry = retry or Retry()
+        self._traits = traits or TraitsCache()
+        self._notify = notify
+        self._enforced = enforced
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return self._name
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Completes messages; see `agent.models.protocol.Model`."""
+        options = _options(max_tokens, temperature, seed, stop)
+
+        async def ask(asked: Sequence[Message], extra: dict[str, Any]) -> Completion:
+            response = await self._send({"messages": list(asked), **options, **extra}, on_delta)
+            return self._completions(response)[0]
+
+        try:
+            if schema is None:
+                return await ask(messages, {"tools": list(tools)} if tools else {})
+            return await structured(ask, messages, schema, self, tools=tools, enforced=self._enforced)
+        except Failure as failure:
+            raise failure.error(models=await self._known_models(failure)) from None
+
+    async def complete_many(
+        self,
+        messages: Sequence[Message],
+        n: int,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> list[Completion]:
+        """Gives `n` samples; see `agent.models.protocol.Sampler`.
+
+        An endpoint that gives fewer than were asked for is asked again for the rest, with other seeds.
+        """
+        body = {"messages": list(messages), **_options(max_tokens, temperature, seed, stop)}
+        try:
+            samples = self._completions(await self._send(body | ({"n": n} if n > 1 else {}), None))[:n]
+            missing = range(len(samples), n)
+            seeds = [{} if seed is None else {"seed": seed + i} for i in missing]
+            more = await asyncio.gather(*(self._send(body | varied, None) for varied in seeds))
+        except Failure as failure:
+            raise failure.error(models=await self._known_models(failure)) from None
+        return samples + [self._completions(response)[0] for response in more]
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        await self._wire.aclose()
+
+    def rung(self) -> Rung | None:
+        """The rung of the ladder that holds here."""
+        return "schema" if self._enforced else self._known().rung
+
+    def hold(self, rung: Rung) -> None:
+        """Remembers the rung that gave a fitting answer."""
+        if not self._enforced:
+            self._learn(rung=rung)
+
+    def _known(self) -> Any:
+        return self._traits.get(self._wire.endpoint.shown_url, self._wire.endpoint.model)
+
+    def _learn(self, **changes: Any) -> None:
+        endpoint = self._wire.endpoint
+        self._traits.set(endpoint.shown_url, endpoint.model, replace(self._known(), **changes))
+
+    async def _send(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
+        """Sends with retries; a parameter that the endpoint refuses is left out from then on."""
+        while True:
+            fitted = self._fitted(body, streamed=on_delta is not None)
+            try:
+                return await self._send_repeatedly(fitted, on_delta)
+            except Failure as failure:
+                refused = _refused_parameter(failure, fitted)
+                if refused is None:
+                    raise
+                self._learn(without=(*self._known().without, refused))
+
+    async def _send_repeatedly(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
+        shown = False
+
+        def show(text: str) -> None:
+            nonlocal shown
+            shown = True
+            if on_delta:
+                on_delta(text)
+
+        def call() -> Any:
+            # After a cut the pieces are not shown a second time; the completion has the whole text.
+            return self._wire.send(body, None if on_delta is None else ((lambda _: None) if shown else show))
+
+        async with self._slots:
+            return await retrying(call, self._retry, self._notify)
+
+    def _fitted(self, body: Body, *, streamed: bool) -> Body:
+        """The request as this endpoint takes it."""
+        without = self._known().without
+        fitted: Body = {"model": self._wire.endpoint.model, **body}
+        if streamed:
+            fitted |= {"stream": True, "stream_options": {"include_usage": True}}
+        for parameter in without:
+            value = fitted.pop(parameter, None)
+            renamed = _RENAMED.get(parameter)
+            if renamed and value is not None and renamed not in without:
+                fitted[renamed] = value
+        return fitted
+
+    def _completions(self, response: dict[str, Any]) -> list[Completion]:
+        """The choices of a response; the first carries the usage of all."""
+        endpoint = self._wire.endpoint
+        choices = response.get("choices")
+        if not isinstance(choices, list) or not choices:
+            raise Failure(Kind.CUT, endpoint, f"an answer without choices: {response}")
+        usage = self._usage(response.get("usage") or {})
+        completions: list[Completion] = []
+        for choice in choices:
+            spent = usage if not completions else Usage(cost=0.0)
+            completions.append(_completion(choice, spent, str(response.get("model") or endpoint.model)))
+        return completions
+
+    def _usage(self, counted: dict[str, Any]) -> Usage:
+        tokens = (int(counted.get("prompt_tokens") or 0), int(counted.get("completion_tokens") or 0))
+        details = counted.get("prompt_tokens_details") or {}
+        cached = int(details.get("cached_tokens") or 0)
+        cost = self._price.cost(*tokens, cached) if self._price and counted else None
+        return Usage(*tokens, cached, 1, cost)
+
+    async def _known_models(self, failure: Failure) -> list[str]:
+        """A few names that the endpoint offers, those like the unknown one first."""
+        if failure.kind is not Kind.UNKNOWN_MODEL:
+            return []
+        names = await self._wire.models()
+        alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
+        return (alike + [name for name in names if name not in alike])[:5]
+
+
+def _options(
+    max_tokens: int | None, temperature: float | None, seed: int | None, stop: Sequence[str] | None
+) -> dict[str, Any]:
+    given = {
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "seed": seed,
+        "stop": list(stop or ()) or None,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _refused_parameter(failure: Failure, body: Body) -> str | None:
+    """The optional parameter that the endpoint objects to, if the request had it."""
+    if failure.kind is not Kind.REFUSED and failure.status != 400:
+        return None
+    sent = [name for name in (*_OPTIONAL, *_RENAMED.values()) if name in body]
+    named = [name for name in sent if failure.parameter == name or f"'{name}'" in failure.detail]
+    return named[0] if named else None
+
+
+def _completion(choice: dict[str, Any], usage: Usage, model: str) -> Completion:
+    message = choice.get("message") or {}
+    if message.get("refusal"):
+        raise ModelRefusedError(
+            f"{model} declined: {message['refusal']}",
+            remedy="Put the question differently, or name another model with --model.",
+        )
+    calls = tuple(
+        ToolCall(
+            str(call.get("id") or f"call_{i}"),
+            str(call["function"]["name"]),
+            str(call["function"]["arguments"]),
+        )
+        for i, call in enumerate(message.get("tool_calls") or [])
+        if call.get("function")
+    )
+    return Completion(_text(message.get("content")), usage, None, calls, _finish(choice, calls), model)
+
+
+def _text(content: Any) -> str:
+    """The text of a message, which some endpoints give in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)
+
+
+def _finish(
+    choice: dict[str, Any], calls: tuple[ToolCall, ...]
+) -> Literal["stop", "length", "tool_calls", "content_filter"]:
+    match choice.get("finish_reason"):
+        case "length":
+            return "length"
+        case "content_filter":
+            return "content_filter"
+        case _:
+            return "tool_calls" if calls else "stop"

@@ -1,0 +1,196 @@
+"""The embedded model: Chat Completions with llama.cpp's server on this machine, without any key."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.models.chat import ChatModel
+from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
+from agent.models.local_server import LocalServer
+from agent.models.prices import FREE
+from agent.models.protocol import Completion, Message
+from agent.models.retry import Notify, Retry
+from agent.models.server_state import ServerOptions, ServerState
+from agent.models.wire import Body, OnDelta, assemble, events
+
+if TYPE_CHECKING:
+    import httpx2
+
+NAME = "embedded"
+
+
+class EmbeddedModel(ChatModel):
+    """The model that needs no key. Its server is started with the first call and shared by all processes.
+
+    Args:
+        weights: Gives the path of the verified weights file; called with the first request.
+        runtime: The folder where processes leave word of their servers.
+        idle: Seconds without a request after which the server ends.
+        threads: 0 for as many as there are free cores.
+        timeout: Seconds that one call may take.
+        notify: Told when the model is loaded and when a call waits.
+    """
+
+    def __init__(
+        self,
+        weights: Callable[[], Path],
+        runtime: Path,
+        *,
+        idle: float = 900.0,
+        threads: int = 0,
+        timeout: float = 900.0,
+        slots: asyncio.Semaphore | None = None,
+        retry: Retry | None = None,
+        notify: Notify | None = None,
+    ) -> None:
+        self._parallel = ServerOptions.parallel
+
+        def server() -> LocalServer:
+            options = ServerOptions(weights(), idle=idle, threads=threads)
+            return LocalServer(runtime, options, notify=notify)
+
+        super().__init__(
+            NAME,
+            LocalWire(server, timeout),
+            price=FREE,
+            slots=slots or asyncio.Semaphore(self._parallel),
+            retry=retry,
+            notify=notify,
+            enforced=True,
+        )
+
+    async def complete_many(
+        self,
+        messages: Sequence[Message],
+        n: int,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> list[Completion]:
+        """Gives `n` samples, as many at a time as the server has slots; the prompt is read once."""
+        samples: list[Completion] = []
+        while len(samples) < n:
+            samples += await super().complete_many(
+                messages,
+                min(self._parallel, n - len(samples)),
+                temperature=temperature,
+                seed=None if seed is None else seed + len(samples),
+                max_tokens=max_tokens,
+                stop=stop,
+            )
+        return samples
+
+
+class LocalWire:
+    """Carries requests to the local server with httpx2: importing the SDK takes longer than a short answer."""
+
+    def __init__(self, server: Callable[[], LocalServer], timeout: float) -> None:
+        self._make_server = server
+        self._timeout = timeout
+        self._server: LocalServer | None = None
+        self._state: ServerState | None = None
+        self._opened: httpx2.AsyncClient | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Who is asked."""
+        port = self._state.port if self._state else 0
+        token = self._state.token if self._state else None
+        return Endpoint(NAME, f"http://127.0.0.1:{port}/v1", "", token)
+
+    async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
+        """Sends one request, starting the server if need be; see `agent.models.wire.Wire`."""
+        import httpx2
+
+        client = await self._client()
+        try:
+            async with self._used():
+                return await self._post(client, body, on_delta)
+        except httpx2.HTTPError as exc:
+            await self._forget()
+            raise transport_failure(self.endpoint, exc) from None
+        except json.JSONDecodeError as exc:
+            raise Failure(Kind.CUT, self.endpoint, f"no JSON: {exc}") from None
+
+    async def models(self) -> list[str]:
+        """The one that is served."""
+        return [NAME]
+
+    async def aclose(self) -> None:
+        """Closes connections; the server stays for others until it is idle."""
+        await self._forget()
+
+    async def _post(self, client: httpx2.AsyncClient, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
+        if on_delta is None:
+            response = await client.post("/v1/chat/completions", json=body)
+            await self._raise_for_status(response)
+            return await self._counted(client, response.json())
+        async with client.stream("POST", "/v1/chat/completions", json=body) as response:
+            await self._raise_for_status(response)
+            return await assemble(events(response.aiter_lines()), on_delta, self.endpoint)
+
+    async def _counted(self, client: httpx2.AsyncClient, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer with the tokens of all its choices: of several, the server counts only one."""
+        choices = answer.get("choices") or []
+        if len(choices) < 2:
+            return answer
+        tokens = 0
+        for choice in choices:
+            text = choice["message"].get("content") or ""
+            response = await client.post("/tokenize", json={"content": text})
+            ended = choice.get("finish_reason") == "stop"
+            tokens += len(response.json()["tokens"]) + (1 if ended else 0)
+        return answer | {"usage": {**answer["usage"], "completion_tokens": tokens}}
+
+    async def _raise_for_status(self, response: httpx2.Response) -> None:
+        if response.status_code < 400:
+            return
+        await response.aread()
+        endpoint = self.endpoint
+        if response.status_code == 401:
+            # The port belongs to another process by now: look for the server again.
+            await self._forget()
+            raise Failure(Kind.UNREACHABLE, endpoint, "another server answers there")
+        with contextlib.suppress(ValueError):
+            raise status_failure(endpoint, response.status_code, response.json(), response.headers)
+        raise status_failure(endpoint, response.status_code, response.text, response.headers)
+
+    @contextlib.asynccontextmanager
+    async def _used(self) -> AsyncIterator[None]:
+        """Keeps the server from ending: a request that begins and one that is done both count as use."""
+        assert self._server is not None
+        files = self._server.files
+        files.touch()
+        try:
+            yield
+        finally:
+            files.touch()
+
+    async def _client(self) -> httpx2.AsyncClient:
+        import httpx2
+
+        if self._opened is not None:
+            return self._opened
+        if self._server is None:
+            self._server = await asyncio.to_thread(self._make_server)
+        self._state = await self._server.find()
+        if self._opened is None:
+            self._opened = httpx2.AsyncClient(
+                base_url=f"http://127.0.0.1:{self._state.port}",
+                headers={"Authorization": f"Bearer {self._state.token}"},
+                timeout=httpx2.Timeout(self._timeout, connect=5.0),
+                trust_env=False,
+            )
+        return self._opened
+
+    async def _forget(self) -> None:
+        client, self._opened = self._opened, None
+        if client is not None:
+            await client.aclose()

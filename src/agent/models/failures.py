@@ -1,0 +1,261 @@
+"""What went wrong at an endpoint, in one vocabulary: each kind has its error, its message and its retries.
+
+This is the one place where the errors of openai and httpx2 become ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+from agent.errors import (
+    ModelAuthError,
+    ModelBusyError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnknownError,
+    ModelUnreachableError,
+)
+from mcp_tools.text import one_line
+
+_KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
+_NO_SUCH_MODEL = re.compile(
+    r"model.{0,80}(not found|not exist|does not exist|unknown|not supported|no such)"
+    r"|(invalid|unknown|no such) model",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|size|window)|too (long|large|many tokens)|maximum.{0,30}tokens", re.IGNORECASE
+)
+_NO_CREDIT = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.IGNORECASE)
+_FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
+
+
+class Kind(StrEnum):
+    """What went wrong."""
+
+    AUTH = "auth"
+    UNKNOWN_MODEL = "unknown_model"
+    UNREACHABLE = "unreachable"
+    CUT = "cut"
+    """The answer broke off, or was no answer of this protocol."""
+    TIMEOUT = "timeout"
+    BUSY = "busy"
+    CREDIT = "credit"
+    TOO_LONG = "too_long"
+    FILTERED = "filtered"
+    REFUSED = "refused"
+
+
+_ERRORS: dict[Kind, type[ModelError]] = {
+    Kind.AUTH: ModelAuthError,
+    Kind.UNKNOWN_MODEL: ModelUnknownError,
+    Kind.UNREACHABLE: ModelUnreachableError,
+    Kind.CUT: ModelUnreachableError,
+    Kind.TIMEOUT: ModelUnreachableError,
+    Kind.BUSY: ModelBusyError,
+    Kind.CREDIT: ModelBusyError,
+    Kind.TOO_LONG: ModelRefusedError,
+    Kind.FILTERED: ModelRefusedError,
+    Kind.REFUSED: ModelRefusedError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Who is asked, as far as messages may say it."""
+
+    model: str
+    url: str
+    key_variable: str = "OPENAI_API_KEY"
+    """The variable that the key came from, or should come from."""
+    api_key: str | None = field(default=None, repr=False)
+
+    @property
+    def host(self) -> str:
+        """Host and port, without a user's name or password."""
+        return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without a user's name or password."""
+        parts = urlsplit(self.url)
+        return parts._replace(netloc=self.host, query="", fragment="").geturl()
+
+    def redact(self, text: str) -> str:
+        """The text on one line, with this endpoint's key and whatever else looks like a key left out."""
+        if self.api_key:
+            text = text.replace(self.api_key, "[key]")
+        return one_line(_KEY_LIKE.sub("[key]", text), 300)
+
+
+class Failure(Exception):
+    """One failed call, before anyone decided whether to try again. Never leaves `agent.models`."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        endpoint: Endpoint,
+        detail: str = "",
+        *,
+        status: int | None = None,
+        after: float | None = None,
+        parameter: str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.endpoint = endpoint
+        self.detail = endpoint.redact(detail)
+        self.status = status
+        self.after = after
+        """Seconds that the endpoint asked to wait."""
+        self.parameter = parameter
+        """The request's parameter that the endpoint objects to."""
+        super().__init__(f"{kind}: {self.detail}")
+
+    def error(self, *, models: list[str] | None = None) -> ModelError:
+        """The error to raise, with what to do about it."""
+        return _ERRORS[self.kind](self._message(), remedy=self._remedy(models or []))
+
+    def _message(self) -> str:
+        e = self.endpoint
+        what = {
+            Kind.AUTH: f"{e.host} refused the key" if e.api_key else f"{e.host} wants a key",
+            Kind.UNKNOWN_MODEL: f"{e.host} knows no model {e.model!r}",
+            Kind.UNREACHABLE: f"no connection to {e.shown_url}",
+            Kind.CUT: f"{e.shown_url} gave no whole answer",
+            Kind.TIMEOUT: f"{e.host} did not answer in time",
+            Kind.BUSY: f"{e.host} limits the rate or is overloaded",
+            Kind.CREDIT: f"the account at {e.host} has no credit left",
+            Kind.TOO_LONG: f"the request is too long for {e.model}",
+            Kind.FILTERED: f"{e.host} filtered the request",
+            Kind.REFUSED: f"{e.host} refused the request to {e.model}",
+        }[self.kind]
+        status = f" ({self.status})" if self.status else ""
+        return f"{what}{status}" + (f": {self.detail}" if self.detail else "")
+
+    def _remedy(self, models: list[str]) -> str:
+        e = self.endpoint
+        known = f"It offers: {', '.join(models)}. " if models else ""
+        return {
+            Kind.AUTH: f"Set {e.key_variable} to a key that {e.host} accepts, "
+            "or use --model embedded, which needs none.",
+            Kind.UNKNOWN_MODEL: f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}.",
+            Kind.UNREACHABLE: "Check --base-url and the network; `alita doctor` shows what can be reached.",
+            Kind.CUT: "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1).",
+            Kind.TIMEOUT: "Try again, or allow more time for each call with the setting `model_timeout`.",
+            Kind.BUSY: "Wait and try again with `alita resume`, or name another model with --model.",
+            Kind.CREDIT: "Check the billing of the account, or name another model with --model.",
+            Kind.TOO_LONG: "Ask a shorter question, or name a model with a larger context with --model.",
+            Kind.FILTERED: "Put the question differently, or name another model with --model.",
+            Kind.REFUSED: "Check the model's name and what the endpoint supports.",
+        }[self.kind]
+
+
+def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
+    """What an HTTP status of 400 or more means, given the body that came with it."""
+    detail, code, parameter = _error_body(body)
+    said = f"{code} {detail}"
+    after = retry_after(headers or {})
+    kind = _kind(status, said)
+    return Failure(kind, endpoint, detail, status=status, after=after, parameter=parameter)
+
+
+def _kind(status: int, said: str) -> Kind:
+    if status == 401:
+        return Kind.AUTH
+    if status == 403:
+        return Kind.FILTERED if _FILTERED.search(said) else Kind.AUTH
+    if status == 404:
+        return Kind.UNKNOWN_MODEL
+    if status == 402 or (status == 429 and _NO_CREDIT.search(said)):
+        return Kind.CREDIT
+    if status in (408, 504):
+        return Kind.TIMEOUT
+    if status in (409, 425, 429) or status >= 500:
+        return Kind.BUSY
+    if status == 413 or _TOO_LONG.search(said):
+        return Kind.TOO_LONG
+    if _FILTERED.search(said):
+        return Kind.FILTERED
+    return Kind.UNKNOWN_MODEL if _NO_SUCH_MODEL.search(said) else Kind.REFUSED
+
+
+def _error_body(body: object) -> tuple[str, str, str | None]:
+    """The message, the code and the parameter in an error's body, whatever its shape."""
+    error: Any = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(error, dict):
+        code = " ".join(str(error[k]) for k in ("code", "type") if error.get(k))
+        message = error.get("message") or error.get("detail") or ""
+        parameter = error.get("param")
+        return str(message), code, parameter if isinstance(parameter, str) else None
+    return ("" if error is None else str(error)), "", None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that `retry-after-ms` or `retry-after` asks for; the latter may be a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after")
+        if value is None:
+            return None
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
+            return float(value)
+        moment = parsedate_to_datetime(value)
+        return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def transport_failure(endpoint: Endpoint, exc: Exception) -> Failure:
+    """What an exception of httpx2 means."""
+    import httpx2
+
+    if isinstance(exc, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return Failure(Kind.UNREACHABLE, endpoint, "no connection in time")
+    if isinstance(exc, httpx2.TimeoutException):
+        return Failure(Kind.TIMEOUT, endpoint)
+    if isinstance(exc, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.DecodingError):
+        return Failure(Kind.CUT, endpoint, str(exc))
+    return Failure(Kind.UNREACHABLE, endpoint, str(exc) or type(exc).__name__)
+
+
+def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
+    """What an exception of the openai SDK means; None if it is not one that a model call can raise."""
+    import httpx2
+    import openai
+
+    if isinstance(exc, openai.APIStatusError):
+        return status_failure(endpoint, exc.status_code, exc.body or exc.message, exc.response.headers)
+    if isinstance(exc, openai.APITimeoutError):
+        connecting = isinstance(exc.__cause__, httpx2.ConnectTimeout)
+        return Failure(Kind.UNREACHABLE if connecting else Kind.TIMEOUT, endpoint)
+    if isinstance(exc, openai.APIConnectionError):
+        cause = exc.__cause__
+        if isinstance(cause, httpx2.HTTPError):
+            return transport_failure(endpoint, cause)
+        return Failure(Kind.UNREACHABLE, endpoint, str(cause or exc))
+    if isinstance(exc, openai.ContentFilterFinishReasonError):
+        return Failure(Kind.FILTERED, endpoint)
+    if isinstance(exc, openai.LengthFinishReasonError):
+        return Failure(Kind.TOO_LONG, endpoint, "the answer reached the output limit")
+    if isinstance(exc, openai.APIError):
+        return _api_error(endpoint, exc)
+    return None
+
+
+def _api_error(endpoint: Endpoint, exc: Any) -> Failure:
+    """An error event inside a stream, or an answer that the SDK cannot read."""
+    detail, code, parameter = _error_body(exc.body if exc.body else exc.message)
+    status = getattr(exc, "status_code", None)
+    if str(code).split(" ")[0].isdigit():
+        return status_failure(endpoint, int(str(code).split(" ")[0]), exc.body)
+    if re.search(r"overload|rate.?limit|server_error", f"{code} {detail}", re.IGNORECASE):
+        return Failure(Kind.BUSY, endpoint, detail, status=status)
+    return Failure(Kind.CUT, endpoint, detail or str(exc), status=status, parameter=parameter)

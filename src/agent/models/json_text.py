@@ -1,0 +1,81 @@
+"""JSON in a model's text: found between prose and fences, and held against a schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_tools.text import one_line
+
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_MOST_STARTS = 50
+"""Opening brackets that are tried: prose full of them should not cost seconds."""
+
+
+class NoJsonError(ValueError):
+    """No JSON value that fits; the message says why, for the model to read."""
+
+
+def fitting_json(text: str, schema: dict[str, Any]) -> Any:
+    """The first JSON value in the text that fits the schema.
+
+    Raises:
+        NoJsonError: There is none; the message names the misfit of the first value found.
+    """
+    validator = _validator(schema)
+    problem = ""
+    for value in _values(text):
+        misfit = _misfit(validator, value)
+        if misfit is None:
+            return value
+        problem = problem or misfit
+    raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}")
+
+
+def misfit(value: Any, schema: dict[str, Any]) -> str | None:
+    """Where and how a value fails to fit the schema; None when it fits."""
+    return _misfit(_validator(schema), value)
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    # An empty registry: a `$ref` elsewhere is an error and never fetched.
+    return Draft202012Validator(schema, registry=Registry())
+
+
+def _misfit(validator: Any, value: Any) -> str | None:
+    if validator.is_valid(value):
+        return None
+    from jsonschema.exceptions import best_match
+
+    error = best_match(validator.iter_errors(value))
+    where = error.json_path.removeprefix("$").removeprefix(".")
+    return one_line((f"at {where}: " if where else "") + str(error.message), 300)
+
+
+def _values(text: str) -> Iterator[Any]:
+    """JSON values in the text, the likeliest first."""
+    for candidate in [text.strip(), *(m.strip() for m in _FENCE.findall(text))]:
+        for variant in (candidate, _TRAILING_COMMA.sub(r"\1", candidate)):
+            try:
+                yield _DECODER.decode(variant)
+                break
+            except (ValueError, RecursionError):
+                continue
+    for start in [m.start() for m in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
+        try:
+            yield _DECODER.raw_decode(text, start)[0]
+        except (ValueError, RecursionError):
+            continue
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -1,0 +1,184 @@
+"""Finding the embedded model's server, and starting it when there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from agent.errors import ModelUnreachableError, StorageError
+from agent.models.retry import Notify
+from agent.models.server_state import (
+    ALREADY_RUNNING,
+    ServerFiles,
+    ServerOptions,
+    ServerState,
+    files_of,
+    running,
+)
+from mcp_tools.text import one_line
+
+_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
+_ENVIRONMENT_PREFIXES = ("GGML_", "CUDA_", "HIP_", "ROCR_", "VK_", "PYTHON")
+"""What the server needs of our environment: no key is among it."""
+
+
+class LocalServer:
+    """The server with these options, wherever it came from.
+
+    Args:
+        runtime: The folder where processes leave word of their servers.
+        options: How the server is started.
+        notify: Told that the model is being loaded.
+        start_timeout: Seconds that loading may take.
+    """
+
+    def __init__(
+        self,
+        runtime: Path,
+        options: ServerOptions,
+        *,
+        notify: Notify | None = None,
+        start_timeout: float = 180.0,
+    ) -> None:
+        self._runtime = runtime
+        self._options = options
+        self._notify = notify
+        self._start_timeout = start_timeout
+        self._starting = asyncio.Lock()
+
+    @property
+    def files(self) -> ServerFiles:
+        """Its state, lock and log."""
+        return files_of(self._runtime, self._options)
+
+    async def find(self) -> ServerState:
+        """The server, started if need be.
+
+        Raises:
+            ModelUnreachableError: It cannot be started, or does not answer.
+            StorageError: The runtime folder cannot be written.
+        """
+        async with self._starting:
+            files = self.files
+            state = files.read()
+            if state is not None and state.ready and await _answers(state):
+                return state
+            return await self._start(files)
+
+    async def _start(self, files: ServerFiles) -> ServerState:
+        if self._notify:
+            self._notify("loading the embedded model")
+        deadline = time.monotonic() + self._start_timeout
+        process = self._spawn(files)
+        tried = time.monotonic()
+        while time.monotonic() < deadline:
+            state = files.read()
+            if state is not None and state.ready and await _answers(state):
+                return state
+            if process.poll() is not None:
+                if process.returncode != ALREADY_RUNNING:
+                    raise _not_started(files, process.returncode)
+                # Another one holds the lock. Should it die while it loads, the next attempt takes its place.
+                if time.monotonic() - tried > 2.0:
+                    process, tried = self._spawn(files), time.monotonic()
+            await asyncio.sleep(0.1)
+        raise _not_answering(files)
+
+    def _spawn(self, files: ServerFiles) -> subprocess.Popen[bytes]:
+        _require_xllamacpp()
+        o = self._options
+        command = [sys.executable, "-P", "-m", "agent.models.server", "--weights", str(o.weights.resolve())]
+        command += ["--stem", str(files.stem), "--context", str(o.context), "--parallel", str(o.parallel)]
+        command += ["--threads", str(o.threads), "--idle", str(o.idle)]
+        try:
+            files.stem.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Appending: a second server that finds the lock taken must not empty the first one's log.
+            if files.read() is None:
+                files.log.unlink(missing_ok=True)
+            with files.log.open("ab") as log:
+                return subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd="/",
+                    env=_environment(),
+                    start_new_session=True,
+                )
+        except OSError as exc:
+            raise StorageError(
+                f"the embedded model's server needs {files.stem.parent}: {exc.strerror or exc}",
+                remedy="Make the folder writable, or set ALITA_HOME to another one.",
+            ) from None
+
+
+def stop_servers(runtime: Path, *, wait: float = 10.0) -> int:
+    """Ends the embedded model's servers of this runtime folder and says how many there were."""
+    found = running(runtime)
+    for _, state in found:
+        os.kill(state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + wait
+    while any(state.alive for _, state in found) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for files, state in found:
+        if state.alive:
+            os.kill(state.pid, signal.SIGKILL)
+        files.state.unlink(missing_ok=True)
+    return len(found)
+
+
+async def _answers(state: ServerState) -> bool:
+    import httpx2
+
+    try:
+        async with httpx2.AsyncClient(trust_env=False, timeout=5.0) as client:
+            response = await client.get(f"http://127.0.0.1:{state.port}/health")
+            return response.status_code == 200
+    except httpx2.HTTPError:
+        return False
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
+    }
+
+
+def _require_xllamacpp() -> None:
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise ModelUnreachableError(
+            "the embedded model needs the package xllamacpp, which is not installed",
+            remedy='Install it with: pip install "alita[local]" — or set OPENAI_API_KEY or --base-url.',
+        )
+
+
+def _not_started(files: ServerFiles, status: int) -> ModelUnreachableError:
+    return ModelUnreachableError(
+        f"the embedded model's server ended with status {status}: {_last_words(files)}",
+        remedy=f"Its log is {files.log}. `alita doctor` checks the weights and the memory.",
+    )
+
+
+def _not_answering(files: ServerFiles) -> ModelUnreachableError:
+    state = files.read()
+    who = f" (process {state.pid})" if state else ""
+    return ModelUnreachableError(
+        f"the embedded model's server{who} does not answer",
+        remedy=f"End it with `alita model stop` and try again. Its log is {files.log}.",
+    )
+
+
+def _last_words(files: ServerFiles) -> str:
+    try:
+        lines = files.log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "no log"
+    return one_line(lines[-1] if lines else "nothing said", 200)

@@ -1,0 +1,146 @@
+"""Hosted models: Chat Completions at any OpenAI-compatible endpoint, through the openai SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent.models.chat import ChatModel
+from agent.models.failures import Endpoint, Failure, Kind, openai_failure, transport_failure
+from agent.models.prices import Price
+from agent.models.retry import Notify, Retry
+from agent.models.traits import TraitsCache
+from agent.models.wire import Body, OnDelta, assemble
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from openai import AsyncOpenAI
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class OpenAIModel(ChatModel):
+    """A model at an OpenAI-compatible endpoint.
+
+    Args:
+        name: The model's name at the endpoint.
+        api_key: None for an endpoint that needs none.
+        base_url: Where `/chat/completions` is found.
+        key_variable: The environment variable that messages name when the key is refused.
+        timeout: Seconds that one call may take before it fails.
+        retry: How often a failed call is repeated.
+        slots: Limits the calls in flight; models at one endpoint share it.
+        price: US dollars per million tokens; None when unknown.
+        traits: What is known of the endpoint, shared and kept.
+        notify: Told when a call waits.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_key: str | None = None,
+        base_url: str = OPENAI_URL,
+        key_variable: str = "OPENAI_API_KEY",
+        timeout: float = 180.0,
+        retry: Retry | None = None,
+        slots: asyncio.Semaphore | None = None,
+        price: Price | None = None,
+        traits: TraitsCache | None = None,
+        notify: Notify | None = None,
+    ) -> None:
+        endpoint = Endpoint(name, base_url.rstrip("/"), key_variable, api_key)
+        wire = SdkWire(endpoint, timeout)
+        super().__init__(name, wire, price=price, slots=slots, retry=retry, traits=traits, notify=notify)
+
+
+class SdkWire:
+    """Carries requests through `AsyncOpenAI`.
+
+    Bodies are handed to `client.post` as they are: the resource methods walk every message and tool against
+    their request types on each call, which costs more than all the rest once a conversation is long.
+    """
+
+    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout
+        self._opened: AsyncOpenAI | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Who is asked."""
+        return self._endpoint
+
+    async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
+        """Sends one request; see `agent.models.wire.Wire`."""
+        try:
+            if on_delta is not None:
+                return await assemble(self._chunks(body), on_delta, self._endpoint)
+            async with asyncio.timeout(self._timeout):
+                response = await self._client().post("/chat/completions", body=body, cast_to=object)
+        except TimeoutError:
+            raise Failure(Kind.TIMEOUT, self._endpoint, f"after {self._timeout:g} s") from None
+        except Failure:
+            raise
+        except _foreign_errors() as exc:
+            raise self._failure(exc) from None
+        if not isinstance(response, dict):
+            raise Failure(Kind.CUT, self._endpoint, f"no JSON object but {response!r}")
+        return response
+
+    async def models(self) -> list[str]:
+        """The names that `/models` gives; empty when it gives none within five seconds."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(5):
+                listed: Any = await self._client().get("/models", cast_to=object)
+                return [str(model["id"]) for model in listed["data"]]
+        return []
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        if self._opened is not None:
+            await self._opened.close()
+            self._opened = None
+
+    async def _chunks(self, body: Body) -> AsyncIterator[dict[str, Any]]:
+        from openai import AsyncStream
+
+        stream: Any = await self._client().post(
+            "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+        )
+        async with stream:
+            async for chunk in stream:
+                yield chunk
+
+    def _client(self) -> AsyncOpenAI:
+        if self._opened is None:
+            import httpx2
+            from openai import AsyncOpenAI
+
+            self._opened = AsyncOpenAI(
+                api_key=self._endpoint.api_key or "none",
+                base_url=self._endpoint.url,
+                timeout=httpx2.Timeout(self._timeout, connect=10.0),
+                max_retries=0,  # ours tell the user, honour Retry-After and count
+            )
+        return self._opened
+
+    def _failure(self, exc: Exception) -> Exception:
+        """The failure that an exception means, or the exception itself if it is a bug."""
+        import httpx2
+
+        if isinstance(exc, httpx2.HTTPError):
+            return transport_failure(self._endpoint, exc)
+        if isinstance(exc, ValueError):
+            return Failure(Kind.CUT, self._endpoint, f"no JSON: {exc}")
+        return openai_failure(self._endpoint, exc) or exc
+
+
+def _foreign_errors() -> tuple[type[Exception], ...]:
+    import httpx2
+    import openai
+
+    return (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError)

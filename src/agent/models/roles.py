@@ -1,0 +1,157 @@
+"""Which model fulfils which role: from settings to models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agent.errors import SettingsError
+from agent.models.embedded import NAME as EMBEDDED
+from agent.models.embedded import EmbeddedModel
+from agent.models.fallback import FallbackModel
+from agent.models.openai import OPENAI_URL, OpenAIModel
+from agent.models.prices import price_of
+from agent.models.protocol import Model, Role
+from agent.models.retry import Notify, Retry
+from agent.models.scripted import Script, ScriptedModel
+from agent.models.traits import TraitsCache
+from agent.models.weights import Weights
+
+SCRIPTED = "scripted:"
+DEFAULT_HOSTED = "gpt-5-mini"
+ROLES: tuple[str, ...] = tuple(v for k, v in vars(Role).items() if k.isupper())
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What the user wants of models."""
+
+    weights_folder: Path
+    runtime_folder: Path
+    """Where the embedded model's server leaves word of itself."""
+    cache_folder: Path
+    """Where is kept what was learned of endpoints."""
+    model: str | None = None
+    """For every role without its own; None: the hosted default if there is a key, else the embedded model."""
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    key_variable: str = "OPENAI_API_KEY"
+    """Where the key came from, for messages."""
+    roles: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """For a role the models to use, the others being fallbacks."""
+    weights_path: Path | None = None
+    """Another weights file for the embedded model."""
+    timeout: float = 180.0
+    """Seconds for one call to a hosted model."""
+    concurrency: int = 8
+    """Calls in flight at one endpoint."""
+    idle: float = 900.0
+    """Seconds after which the embedded model's server ends."""
+    threads: int = 0
+    """Of the embedded model; 0: as many as there are free cores."""
+    retry: Retry = field(default_factory=Retry)
+
+
+class Models:
+    """The models of a process, opened as they are asked for; they belong to one event loop."""
+
+    def __init__(self, settings: ModelSettings, notify: Notify | None = None) -> None:
+        self._settings = settings
+        self._notify = notify
+        self._by_name: dict[str, Model] = {}
+        self._by_role: dict[str, Model] = {}
+        self._scripts: dict[str, Script] = {}
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._traits = TraitsCache(settings.cache_folder / "endpoints.json")
+
+    def for_role(self, role: str) -> Model:
+        """The model of a role, with its fallbacks.
+
+        Raises:
+            SettingsError: A name that cannot be meant, or a script that cannot be read.
+        """
+        if role not in self._by_role:
+            names = list(self._settings.roles.get(role) or [default_model(self._settings)])
+            models = [self._open(name, role) for name in dict.fromkeys(names)]
+            fallback = len(models) > 1
+            self._by_role[role] = FallbackModel(models, notify=self._notify) if fallback else models[0]
+        return self._by_role[role]
+
+    async def aclose(self) -> None:
+        """Closes the connections of all models."""
+        for model in self._by_name.values():
+            await model.aclose()
+
+    def _open(self, name: str, role: str) -> Model:
+        # A script is one story that several roles tell; every other model is the same for all of them.
+        key = f"{name} {role}" if name.startswith(SCRIPTED) else name
+        if key not in self._by_name:
+            self._by_name[key] = self._make(name, role)
+        return self._by_name[key]
+
+    def _make(self, name: str, role: str) -> Model:
+        s = self._settings
+        if name.startswith(SCRIPTED):
+            path = name.removeprefix(SCRIPTED)
+            if path not in self._scripts:
+                self._scripts[path] = Script.read(Path(path))
+            return ScriptedModel(self._scripts[path], role=role)
+        if name == EMBEDDED:
+            weights = Weights(s.weights_folder, path=s.weights_path)
+            return EmbeddedModel(
+                weights.ready, s.runtime_folder, idle=s.idle, threads=s.threads, retry=s.retry, notify=self._notify
+            )
+        url = s.base_url or OPENAI_URL
+        return OpenAIModel(
+            name,
+            api_key=s.api_key,
+            base_url=url,
+            key_variable=s.key_variable,
+            timeout=s.timeout,
+            retry=s.retry,
+            slots=self._slots.setdefault(url, asyncio.Semaphore(s.concurrency)),
+            price=None if _is_local(url) else price_of(name),
+            traits=self._traits,
+            notify=self._notify,
+        )
+
+
+def open_models(settings: ModelSettings, *, notify: Notify | None = None) -> Models:
+    """The models that the settings name; nothing is connected or loaded before the first call.
+
+    Raises:
+        SettingsError: The settings contradict themselves.
+    """
+    _check(settings)
+    return Models(settings, notify)
+
+
+def default_model(settings: ModelSettings) -> str:
+    """The model of roles that name none: as set, else hosted if there is a key or a URL, else embedded."""
+    if settings.model:
+        return settings.model
+    return DEFAULT_HOSTED if settings.api_key or settings.base_url else EMBEDDED
+
+
+def _check(settings: ModelSettings) -> None:
+    if unknown := set(settings.roles) - set(ROLES):
+        raise SettingsError(f"unknown role: {', '.join(sorted(unknown))}", remedy=f"Roles are {', '.join(ROLES)}.")
+    for name in [settings.model or EMBEDDED, *(n for names in settings.roles.values() for n in names)]:
+        if not name.strip() or name == SCRIPTED:
+            raise SettingsError(
+                f"{name!r} names no model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
+            )
+    url = settings.base_url
+    if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
+        raise SettingsError(
+            f"{url!r} is no base URL", remedy="It begins with http:// or https:// and often ends in /v1."
+        )
+
+
+def _is_local(url: str) -> bool:
+    """A server of one's own: what it costs is not in a price list, whatever its model is called."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith(("127.", "10.", "192.168."))

@@ -1,0 +1,118 @@
+"""The embedded model's server: llama.cpp's own, in a process that several `alita` processes share.
+
+`python -m agent.models.server` holds a lock for as long as it lives, so that of two started at once one ends
+immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import signal
+import sys
+import threading
+import time
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent.models.cores import free_cores
+from agent.models.server_state import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
+
+_LOOK_EVERY = 5.0
+"""Seconds between two looks at whether anyone still needs the server."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serves until idle, told to end, or forgotten."""
+    from filelock import FileLock, Timeout
+
+    files, options = _arguments(argv)
+    try:
+        lock = FileLock(files.lock, blocking=False)
+        lock.acquire()
+    except Timeout:
+        return ALREADY_RUNNING
+    ending = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: ending.set())
+    state = ServerState(os.getpid(), born(os.getpid()), str(options.weights), idle=options.idle, started=time.time())
+    files.write(state)
+    threads = options.threads or free_cores()
+    token = secrets.token_urlsafe(24)
+    server = _load(options, threads, token)
+    port = int(server.listening_address.rpartition(":")[2])
+    state = replace(state, port=port, token=token, threads=threads)
+    files.write(state)
+    print(f"listening on {server.listening_address} with {threads} threads", flush=True)
+    _wait(files, state, ending)
+    files.state.unlink(missing_ok=True)
+    lock.release()
+    # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _load(options: ServerOptions, threads: int, token: str) -> Any:
+    import xllamacpp  # type: ignore[import-untyped]  # has no stubs
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(options.weights)
+    params.n_ctx = options.context
+    params.n_parallel = options.parallel
+    params.kv_unified = True
+    params.use_jinja = True
+    params.cache_ram_mib = 512
+    params.ui = False
+    params.verbosity = 2  # warnings: the log holds no prompts and does not grow
+    params.model_alias = {options.weights.stem}
+    params.port = 0
+    params.api_keys = [token]
+    params.endpoint_slots = True
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    return xllamacpp.Server(params)
+
+
+def _wait(files: ServerFiles, state: ServerState, ending: threading.Event) -> None:
+    """Returns when told to end, when idle, or when the state file is no longer this server's."""
+    look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
+    while not ending.wait(look_every):
+        if files.read() != state:
+            return
+        quiet = time.time() - files.state.stat().st_mtime
+        if state.idle and quiet > state.idle and not _busy(state):
+            return
+
+
+def _busy(state: ServerState) -> bool:
+    """A request is being answered."""
+    import json
+
+    url = f"http://127.0.0.1:{state.port}/slots"
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {state.token}"})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=10) as response:
+            return any(slot.get("is_processing") for slot in json.load(response))
+    except OSError:
+        return False
+
+
+def _arguments(argv: list[str] | None) -> tuple[ServerFiles, ServerOptions]:
+    parser = argparse.ArgumentParser(prog="python -m agent.models.server", description=__doc__)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--stem", type=Path, required=True, help="where the state, lock and log files stand")
+    parser.add_argument("--context", type=int, default=ServerOptions.context)
+    parser.add_argument("--parallel", type=int, default=ServerOptions.parallel)
+    parser.add_argument("--threads", type=int, default=ServerOptions.threads)
+    parser.add_argument("--idle", type=float, default=ServerOptions.idle)
+    given = parser.parse_args(argv)
+    options = ServerOptions(given.weights, given.context, given.parallel, given.idle, given.threads)
+    return ServerFiles(given.stem), options
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,81 @@
+"""What is learned of a model at an endpoint: the rung of the ladder that holds, the parameters it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+Rung = Literal["schema", "tool", "text"]
+RUNGS: tuple[Rung, ...] = ("schema", "tool", "text")
+
+_KEPT_FOR = 30 * 24 * 3600.0
+"""Seconds after which an endpoint is asked anew: endpoints learn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of one model at one endpoint."""
+
+    rung: Rung | None = None
+    """The rung of the structured-output ladder that holds; None before the first structured answer."""
+    without: tuple[str, ...] = ()
+    """Request parameters that the endpoint refuses for this model."""
+
+
+class TraitsCache:
+    """Traits by endpoint and model, in memory and, if a file is given, in that file.
+
+    Losing the file costs a few refused requests, so nothing here ever fails.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._known: dict[str, Traits] | None = None
+
+    def get(self, url: str, model: str) -> Traits:
+        """What is known; empty traits if nothing is."""
+        if self._known is None:
+            self._known = {key: traits for key, (traits, _) in self._read().items()}
+        return self._known.get(f"{url} {model}", Traits())
+
+    def set(self, url: str, model: str, traits: Traits) -> None:
+        """Remembers it, and writes it down beside what other processes wrote meanwhile."""
+        if traits == self.get(url, model):
+            return
+        assert self._known is not None
+        self._known[f"{url} {model}"] = replace(traits)
+        with contextlib.suppress(OSError):
+            self._write(f"{url} {model}", traits)
+
+    def _read(self) -> dict[str, tuple[Traits, float]]:
+        if self._path is None:
+            return {}
+        try:
+            entries = json.loads(self._path.read_text())
+            return {
+                key: (Traits(_rung(entry["rung"]), tuple(map(str, entry["without"]))), float(entry["at"]))
+                for key, entry in entries.items()
+                if 0 <= time.time() - float(entry["at"]) < _KEPT_FOR
+            }
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return {}
+
+    def _write(self, key: str, traits: Traits) -> None:
+        if self._path is None:
+            return
+        entries = self._read() | {key: (traits, time.time())}
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+        with os.fdopen(handle, "w") as file:
+            json.dump({k: {"rung": t.rung, "without": t.without, "at": at} for k, (t, at) in entries.items()}, file)
+        Path(name).replace(self._path)
+
+
+def _rung(value: object) -> Rung | None:
+    return next((rung for rung in RUNGS if rung == value), None)

