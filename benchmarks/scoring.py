@@ -1,0 +1,141 @@
+"""Whether an answer as given is the expected one: forgiving about form, never about content."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import unicodedata
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+Json = Any
+
+LONGEST = 10_000
+"""Characters of an answer that are looked at; a longer one is no short answer, hence wrong."""
+FLOAT_NOISE = Decimal("1e-9")
+"""What binary floating point may add to a number that was rounded to its decimals."""
+
+_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|US\$)"
+_UNIT = r"(?:[a-zµ°%€$£¥₹²³/·^]+[23]?\.?)"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-+]?)\s?{_CURRENCY}?\s?(?P<minus>-?)"
+    rf"(?P<digits>(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+)(?P<power>[eE][-+]?\d{{1,3}})?"
+    rf"(?P<unit>\s?{_UNIT}(?:\s{_UNIT}){{0,2}})?",
+    re.IGNORECASE,
+)
+_NOT_UNITS = frozenset(
+    "hundred thousand million billion trillion dozen k bn mio mn and or to not no but plus minus half over".split()
+)
+"""Words after a number that change its value, or make it two answers."""
+_DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
+
+
+def is_right(given: str, expected: Json) -> bool:
+    """Compares an answer with the expected value; never raises.
+
+    Args:
+        given: The answer as text. Wrapping quotes, emphasis and a final period do not count.
+        expected: A number is compared by value, with thousands separators, a currency or a unit around it ignored;
+            text without regard to case and runs of whitespace; an ISO date or time also in other unambiguous forms;
+            a list element by element in order, given as JSON or separated by commas.
+    """
+    text = str(given)
+    if len(text) > LONGEST:
+        return False
+    text = _bare(text)
+    if isinstance(expected, bool):
+        return text.casefold() in (("true", "yes") if expected else ("false", "no"))
+    if isinstance(expected, int | float):
+        return _same_number(text, expected)
+    if isinstance(expected, list):
+        return _same_list(text, expected)
+    return _same_text(text, str(expected))
+
+
+def _bare(text: str) -> str:
+    """Removes what wraps an answer, and evens out whitespace and minus signs."""
+    text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3})", ",", text)
+    text = unicodedata.normalize("NFKC", text.replace("²", "^2").replace("³", "^3")).replace("−", "-")
+    text = " ".join(text.split())
+    previous = None
+    while text != previous:
+        previous = text
+        text = text.removesuffix(".").strip()
+        for mark in ("**", "`", '"', "'", "“”", "‘’", "«»"):
+            opening, closing = (mark[0], mark[-1]) if mark not in ("**",) else (mark, mark)
+            if text.startswith(opening) and text.endswith(closing) and len(text) >= len(opening + closing):
+                text = text[len(opening) : -len(closing)].strip()
+    return text
+
+
+def _same_number(text: str, expected: int | float) -> bool:
+    value = _number(text)
+    try:
+        wanted = Decimal(str(expected))
+    except InvalidOperation:
+        return False
+    if value is None or not wanted.is_finite():
+        return False
+    return value == wanted if isinstance(expected, int) else abs(value - wanted) <= FLOAT_NOISE
+
+
+def _number(text: str) -> Decimal | None:
+    """The number that the text is, with its unit dropped, or None."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or not _NOT_UNITS.isdisjoint((match["unit"] or "").casefold().split()):
+        return None
+    negative = "-" in (match["sign"] + match["minus"])
+    value = Decimal(match["digits"].replace(",", "") + (match["power"] or ""))
+    return -value if negative else value
+
+
+def _same_text(text: str, expected: str) -> bool:
+    if _folded(text) == _folded(_bare(expected)):
+        return True
+    wanted = _moment(expected)
+    return wanted is not None and _moment(text) == wanted
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"\s*([,/])\s*", r"\1", text.casefold())
+
+
+def _moment(text: str) -> tuple[datetime, bool] | None:
+    """The date that the text is, and whether it has a time of day; None for anything else and for 03/04/2024."""
+    plain = re.sub(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+", "", text.strip(), flags=re.IGNORECASE)
+    plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", plain, flags=re.IGNORECASE)
+    plain = re.sub(r"\s+", " ", plain.replace(",", " ").replace(" of ", " "))
+    for time in _TIMES:
+        for day in _DATES:
+            try:
+                return datetime.strptime(plain, day + time), bool(time)
+            except ValueError:
+                continue
+    return None
+
+
+def _same_list(text: str, expected: list[Json]) -> bool:
+    elements = _elements(text, len(expected))
+    if len(elements) != len(expected):
+        return False
+    return all(is_right(given, wanted) for given, wanted in zip(elements, expected, strict=True))
+
+
+def _elements(text: str, count: int) -> list[str]:
+    """The elements of a list as texts, from JSON, a Python literal, or text with commas."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        if isinstance(value, list | tuple):
+            return [element if isinstance(element, str) else json.dumps(element, default=str) for element in value]
+    inner = re.sub(r"^[\[({](.*)[\])}]$", r"\1", text).strip()
+    if not inner:
+        return []
+    if count == 1:
+        return [inner]
+    return [element.strip() for element in re.split(r"[,;]", inner)]
