@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_tools.checks import annotated, effects, imports, names, structure, text
+from mcp_tools.checks import annotated, effects, generality, imports, names, structure, text
 from mcp_tools.checks.protocol import Finding, Report
 from mcp_tools.checks.rule import Rule
 from mcp_tools.checks.source import Source
@@ -78,6 +78,22 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
             "endless-loop",
             "A `while True` holds a break, a return, a raise or a yield.",
             effects.endless_loop,
+            "warning",
+        ),
+        Rule(
+            "parameters-reach-result",
+            "Every parameter can change what the function returns.",
+            generality.parameters_reach_result,
+        ),
+        Rule(
+            "question-literal",
+            "No number, name or quoted text of the question stands in the code.",
+            generality.no_question_literal,
+        ),
+        Rule(
+            "common-question-literal",
+            "A common number, or a word that is an outcome, is in the question and the code: perhaps by chance.",
+            generality.no_common_question_literal,
             "warning",
         ),
     ),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from mcp_tools.checks.question import Particulars, particulars
 from mcp_tools.checks.scopes import FreeName, free_names, module_names
 from mcp_tools.checks.syntax import children, walk
 from mcp_tools.tool import Capabilities
@@ -116,6 +117,11 @@ class Source:
         named = [node for node in self.functions if node.name == self.function]
         candidates = named or self.public_functions
         return candidates[-1] if candidates else None
+
+    @cached_property
+    def asked(self) -> Particulars:
+        """What is particular to the question."""
+        return particulars(self.question or "")
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The parents of a node from the inside out."""

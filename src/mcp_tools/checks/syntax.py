@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 # The parser uses one object for every `Load`, every `Add`: they tell nothing that their parent does not.
-_SKIPPED = {"ctx", "op", "ops", "type_comment", "kind", "id", "arg", "attr", "name", "asname", "module", "level"}
+_SKIPPED = {"ctx", "op", "ops", "type_comment", "kind", "id", "arg", "attr", "asname", "module", "level"}
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 

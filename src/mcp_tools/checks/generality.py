@@ -1,0 +1,66 @@
+"""The gate that tells a tool from an answer: every parameter counts, and nothing of the question is written in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mcp_tools.checks.dataflow import reaching
+from mcp_tools.checks.places import Constant, constants
+from mcp_tools.checks.question import Literal
+from mcp_tools.checks.rule import Remark
+from mcp_tools.checks.scopes import parameters
+from mcp_tools.checks.source import Source
+from mcp_tools.checks.syntax import walk
+
+
+def parameters_reach_result(source: Source) -> Iterator[Remark]:
+    """Every parameter can change what the function returns."""
+    entry = source.entry
+    if entry is None or not any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) for node in walk(entry)):
+        return
+    reached = reaching(entry, source.tree)
+    read = {node.id for node in walk(entry) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for parameter in parameters(entry):
+        name = parameter.arg
+        if name not in read:
+            yield Remark(parameter.lineno, f"parameter {name!r} is never read; compute with it, or remove it")
+        elif name not in reached:
+            yield Remark(
+                parameter.lineno,
+                f"parameter {name!r} does not reach the result: it is overwritten, or only printed or checked;"
+                " compute the result from it, or remove it",
+            )
+
+
+def no_question_literal(source: Source) -> Iterator[Remark]:
+    """No number, name or quoted text of the question stands in the code."""
+    for constant, literal in _shared(source):
+        if not _may_be_chance(constant, literal):
+            yield Remark(constant.line, f"{literal.text} is from the question; make it a parameter")
+
+
+def no_common_question_literal(source: Source) -> Iterator[Remark]:
+    """What is in the question and in the code by chance, perhaps."""
+    for constant, literal in _shared(source):
+        if _may_be_chance(constant, literal):
+            yield Remark(
+                constant.line,
+                f"{literal.text} is in the question too; if it is particular to the question, make it a parameter",
+            )
+
+
+def _may_be_chance(constant: Constant, literal: Literal) -> bool:
+    return literal.common or constant.is_docstring or (literal.is_text and constant.is_choice)
+
+
+def _shared(source: Source) -> Iterator[tuple[Constant, Literal]]:
+    if not source.question:
+        return
+    asked = source.asked
+    for constant in constants(source):
+        literals = asked.found_in(constant.value)
+        if constant.is_docstring:
+            literals = [literal for literal in literals if not literal.is_text and not literal.common]
+        if literals and not constant.in_table(lambda value: bool(asked.found_in(value))):
+            yield from ((constant, literal) for literal in literals)
