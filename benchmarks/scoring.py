@@ -6,8 +6,9 @@ import ast
 import json
 import re
 import unicodedata
+import warnings
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 Json = Any
@@ -26,9 +27,31 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NOT_UNITS = frozenset(
-    "hundred thousand million billion trillion dozen k bn mio mn and or to not no but plus minus half over".split()
+    [
+        "hundred",
+        "thousand",
+        "million",
+        "billion",
+        "trillion",
+        "dozen",
+        "k",
+        "bn",
+        "mio",
+        "mn",
+        "and",
+        "or",
+        "to",
+        "not",
+        "no",
+        "but",
+        "plus",
+        "minus",
+        "half",
+        "over",
+    ]
 )
 """Words after a number that change its value, or make it two answers."""
+_WRAPPINGS = (("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("«", "»"))
 _DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 
@@ -40,12 +63,14 @@ def is_right(given: str, expected: Json) -> bool:
         given: The answer as text. Wrapping quotes, emphasis and a final period do not count.
         expected: A number is compared by value, with thousands separators, a currency or a unit around it ignored;
             text without regard to case and runs of whitespace; an ISO date or time also in other unambiguous forms;
-            a list element by element in order, given as JSON or separated by commas.
+            a list element by element in order, given as JSON or separated by commas. No answer at all is never right.
     """
     text = str(given)
     if len(text) > LONGEST:
         return False
     text = _bare(text)
+    if not text:
+        return False
     if isinstance(expected, bool):
         return text.casefold() in (("true", "yes") if expected else ("false", "no"))
     if isinstance(expected, int | float):
@@ -64,8 +89,7 @@ def _bare(text: str) -> str:
     while text != previous:
         previous = text
         text = text.removesuffix(".").strip()
-        for mark in ("**", "`", '"', "'", "“”", "‘’", "«»"):
-            opening, closing = (mark[0], mark[-1]) if mark not in ("**",) else (mark, mark)
+        for opening, closing in _WRAPPINGS:
             if text.startswith(opening) and text.endswith(closing) and len(text) >= len(opening + closing):
                 text = text[len(opening) : -len(closing)].strip()
     return text
@@ -73,10 +97,7 @@ def _bare(text: str) -> str:
 
 def _same_number(text: str, expected: int | float) -> bool:
     value = _number(text)
-    try:
-        wanted = Decimal(str(expected))
-    except InvalidOperation:
-        return False
+    wanted = Decimal(expected) if isinstance(expected, int) else Decimal(repr(expected))
     if value is None or not wanted.is_finite():
         return False
     return value == wanted if isinstance(expected, int) else abs(value - wanted) <= FLOAT_NOISE
@@ -89,7 +110,7 @@ def _number(text: str) -> Decimal | None:
         return None
     negative = "-" in (match["sign"] + match["minus"])
     value = Decimal(match["digits"].replace(",", "") + (match["power"] or ""))
-    return -value if negative else value
+    return value.copy_negate() if negative else value  # unary minus would round to 28 digits
 
 
 def _same_text(text: str, expected: str) -> bool:
@@ -126,16 +147,23 @@ def _same_list(text: str, expected: list[Json]) -> bool:
 
 def _elements(text: str, count: int) -> list[str]:
     """The elements of a list as texts, from JSON, a Python literal, or text with commas."""
-    for read in (json.loads, ast.literal_eval):
-        try:
-            value = read(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
-        if isinstance(value, list | tuple):
-            return [element if isinstance(element, str) else json.dumps(element, default=str) for element in value]
+    if text.startswith(("[", "(")):
+        for read in (json.loads, _literal):
+            try:
+                value = read(text)
+                if isinstance(value, list | tuple):
+                    return [e if isinstance(e, str) else json.dumps(e, default=str) for e in value]
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
     inner = re.sub(r"^[\[({](.*)[\])}]$", r"\1", text).strip()
     if not inner:
         return []
     if count == 1:
         return [inner]
     return [element.strip() for element in re.split(r"[,;]", inner)]
+
+
+def _literal(text: str) -> Json:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.literal_eval(text)

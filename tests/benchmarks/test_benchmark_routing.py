@@ -1,0 +1,59 @@
+"""The committed routing set: balanced, consistent, and labelled by its own rules."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).parents[2] / "benchmarks" / "routing.jsonl"
+ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+BY_ID = {row["id"]: row for row in ROWS}
+LABELS = {"use_tool", "create_tool", "run_code", "search", "browse", "read_file", "answer"}
+KEYS = ["id", "split", "question", "files", "tools", "evidence", "accept", "paraphrase_of"]
+
+
+def test_the_set_is_large_and_balanced():
+    labels = Counter(row["accept"][0] for row in ROWS)
+    assert set(labels) == LABELS
+    assert len(ROWS) >= 80
+    assert max(labels.values()) - min(labels.values()) <= 2
+    assert sum(row["paraphrase_of"] is not None for row in ROWS) >= 25
+
+
+def test_a_third_is_for_tuning_with_every_label_in_both_parts():
+    dev = Counter(row["accept"][0] for row in ROWS if row["split"] == "dev")
+    assert set(dev) == LABELS == {row["accept"][0] for row in ROWS if row["split"] == "test"}
+    assert 0.3 <= sum(dev.values()) / len(ROWS) <= 0.4
+
+
+def test_ids_and_situations_are_unique():
+    assert len(BY_ID) == len(ROWS)
+    assert len({json.dumps([r["question"], r["files"], r["tools"], r["evidence"]]) for r in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r["id"])
+class TestEachRow:
+    def test_its_form(self, row):
+        assert list(row) == KEYS
+        assert set(row["accept"]) <= LABELS
+        assert len(set(row["accept"])) == len(row["accept"]) > 0
+        assert len(row["tools"]) <= 4
+        assert all(set(tool) == {"name", "description"} for tool in row["tools"])
+
+    def test_a_paraphrase_shares_the_situation_the_label_and_the_split(self, row):
+        if row["paraphrase_of"]:
+            original = BY_ID[row["paraphrase_of"]]
+            assert original["paraphrase_of"] is None
+            assert row["question"] != original["question"]
+            assert all(row[k] == original[k] for k in ("split", "files", "tools", "evidence", "accept"))
+
+    def test_the_label_is_possible(self, row):
+        if "use_tool" in row["accept"]:
+            assert row["tools"]
+        if "read_file" in row["accept"]:
+            assert any(not any(f"read_file {name}" in e for e in row["evidence"]) for name in row["files"])
+        elif row["files"]:
+            assert all(any(f"read_file {name}" in e for e in row["evidence"]) for name in row["files"])

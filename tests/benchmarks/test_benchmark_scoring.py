@@ -1,0 +1,139 @@
+"""An answer's form is forgiven, its content is not, and no input makes the scorer fail."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scoring import is_right
+
+RIGHT = [
+    ("12.50", 12.5),
+    ("1,234", 1234),
+    ("1\u202f234", 1234),
+    ("$1,234.50", 1234.5),
+    ("-€5", -5),
+    ("−5", -5),
+    ("EUR 12", 12),
+    ("42 square metres.", 42),
+    ("**42**", 42),
+    ("`42`", 42),
+    ("108.5 m²", 108.5),
+    ("45%", 45),
+    ("42.0", 42),
+    ("0.30000000000000004", 0.3),
+    ("1e3", 1000),
+    (" 'Friday.' ", "friday"),
+    ("two  words\n", "Two words"),
+    ("5 / 36", "5/36"),
+    ("14 March 2024", "2024-03-14"),
+    ("March 14th, 2024", "2024-03-14"),
+    ("Thursday, 14 March 2024", "2024-03-14"),
+    ("2024-03-14T15:30", "2024-03-14 15:30"),
+    ("2024-03-14 15:30:00", "2024-03-14 15:30"),
+    ("[1, 2, 3]", [1, 2, 3]),
+    ("1, 2, 3", [1, 2, 3]),
+    ("(1; 2)", [1, 2]),
+    ("South, 470.00 euros", ["South", 470.0]),
+    ("['a', 'b']", ["A", "b"]),
+    ("[]", []),
+    ("Yes", True),
+]
+WRONG = [
+    ("", 0),
+    ("", ""),
+    ("", []),
+    ("5 million", 5),
+    ("5k", 5),
+    ("42 or 43", 42),
+    ("not 42", 42),
+    ("12,5", 12.5),
+    ("1,23", 123),
+    ("12.51", 12.5),
+    ("365435296163", 365435296162),
+    ("12345678.13", 12345678.12),
+    ("42.0000000001", 42),
+    ("-5", 5),
+    ("nan", float("nan")),
+    ("inf", float("inf")),
+    ("03/04/2024", "2024-04-03"),
+    ("2024-03-15", "2024-03-14"),
+    ("2024-03-14", "2024-03-14 00:00"),
+    ("Fridays", "Friday"),
+    ("3, 2, 1", [1, 2, 3]),
+    ("1, 2", [1, 2, 3]),
+    ("1, 2, 3, 4", [1, 2, 3]),
+    ("No", True),
+    ("1", True),
+    ("9" * 20_000, 9),
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), RIGHT)
+def test_form_is_forgiven(answer, expected):
+    assert is_right(answer, expected)
+
+
+@pytest.mark.parametrize(("answer", "expected"), WRONG)
+def test_content_is_not(answer, expected):
+    assert not is_right(answer, expected)
+
+
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15)
+words = st.text(st.characters(categories=("Lu", "Ll"), max_codepoint=127), min_size=1, max_size=12)
+
+
+@given(numbers)
+def test_a_number_is_right_however_it_is_grouped(number):
+    assert is_right(str(number), number)
+    if isinstance(number, int):
+        assert is_right(f"{number:,}", number)
+        assert is_right(f"{number}.00 euros", number)
+
+
+@given(st.integers(), st.integers())
+def test_integers_are_right_only_when_equal(a, b):
+    assert is_right(str(a), b) == (a == b)
+
+
+@given(st.lists(words | numbers, min_size=1, max_size=6))
+def test_a_list_is_right_as_json_and_with_commas(values):
+    assert is_right(json.dumps(values), values)
+    assert is_right(", ".join(map(str, values)), values)
+    assert not is_right(json.dumps([*values, 1]), values)
+
+
+@given(words, words)
+def test_words_are_right_only_when_equal_but_for_case(a, b):
+    assert is_right(f'"{a.upper()}".', a)
+    assert is_right(a, b) == (a.casefold() == b.casefold())
+
+
+@given(st.dates(min_value=date(1000, 1, 1)))
+def test_a_date_is_right_in_words(day):
+    assert is_right(f"{day.day} {day:%B} {day.year}", day.isoformat())
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.text() | json_values.map(json.dumps) | json_values.map(repr), json_values)
+def test_nothing_makes_it_raise(answer, expected):
+    assert is_right(answer, expected) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[" * 9000, "(" * 9000, "1," * 4000, "-" * 9000, "[1or 2]", r"['\d']", "\ud800", "[\x00]", "9" * 9999],
+    ids=range(9),
+)
+@pytest.mark.parametrize("expected", [1, 1.5, "a", [1, 2], ["a"], [[1], [2]], 10**5000], ids=lambda e: type(e).__name__)
+def test_hostile_answers_are_wrong_and_quick(answer, expected):
+    assert is_right(answer, expected) is False
