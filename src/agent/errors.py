@@ -19,7 +19,12 @@ AlitaError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mcp_tools.errors import AlitaError, ModelFixableError, UsageError, UserError
+
+if TYPE_CHECKING:
+    from agent.models.protocol import Usage
 
 __all__ = ["AlitaError", "ModelFixableError", "UsageError", "UserError"]
 
@@ -73,4 +78,16 @@ class StorageError(UserError):
 
 
 class ModelOutputError(ModelFixableError):
-    """The model's output is not what was asked: prose for JSON, truncated JSON, an unknown action."""
+    """The model's output is not what was asked: prose for JSON, truncated JSON, an unknown action.
+
+    Args:
+        message: What does not fit.
+        remedy: What to ask for instead.
+        text: What the model wrote.
+        usage: What the calls cost that ended here.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", text: str = "", usage: Usage | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.text = text
+        self.usage = usage

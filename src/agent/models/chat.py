@@ -6,16 +6,16 @@ import asyncio
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from agent.errors import ModelRefusedError
 from agent.models.failures import Failure, Kind
 from agent.models.ladder import structured
 from agent.models.prices import Price
-from agent.models.protocol import Completion, Message, ToolCall, Usage
+from agent.models.protocol import Completion, Message
+from agent.models.responses import read_completions
 from agent.models.retry import Notify, Retry, retrying
 from agent.models.traits import Rung, TraitsCache
-from agent.models.wire import Body, OnDelta, Wire
+from agent.models.wire import FIRST_LISTED, Body, OnDelta, Wire
 
 _OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "n")
 """Parameters that some models refuse; the request is sent again without the refused one."""
@@ -60,8 +60,9 @@ class ChatModel:
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
-        return self._name
+        """What the user calls it; of `auto`, what it turned out to be."""
+        resolved = self._wire.endpoint.model
+        return resolved if self._name == FIRST_LISTED else self._name
 
     async def complete(
         self,
@@ -175,24 +176,7 @@ class ChatModel:
         return fitted
 
     def _completions(self, response: dict[str, Any]) -> list[Completion]:
-        """The choices of a response; the first carries the usage of all."""
-        endpoint = self._wire.endpoint
-        choices = response.get("choices")
-        if not isinstance(choices, list) or not choices:
-            raise Failure(Kind.CUT, endpoint, f"an answer without choices: {response}")
-        usage = self._usage(response.get("usage") or {})
-        completions: list[Completion] = []
-        for choice in choices:
-            spent = usage if not completions else Usage(cost=0.0)
-            completions.append(_completion(choice, spent, str(response.get("model") or endpoint.model)))
-        return completions
-
-    def _usage(self, counted: dict[str, Any]) -> Usage:
-        tokens = (int(counted.get("prompt_tokens") or 0), int(counted.get("completion_tokens") or 0))
-        details = counted.get("prompt_tokens_details") or {}
-        cached = int(details.get("cached_tokens") or 0)
-        cost = self._price.cost(*tokens, cached) if self._price and counted else None
-        return Usage(*tokens, cached, 1, cost)
+        return read_completions(response, self._wire.endpoint, self._price)
 
     async def _known_models(self, failure: Failure) -> list[str]:
         """A few names that the endpoint offers, those like the unknown one first."""
@@ -222,41 +206,3 @@ def _refused_parameter(failure: Failure, body: Body) -> str | None:
     sent = [name for name in (*_OPTIONAL, *_RENAMED.values()) if name in body]
     named = [name for name in sent if failure.parameter == name or f"'{name}'" in failure.detail]
     return named[0] if named else None
-
-
-def _completion(choice: dict[str, Any], usage: Usage, model: str) -> Completion:
-    message = choice.get("message") or {}
-    if message.get("refusal"):
-        raise ModelRefusedError(
-            f"{model} declined: {message['refusal']}",
-            remedy="Put the question differently, or name another model with --model.",
-        )
-    calls = tuple(
-        ToolCall(
-            str(call.get("id") or f"call_{i}"),
-            str(call["function"]["name"]),
-            str(call["function"]["arguments"]),
-        )
-        for i, call in enumerate(message.get("tool_calls") or [])
-        if call.get("function")
-    )
-    return Completion(_text(message.get("content")), usage, None, calls, _finish(choice, calls), model)
-
-
-def _text(content: Any) -> str:
-    """The text of a message, which some endpoints give in parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return "" if content is None else str(content)
-
-
-def _finish(
-    choice: dict[str, Any], calls: tuple[ToolCall, ...]
-) -> Literal["stop", "length", "tool_calls", "content_filter"]:
-    match choice.get("finish_reason"):
-        case "length":
-            return "length"
-        case "content_filter":
-            return "content_filter"
-        case _:
-            return "tool_calls" if calls else "stop"

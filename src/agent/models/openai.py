@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent.models.chat import ChatModel
@@ -12,7 +13,7 @@ from agent.models.failures import Endpoint, Failure, Kind, openai_failure, trans
 from agent.models.prices import Price
 from agent.models.retry import Notify, Retry
 from agent.models.traits import TraitsCache
-from agent.models.wire import Body, OnDelta, assemble
+from agent.models.wire import FIRST_LISTED, Body, OnDelta, assemble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -77,6 +78,9 @@ class SdkWire:
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request; see `agent.models.wire.Wire`."""
         try:
+            if self._endpoint.model == FIRST_LISTED:
+                await self._resolve()
+            body = {**body, "model": self._endpoint.model}
             if on_delta is not None:
                 return await assemble(self._chunks(body), on_delta, self._endpoint)
             async with asyncio.timeout(self._timeout):
@@ -93,10 +97,9 @@ class SdkWire:
 
     async def models(self) -> list[str]:
         """The names that `/models` gives; empty when it gives none within five seconds."""
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(TimeoutError, *_foreign_errors()):
             async with asyncio.timeout(5):
-                listed: Any = await self._client().get("/models", cast_to=object)
-                return [str(model["id"]) for model in listed["data"]]
+                return await self._listed()
         return []
 
     async def aclose(self) -> None:
@@ -104,6 +107,18 @@ class SdkWire:
         if self._opened is not None:
             await self._opened.close()
             self._opened = None
+
+    async def _listed(self) -> list[str]:
+        listed: Any = await self._client().get("/models", cast_to=object)
+        models = listed.get("data") if isinstance(listed, dict) else None
+        return [str(m["id"]) for m in models or () if isinstance(m, dict) and "id" in m]
+
+    async def _resolve(self) -> None:
+        """Settles which model `auto` is, for good."""
+        names = await self._listed()
+        if not names:
+            raise Failure(Kind.UNKNOWN_MODEL, self._endpoint, "it lists none")
+        self._endpoint = replace(self._endpoint, model=names[0])
 
     async def _chunks(self, body: Body) -> AsyncIterator[dict[str, Any]]:
         from openai import AsyncStream

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import SettingsError
@@ -20,8 +21,10 @@ from agent.models.scripted import Script, ScriptedModel
 from agent.models.traits import TraitsCache
 from agent.models.weights import Weights
 
+if TYPE_CHECKING:
+    from agent.settings import Settings
+
 SCRIPTED = "scripted:"
-DEFAULT_HOSTED = "gpt-5-mini"
 ROLES: tuple[str, ...] = tuple(v for k, v in vars(Role).items() if k.isupper())
 
 
@@ -34,8 +37,8 @@ class ModelSettings:
     """Where the embedded model's server leaves word of itself."""
     cache_folder: Path
     """Where is kept what was learned of endpoints."""
-    model: str | None = None
-    """For every role without its own; None: the hosted default if there is a key, else the embedded model."""
+    model: str = EMBEDDED
+    """For every role without its own."""
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     key_variable: str = "OPENAI_API_KEY"
@@ -53,6 +56,25 @@ class ModelSettings:
     threads: int = 0
     """Of the embedded model; 0: as many as there are free cores."""
     retry: Retry = field(default_factory=Retry)
+
+
+def model_settings(settings: Settings) -> ModelSettings:
+    """What the settings say of models."""
+    source = next(line.source for line in settings.explain() if line.name == "api_key")
+    variable = source.removeprefix("variable ") if source.startswith("variable ") else "OPENAI_API_KEY"
+    return ModelSettings(
+        weights_folder=settings.models_dir,
+        runtime_folder=settings.runtime_dir,
+        cache_folder=settings.cache_dir,
+        model=settings.model,
+        base_url=settings.base_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        key_variable=variable,
+        roles={role: settings.models_for(role) for role in ROLES},
+        timeout=settings.timeout,
+        concurrency=settings.concurrency,
+        idle=settings.model_idle_seconds,
+    )
 
 
 class Models:
@@ -74,7 +96,7 @@ class Models:
             SettingsError: A name that cannot be meant, or a script that cannot be read.
         """
         if role not in self._by_role:
-            names = list(self._settings.roles.get(role) or [default_model(self._settings)])
+            names = list(self._settings.roles.get(role) or [self._settings.model])
             models = [self._open(name, role) for name in dict.fromkeys(names)]
             fallback = len(models) > 1
             self._by_role[role] = FallbackModel(models, notify=self._notify) if fallback else models[0]
@@ -129,17 +151,10 @@ def open_models(settings: ModelSettings, *, notify: Notify | None = None) -> Mod
     return Models(settings, notify)
 
 
-def default_model(settings: ModelSettings) -> str:
-    """The model of roles that name none: as set, else hosted if there is a key or a URL, else embedded."""
-    if settings.model:
-        return settings.model
-    return DEFAULT_HOSTED if settings.api_key or settings.base_url else EMBEDDED
-
-
 def _check(settings: ModelSettings) -> None:
     if unknown := set(settings.roles) - set(ROLES):
         raise SettingsError(f"unknown role: {', '.join(sorted(unknown))}", remedy=f"Roles are {', '.join(ROLES)}.")
-    for name in [settings.model or EMBEDDED, *(n for names in settings.roles.values() for n in names)]:
+    for name in [settings.model, *(n for names in settings.roles.values() for n in names)]:
         if not name.strip() or name == SCRIPTED:
             raise SettingsError(
                 f"{name!r} names no model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."

@@ -1,0 +1,126 @@
+"""Every exception of the openai SDK is mapped, and Retry-After is read in all its forms."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx2
+import openai
+import pytest
+
+from agent.errors import ModelError
+from agent.models.failures import Endpoint, Kind, openai_failure, retry_after, status_failure, transport_failure
+from agent.models.retry import Retry
+
+ENDPOINT = Endpoint("tiny", "http://localhost/v1")
+REQUEST = httpx2.Request("POST", "http://localhost/v1")
+NOT_FROM_CHAT = {
+    "InvalidWebhookSignatureError", "WebSocketConnectionClosedError", "WebSocketQueueFullError",
+    "SubjectTokenProviderError", "_AmbiguousModuleClientUsageError", "OpenAIError",
+}  # fmt: skip
+"""Of web hooks, web sockets, cloud identities and the module-level client, which chat completions never use."""
+
+
+def _classes() -> list[type[Exception]]:
+    from openai import _exceptions
+
+    names = {*dir(openai), *dir(_exceptions)}
+    members = [getattr(m, n) for m in (openai, _exceptions) for n in names if hasattr(m, n)]
+    classes = {m for m in members if isinstance(m, type) and issubclass(m, Exception)}
+    return sorted((c for c in classes if c.__module__.startswith("openai")), key=lambda c: c.__name__)
+
+
+STATUSES = {
+    "BadRequestError": 400, "AuthenticationError": 401, "OAuthError": 401, "PermissionDeniedError": 403,
+    "NotFoundError": 404, "ConflictError": 409, "UnprocessableEntityError": 422, "RateLimitError": 429,
+    "InternalServerError": 500, "APIStatusError": 418,
+}  # fmt: skip
+
+
+def _instance(cls: type[Exception]) -> Exception:
+    if issubclass(cls, openai.APIStatusError):
+        response = httpx2.Response(STATUSES[cls.__name__], request=REQUEST)
+        exc = cls.__new__(cls)
+        openai.APIStatusError.__init__(exc, "no", response=response, body=None)
+        return exc
+    if cls is openai.APIResponseValidationError:
+        return openai.APIResponseValidationError(httpx2.Response(200, request=REQUEST), None)
+    if issubclass(cls, openai.APITimeoutError):
+        return cls(REQUEST)
+    if issubclass(cls, openai.APIConnectionError):
+        return cls(request=REQUEST)
+    if cls is openai.APIError:
+        return openai.APIError("no", REQUEST, body=None)
+    exc = cls.__new__(cls)
+    Exception.__init__(exc, "no")
+    return exc
+
+
+@pytest.mark.parametrize("cls", _classes(), ids=lambda c: c.__name__)
+def test_every_openai_exception_is_mapped_or_known_to_be_of_another_api(cls: type[Exception]) -> None:
+    failure = openai_failure(ENDPOINT, _instance(cls))
+    if cls.__name__ in NOT_FROM_CHAT:
+        assert failure is None
+    else:
+        assert failure is not None, f"{cls.__name__} is new: map it in agent.models.failures"
+        assert isinstance(failure.error(), ModelError)
+        assert failure.error().remedy
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_has_an_error_a_message_and_a_remedy(kind: Kind) -> None:
+    from agent.models.failures import Failure
+
+    error = Failure(kind, ENDPOINT, "details").error(models=["a", "b"])
+    assert "details" in error.message
+    assert error.remedy
+
+
+def test_httpx2_failures() -> None:
+    kinds = {
+        httpx2.ConnectError("x"): Kind.UNREACHABLE,
+        httpx2.ConnectTimeout("x"): Kind.UNREACHABLE,
+        httpx2.ReadTimeout("x"): Kind.TIMEOUT,
+        httpx2.RemoteProtocolError("x"): Kind.CUT,
+        httpx2.ReadError("x"): Kind.CUT,
+        httpx2.WriteError("x"): Kind.UNREACHABLE,
+    }
+    for exc, kind in kinds.items():
+        assert transport_failure(ENDPOINT, exc).kind is kind
+
+
+@pytest.mark.parametrize(
+    "body",
+    [None, "", "plain", b"\xff", [], {}, {"error": None}, {"error": "text"}, {"error": {"message": None}},
+     {"error": []}, {"error": {"message": {"deep": 1}, "code": 400}}, {"detail": [{"msg": "x"}]}],
+)  # fmt: skip
+def test_an_error_body_of_any_shape(body: object) -> None:
+    assert status_failure(ENDPOINT, 400, body).error().message
+
+
+def test_retry_after() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert retry_after({"retry-after": "2"}) == 2
+    assert retry_after({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
+    assert 25 < (retry_after({"retry-after": soon}) or 0) <= 30
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
+    for nothing in ("", "soon", "-1", "nan", "1e999"):
+        assert retry_after({"retry-after": nothing}) is None
+    assert retry_after({"retry-after-ms": "x"}) is None
+
+
+def test_waiting_doubles_with_jitter_and_stays_below_its_ceiling() -> None:
+    from agent.models.failures import Failure
+
+    retry, busy = Retry(), Failure(Kind.BUSY, ENDPOINT)
+    for repetition, ceiling in ((1, 0.5), (2, 1), (3, 2), (10, 30)):
+        waits = {retry.wait(busy, repetition) for _ in range(50)}
+        assert len(waits) > 10
+        assert all(ceiling / 2 <= wait <= ceiling for wait in waits)
+
+
+def test_control_characters_of_an_endpoint_are_not_passed_on() -> None:
+    failure = status_failure(ENDPOINT, 400, {"error": {"message": "a\x1b[31mred\x07\nline"}})
+    assert "\x1b" not in failure.error().message
+    assert "\n" not in failure.error().message

@@ -1,0 +1,289 @@
+"""Hosted models against a scripted server: answers, streams, retries, limits, and messages without keys."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from agent.errors import (
+    ModelAuthError,
+    ModelBusyError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnknownError,
+    ModelUnreachableError,
+)
+from agent.models.openai import OpenAIModel
+from agent.models.prices import Price
+from agent.models.protocol import Sampler
+from agent.models.retry import Retry
+from agent.models.traits import TraitsCache
+from support.openai_server import OpenAIServer
+
+KEY = "sk-secret-1234567890abcdef"
+ASK = [{"role": "user", "content": "Hello?"}]
+FAST = Retry(base=0.01)
+
+Open = Callable[..., OpenAIModel]
+
+
+@pytest.fixture
+async def open_model(openai_server: OpenAIServer) -> AsyncIterator[Open]:
+    opened: list[OpenAIModel] = []
+
+    def make(**options: object) -> OpenAIModel:
+        given = {"api_key": KEY, "base_url": openai_server.url, "retry": FAST, **options}
+        opened.append(OpenAIModel("tiny-1", **given))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield make
+    for model in opened:
+        await model.aclose()
+
+
+async def test_text_usage_and_cost(openai_server: OpenAIServer, open_model: Open) -> None:
+    """An answer carries its text, its tokens and what they cost, the cached ones at their own price."""
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
+    openai_server.answer("Hi", usage=usage)
+    answer = await open_model(price=Price(1.0, 10.0, 0.1)).complete(
+        ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"]
+    )
+    assert (answer.text, answer.finish, answer.model) == ("Hi", "stop", "tiny-1")
+    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cached_tokens) == (1000, 100, 400)
+    assert answer.usage.cost == pytest.approx((600 * 1 + 400 * 0.1 + 100 * 10) / 1e6)
+    sent = openai_server.requests[0]
+    assert sent == {
+        "model": "tiny-1", "messages": ASK, "max_tokens": 9, "temperature": 0, "seed": 3, "stop": ["\n"],
+    }  # fmt: skip
+    assert openai_server.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+async def test_an_unknown_price_stays_unknown(openai_server: OpenAIServer, open_model: Open) -> None:
+    openai_server.answer("Hi").answer("Hi", usage=None)
+    assert (await open_model().complete(ASK)).usage.cost is None
+    assert (await open_model(price=Price(1, 1)).complete(ASK)).usage.cost is None, "no usage: the cost is unknown"
+
+
+async def test_a_stream_gives_its_pieces_and_the_whole(openai_server: OpenAIServer, open_model: Open) -> None:
+    pieces: list[str] = []
+    openai_server.answer("Hello, wörld 🌍 and all")
+    answer = await open_model().complete(ASK, on_delta=pieces.append)
+    assert "".join(pieces) == answer.text == "Hello, wörld 🌍 and all"
+    assert len(pieces) > 3
+    assert answer.usage.input_tokens == 10
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_tool_calls(openai_server: OpenAIServer, open_model: Open, streamed: bool) -> None:
+    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+    openai_server.steps.extend([_two_calls()])
+    answer = await open_model().complete(ASK, tools=[tool], on_delta=(lambda _: None) if streamed else None)
+    assert [(c.id, c.name, c.arguments) for c in answer.tool_calls] == [
+        ("call_0", "add", '{"a": 1, "b": 2}'),
+        ("call_1", "mul", "{}"),
+    ]
+    assert answer.finish == "tool_calls"
+    assert openai_server.requests[0]["tools"] == [tool]
+
+
+def _two_calls():
+    from support.openai_server import Step
+
+    return Step(tools=[("add", {"a": 1, "b": 2}), ("mul", {})])
+
+
+async def test_length_and_filter_are_told(openai_server: OpenAIServer, open_model: Open) -> None:
+    openai_server.answer("Half a", finish="length").answer("", finish="content_filter")
+    model = open_model()
+    assert (await model.complete(ASK)).finish == "length"
+    assert (await model.complete(ASK)).finish == "content_filter"
+
+
+async def test_a_declined_request_is_an_error(openai_server: OpenAIServer, open_model: Open) -> None:
+    openai_server.answer(None, message={"refusal": "I will not."})
+    with pytest.raises(ModelRefusedError, match="I will not"):
+        await open_model().complete(ASK)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "error", "told"),
+    [
+        (401, "invalid_api_key", ModelAuthError, "MY_KEY"),
+        (403, None, ModelAuthError, "MY_KEY"),
+        (404, "model_not_found", ModelUnknownError, "tiny-2"),
+        (400, "model_not_found", ModelRefusedError, "tiny-1"),
+        (429, "insufficient_quota", ModelBusyError, "billing"),
+        (402, None, ModelBusyError, "billing"),
+        (413, None, ModelRefusedError, "shorter"),
+        (400, "context_length_exceeded", ModelRefusedError, "shorter"),
+        (400, "content_filter", ModelRefusedError, "differently"),
+        (422, None, ModelRefusedError, "refused"),
+    ],
+)
+async def test_a_refusal_is_told_once_with_its_remedy_and_without_the_key(
+    openai_server: OpenAIServer, open_model: Open, status: int, code: str, error: type[ModelError], told: str
+) -> None:
+    openai_server.fail(status, f"Wrong: {KEY} and sk-***cdef", code=code)
+    with pytest.raises(error) as caught:
+        await open_model(key_variable="MY_KEY").complete(ASK)
+    message = str(caught.value)
+    assert told in message
+    assert KEY not in message
+    assert "cdef" not in message
+    assert KEY not in repr(caught.value.__context__), "nor in what the traceback would show"
+    assert len(openai_server.requests) == 1, "asking again would not help"
+
+
+async def test_a_missing_key_is_told_as_missing(openai_server: OpenAIServer, open_model: Open) -> None:
+    openai_server.fail(401, "no key")
+    with pytest.raises(ModelAuthError, match="wants a key"):
+        await open_model(api_key=None).complete(ASK)
+
+
+async def test_nobody_listens(open_model: Open) -> None:
+    """A wrong URL is told within seconds, without its password."""
+    start = time.monotonic()
+    with pytest.raises(ModelUnreachableError) as caught:
+        await open_model(base_url="http://me:hidden@127.0.0.1:9/v1").complete(ASK)
+    assert "http://127.0.0.1:9/v1" in str(caught.value)
+    assert "hidden" not in str(caught.value)
+    assert "alita doctor" in str(caught.value)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_retries_honour_retry_after_and_tell_that_they_wait(
+    openai_server: OpenAIServer, open_model: Open, streamed: bool
+) -> None:
+    told: list[str] = []
+    openai_server.fail(429, "slow down", retry_after=0.3).fail(503, "later").answer("at last")
+    answer = await open_model(notify=told.append).complete(ASK, on_delta=(lambda _: None) if streamed else None)
+    assert answer.text == "at last"
+    assert openai_server.times[1] - openai_server.times[0] >= 0.3
+    assert openai_server.times[2] - openai_server.times[1] < 0.3
+    assert "429" in told[0]
+    assert "trying again in 0.3 s" in told[0]
+
+
+async def test_retries_are_bounded(openai_server: OpenAIServer, open_model: Open) -> None:
+    for _ in range(9):
+        openai_server.fail(500, "boom")
+    with pytest.raises(ModelBusyError, match="boom"):
+        await open_model().complete(ASK)
+    assert len(openai_server.requests) == 1 + FAST.busy
+
+
+async def test_a_long_retry_after_is_not_waited_for(openai_server: OpenAIServer, open_model: Open) -> None:
+    openai_server.fail(429, "come back tomorrow", retry_after=86400)
+    with pytest.raises(ModelBusyError, match="tomorrow"):
+        await open_model().complete(ASK)
+    assert len(openai_server.requests) == 1
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_model: Open, streamed: bool) -> None:
+    openai_server.hang().hang()
+    start = time.monotonic()
+    with pytest.raises(ModelUnreachableError, match="in time"):
+        await open_model(timeout=0.3).complete(ASK, on_delta=(lambda _: None) if streamed else None)
+    assert time.monotonic() - start < 3
+    assert len(openai_server.requests) == 2
+
+
+async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServer, open_model: Open) -> None:
+    pieces: list[str] = []
+    openai_server.cut("Hello there", after=8).answer("Hello there")
+    answer = await open_model().complete(ASK, on_delta=pieces.append)
+    assert answer.text == "Hello there"
+    assert "".join(pieces) == "Hello th"
+
+
+async def test_a_cut_body_is_repeated(openai_server: OpenAIServer, open_model: Open) -> None:
+    openai_server.cut("x", after=1).answer("whole")
+    assert (await open_model().complete(ASK)).text == "whole"
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type"),
+    [
+        (b"<html>login</html>", "text/html"),
+        (b"{not json", "application/json"),
+        (b"[]", "application/json"),
+        (b"{}", "application/json"),
+        (b'{"choices": []}', "application/json"),
+        (b'{"choices": ["x"]}', "application/json"),
+        (b'{"choices": [{"message": {"tool_calls": [{"function": {}}]}}]}', "application/json"),
+        (b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}', "application/json"),
+        (b"\xff\xfe", "application/json"),
+    ],
+)
+async def test_an_answer_of_another_protocol(
+    openai_server: OpenAIServer, open_model: Open, data: bytes, content_type: str
+) -> None:
+    for _ in range(4):
+        openai_server.raw(data, content_type)
+    with pytest.raises(ModelUnreachableError, match="base URL"):
+        await open_model().complete(ASK)
+
+
+async def test_refused_parameters_are_left_out_from_then_on(
+    openai_server: OpenAIServer, open_model: Open, tmp_path
+) -> None:
+    """Some models take no temperature, or call the limit of tokens otherwise; that is learned, and kept."""
+    openai_server.fail(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", param="max_tokens")
+    openai_server.fail(400, "Unsupported value", param="temperature")
+    for _ in range(2):
+        openai_server.answer("ok")
+    cache = tmp_path / "endpoints.json"
+    await open_model(traits=TraitsCache(cache)).complete(ASK, max_tokens=5, temperature=0)
+    await open_model(traits=TraitsCache(cache)).complete(ASK, max_tokens=5, temperature=0)
+    assert len(openai_server.requests) == 4
+    assert openai_server.requests[-1] == {"model": "tiny-1", "messages": ASK, "max_completion_tokens": 5}
+
+
+async def test_concurrency_is_limited_across_models_of_an_endpoint(
+    openai_server: OpenAIServer, open_model: Open
+) -> None:
+    slots = asyncio.Semaphore(3)
+    for _ in range(12):
+        openai_server.answer("ok", delay=0.05)
+    models = [open_model(slots=slots), open_model(slots=slots)]
+    await asyncio.gather(*(models[i % 2].complete(ASK) for i in range(12)))
+    assert openai_server.most_in_flight == 3
+
+
+async def test_samples_in_one_request(openai_server: OpenAIServer, open_model: Open) -> None:
+    model = open_model()
+    assert isinstance(model, Sampler)
+    openai_server.answer("a")
+    samples = await model.complete_many(ASK, 3, temperature=1)
+    assert [s.text for s in samples] == ["a"] * 3
+    assert openai_server.requests[0]["n"] == 3
+    assert sum(s.usage.calls for s in samples) == 1
+
+
+async def test_samples_where_the_endpoint_gives_one_at_a_time(openai_server: OpenAIServer, open_model: Open) -> None:
+    for text in "abc":
+        openai_server.answer(text, choices=1)
+    samples = await open_model().complete_many(ASK, 3, seed=7)
+    assert sorted(s.text for s in samples) == ["a", "b", "c"]
+    assert {r["seed"] for r in openai_server.requests} == {7, 8, 9}
+
+
+async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model: Open) -> None:
+    slots = asyncio.Semaphore(1)
+    openai_server.hang().answer("next")
+    model = open_model(slots=slots)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await model.complete(ASK)
+    assert (await model.complete(ASK)).text == "next"
+
+
+def test_the_key_is_not_in_the_model_s_representation() -> None:
+    model = OpenAIModel("m", api_key=KEY, base_url="http://127.0.0.1:9")
+    assert KEY not in repr(model)
+    assert KEY not in repr(model._wire.endpoint)

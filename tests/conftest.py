@@ -1,0 +1,51 @@
+"""What every test gets: a home of its own, a clean environment, and on request real local servers."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from support.openai_server import OpenAIServer
+
+_PRIVATE = re.compile(
+    r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)$|^(OPENAI|LLM|ALITA|HF|FIRECRAWL|GEMINI|TAVILY|ANTHROPIC)_", re.IGNORECASE
+)
+_FOR_TESTS = {"ALITA_TEST_WEIGHTS"}
+_DEFAULT_WEIGHTS = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own for each test, named by ALITA_HOME, and no key of the developer's in the environment."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if _PRIVATE.search(name) and name not in _FOR_TESTS:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ALITA_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def openai_server() -> Iterator[OpenAIServer]:
+    """A scripted OpenAI-compatible server."""
+    with OpenAIServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def weights_path() -> Path:
+    """The embedded model's weights: ALITA_TEST_WEIGHTS, else where `alita model pull` puts them."""
+    from platformdirs import user_data_path
+
+    default = user_data_path("alita", appauthor=False) / "models" / _DEFAULT_WEIGHTS
+    path = Path(os.environ.get("ALITA_TEST_WEIGHTS") or default)
+    if not path.exists():
+        pytest.skip(f"no weights at {path}: fetch them with `alita model pull`")
+    return path
