@@ -16,8 +16,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 EMBEDDED = "embedded"
 HOSTED_DEFAULT = "gpt-5-mini"
-FIRST_LISTED = "auto"
-"""As a model's name: the first model that the endpoint lists."""
 
 
 def _split(value: Any) -> Any:
@@ -45,7 +43,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
-    model: str = Field("", description="Model to use: a name, embedded, auto, or scripted:FILE.")
+    model: str = Field("", description="Model to use: a name, embedded, or scripted:FILE.")
     fallback: Names = Field((), description="Models to try when the model fails.")
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint.")
     api_key: SecretStr | None = Field(None, description="Key of the endpoint.")
@@ -64,10 +62,10 @@ class Settings(BaseSettings):
     max_cost: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="US dollars of one run, where prices are known."
     )
-    timeout: float = Field(120.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
+    timeout: float = Field(180.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
     concurrency: int = Field(8, ge=1, le=1000, description="Model calls at once.")
     model_idle_seconds: float = Field(
-        300.0,
+        900.0,
         ge=1,
         allow_inf_nan=False,
         description="The embedded model ends when idle for this long.",
@@ -153,8 +151,7 @@ def _shown(value: Any) -> str:
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
     """The model when none is named, and why this one."""
-    if values.get("base_url"):
-        return FIRST_LISTED, "default with an endpoint"
-    if values.get("api_key"):
-        return HOSTED_DEFAULT, "default with a key"
+    for name, reason in (("api_key", "a key"), ("base_url", "an endpoint")):
+        if values.get(name):
+            return HOSTED_DEFAULT, f"default with {reason}"
     return EMBEDDED, "default without a key"

@@ -48,9 +48,7 @@ def test_each_layer_beats_the_one_below_it_and_names_itself(place):
     assert place.source("max_steps", {"max_steps": None})[0] == "5"
 
 
-@pytest.mark.parametrize(
-    ("setting", "variable"), [(s, v) for s, names in ACCEPTED_VARIABLES.items() for v in names]
-)
+@pytest.mark.parametrize(("setting", "variable"), [(s, v) for s, names in ACCEPTED_VARIABLES.items() for v in names])
 def test_every_accepted_variable_sets_its_setting(place, setting, variable):
     value = "https://example.org/v1" if setting == "base_url" else "some-value-of-24-letters"
     found = getattr(place.read(**{variable: value}), setting)
@@ -68,7 +66,7 @@ def test_a_variable_of_alita_beats_one_that_others_use_too(place):
     [
         ({}, "embedded"),
         ({"OPENAI_API_KEY": "k"}, "gpt-5-mini"),
-        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/"}, "auto"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/"}, "gpt-5-mini"),
         ({"OPENAI_API_KEY": "k", "LLM_MODEL_NAME": "other"}, "other"),
     ],
     ids=["nothing", "key", "endpoint", "named"],

@@ -51,13 +51,36 @@ class JournaledModel:
         async def perform() -> Json:
             nonlocal live
             live = True
-            return _completion_json(await self._model.complete(messages, on_delta=on_delta, **given))
+            return asdict(await self._model.complete(messages, on_delta=on_delta, **given))
 
         request = {"model": self.name, "messages": messages, **given}
         completion = _completion(await self._journal.call("model", request, perform))
         if on_delta is not None and not live:
             on_delta(completion.text)
         return completion
+
+    async def complete_many(
+        self,
+        messages: Sequence[Message],
+        n: int,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> list[Completion]:
+        """Gives `n` samples as one call of the journal, one by one where the model knows no other way."""
+        options = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens, "stop": stop}
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+
+        async def perform() -> Json:
+            many = getattr(self._model, "complete_many", None)
+            if many is not None:
+                return [asdict(completion) for completion in await many(messages, n, **given)]
+            return [asdict(await self._model.complete(messages, **_shifted(given, k))) for k in range(n)]
+
+        request = {"model": self.name, "messages": messages, "samples": n, **given}
+        return [_completion(data) for data in await self._journal.call("model", request, perform)]
 
     async def aclose(self) -> None:
         """Closes the model, not the journal."""
@@ -100,8 +123,9 @@ class JournaledSandbox:
         await self._sandbox.aclose()
 
 
-def _completion_json(completion: Completion) -> Json:
-    return asdict(completion)
+def _shifted(options: dict[str, Any], by: int) -> dict[str, Any]:
+    """The options with another seed: the same one would give the same sample."""
+    return {**options, "seed": options["seed"] + by} if "seed" in options else options
 
 
 def _completion(data: dict[str, Any]) -> Completion:

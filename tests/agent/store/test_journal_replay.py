@@ -325,3 +325,18 @@ async def test_a_sandbox_is_replayed_with_equal_outcomes(path):
     assert isinstance(live[1].problem, Problem)
     assert isinstance(live[0].isolation.level, Level)
     assert json.loads(path.read_text().splitlines()[0])["journal"] == 1
+
+
+async def test_several_samples_are_one_call(path):
+    class Many(Counter):
+        async def complete_many(self, messages, n, **options):
+            return [Completion(f"sample {k}") for k in range(n)]
+
+    journal = Journal.create(path)
+    live = await JournaledModel(Many(), journal).complete_many(say("x"), 3, seed=1)
+    one_by_one = await JournaledModel(Counter(), journal).complete_many(say("x"), 2, seed=1)
+    await journal.aclose()
+    replaying = JournaledModel(Counter(), Journal.replay(path))
+    assert await replaying.complete_many(say("x"), 3, seed=1) == live
+    assert await replaying.complete_many(say("x"), 2, seed=1) == one_by_one
+    assert [c.text for c in one_by_one] == ["1: x", "2: x"]

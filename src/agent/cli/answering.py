@@ -1,0 +1,121 @@
+"""Runs a question to its answer on a terminal: events, interruption, the final output and the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent.answer import Answer
+from agent.cli import exits
+from agent.cli.output import print_json, print_note, print_text, show_error
+from agent.cli.render import Display, open_display
+from agent.errors import AlitaError
+from agent.events import Event, RunFinished, RunStarted
+
+if TYPE_CHECKING:
+    from agent.alita import Alita
+
+Ask = Callable[["Alita", Callable[[Event], None]], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a run is shown."""
+
+    json: bool = False
+    stream: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
+    """Runs `ask` with an open Alita, prints what came of it, and gives the exit code.
+
+    Args:
+        flags: Settings from the command line.
+        ask: What to do with the open Alita and the listener for its events.
+        output: How to show it.
+    """
+    display = open_display(quiet=output.quiet, verbose=output.verbose)
+    session = _Session(display, output)
+    try:
+        result, code = asyncio.run(session.run(flags, ask)), None
+    except AlitaError as error:
+        display.close()
+        show_error(error)
+        result, code = Answer("", "failed", error=error.message, run_id=session.run_id), error.exit_code
+    finally:
+        display.close()
+    _print(result, output, told=code is not None)
+    return exits.exit_code(result.status) if code is None else code
+
+
+class _Session:
+    """One run, from its first event to its answer, with the two stages of Ctrl-C."""
+
+    def __init__(self, display: Display, output: Output) -> None:
+        self.run_id = ""
+        self._display = display
+        self._stream = output.stream
+        self._finished = False
+        self._draining = False
+
+    async def run(self, flags: dict[str, Any], ask: Ask) -> Answer:
+        from agent.alita import Alita
+        from agent.layers import read_settings
+
+        settings = read_settings(flags)
+        try:
+            async with await Alita.open(settings) as alita:
+                asyncio.get_running_loop().add_signal_handler(
+                    signal.SIGINT, self._interrupt, alita, asyncio.current_task()
+                )
+                result = await ask(alita, self.listen)
+        except asyncio.CancelledError:
+            return Answer("", "interrupted", run_id=self.run_id, error="Stopped by a second Ctrl-C.")
+        if not self._finished:
+            self._display.show(RunFinished(result))
+        return result
+
+    def listen(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self.run_id = event.run_id
+        if isinstance(event, RunFinished):
+            self._finished = True
+        elif self._stream:
+            print_json(event.as_json(), line=True)
+        self._display.show(event)
+
+    def _interrupt(self, alita: Alita, task: asyncio.Task[Any] | None) -> None:
+        if self._draining and task is not None:
+            task.cancel()
+            return
+        self._draining = True
+        print_note("Finishing this step, then saving. Ctrl-C again stops at once.")
+        alita.drain()
+
+
+def _print(result: Answer, output: Output, *, told: bool) -> None:
+    if output.stream:
+        print_json(RunFinished(result).as_json(), line=True)
+    elif output.json:
+        print_json(result.as_json())
+    elif result.status in {"answered", "limit"} and result.text:
+        print_text(result.text)
+    if result.status == "interrupted" and result.run_id:
+        print_note(f"Stopped. Go on with: alita resume {result.run_id}")
+    elif not told and result.status != "answered":
+        _explain(result)
+
+
+def _explain(result: Answer) -> None:
+    """Says on stderr why there is no full answer."""
+    reason = result.error or ("" if result.status == "limit" else result.text)
+    if result.status == "limit":
+        reason = reason or f"The limit of {result.limit or 'this run'} was reached."
+        if result.run_id:
+            reason += f"\n       Go on with a higher limit: alita resume {result.run_id}"
+    print_note(f"alita: {reason or 'No answer was found.'}")

@@ -1,0 +1,123 @@
+"""`alita "question"`, which is `alita ask "question"`, and `alita resume`."""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli import options
+from agent.cli.output import print_note
+from mcp_tools.errors import UsageError
+
+LONGEST_QUESTION = 200_000
+"""Characters. More than this is data, and belongs into a file."""
+
+app = options.new_app("")
+resume_app = options.new_app("")
+
+Question = Annotated[list[str] | None, typer.Argument(metavar="QUESTION", show_default=False, hidden=True)]
+Files = Annotated[
+    list[Path] | None,
+    typer.Option("--file", "-f", metavar="PATH", exists=True, dir_okay=False, help="A file for it; may be repeated."),
+]
+
+
+@app.command()
+def ask(
+    question: Question = None,
+    file: Files = None,
+    as_json: options.AsJson = False,
+    json_stream: options.JsonStream = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Answers a question. Text piped in is the question, or is added to it."""
+    text = read_question(question or [])
+    files = tuple(file or ())
+    flags = options.flags(
+        no_isolation=no_isolation,
+        no_cache=no_cache,
+        model=model,
+        base_url=base_url,
+        max_steps=max_steps,
+        max_seconds=max_seconds,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        tools_dir=tools_dir,
+    )
+    from agent.cli.answering import Output, answer
+
+    output = Output(as_json, json_stream, quiet, verbose)
+    code = answer(flags, lambda alita, listen: alita.ask(text, files=files, on_event=listen), output)
+    raise typer.Exit(code)
+
+
+@resume_app.command()
+def resume(
+    run: Annotated[str | None, typer.Argument(help="The run; the last unfinished one if not given.")] = None,
+    as_json: options.AsJson = False,
+    json_stream: options.JsonStream = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    no_isolation: options.NoIsolation = False,
+) -> None:
+    """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
+    flags = options.flags(
+        no_isolation=no_isolation,
+        max_steps=max_steps,
+        max_seconds=max_seconds,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+    )
+    from agent.cli.answering import Output, answer
+
+    output = Output(as_json, json_stream, quiet, verbose)
+    raise typer.Exit(answer(flags, lambda alita, listen: alita.resume(run, on_event=listen), output))
+
+
+def read_question(words: Sequence[str]) -> str:
+    """The question: the words, and below them what is piped in.
+
+    Raises:
+        UsageError: There is none, or it is too long.
+    """
+    given = " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    question = "\n\n".join(part for part in (given.strip(), _piped().strip()) if part)
+    if not question:
+        raise UsageError("There is no question.", remedy='Ask one: alita "What is the 57th Fibonacci number?"')
+    if len(question) > LONGEST_QUESTION:
+        raise UsageError(
+            f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be asked.",
+            remedy='Put the data into a file: alita "…" --file data.txt',
+        )
+    return question
+
+
+def _piped() -> str:
+    """What standard input holds, when it is not a terminal."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return ""
+    try:
+        if not select.select([sys.stdin], [], [], 1.0)[0]:
+            print_note("Waiting for text from standard input; without any, add < /dev/null")
+        return sys.stdin.buffer.read(8 * LONGEST_QUESTION).decode("utf-8", "replace")
+    except OSError:
+        return ""

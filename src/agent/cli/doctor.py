@@ -1,0 +1,29 @@
+"""`alita doctor`: whether everything is there, and for each ✗ what to do about it."""
+
+from __future__ import annotations
+
+import typer
+
+from agent.cli import options
+from agent.cli.output import print_json, print_text
+
+app = options.new_app("Checks that everything alita needs is there.")
+
+
+@app.command()
+def doctor(as_json: options.AsJson = False) -> None:
+    """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
+    from agent.cli.diagnosis import diagnose
+    from agent.layers import read_settings
+
+    findings = diagnose(read_settings())
+    usable = all(finding.ok for finding in findings if finding.needed)
+    if as_json:
+        print_json({"ok": usable, "checks": [finding._asdict() for finding in findings]})
+    else:
+        for finding in findings:
+            sign = "✓" if finding.ok else "✗" if finding.needed else "–"
+            print_text(f"{sign} {finding.name:<12} {finding.detail}")
+            if not finding.ok:
+                print_text(f"  {'':<12} {finding.remedy}")
+    raise typer.Exit(0 if usable else 1)

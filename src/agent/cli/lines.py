@@ -1,0 +1,133 @@
+"""Each event as one line for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent import events as e
+from agent.answer import Answer
+from mcp_tools.text import one_line
+
+
+class Line(NamedTuple):
+    """One line of the account that a run gives on stderr."""
+
+    label: str
+    text: str
+    mark: str = " "
+    style: str = ""
+    """A rich style; plain output leaves it out."""
+
+    def plain(self, width: int) -> str:
+        """The line as text of at most `width` characters."""
+        return one_line_kept(f"{self.mark} {self.label:<7} ", self.text, width)
+
+
+def one_line_kept(head: str, text: str, width: int) -> str:
+    """A head that stays as it is, then as much of the text as fits."""
+    return head + one_line(text, max(width - len(head), 10))
+
+
+def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
+    """The line of an event, or None when it has none."""
+    describe: Callable[[Any], Line | None] | None = _LINES.get(type(event))
+    if describe is None and verbose:
+        describe = _VERBOSE_LINES.get(type(event))
+    return describe(event) if describe else None
+
+
+def _started(event: e.RunStarted) -> Line | None:
+    return Line("resume", f"{event.run_id}: {event.question}", "●") if event.resumed else None
+
+
+def _step(event: e.StepStarted) -> Line:
+    reason = f" — {event.reason}" if event.reason else ""
+    return Line("decide", f"{event.action}{reason}", "●", "bold")
+
+
+def _spec(event: e.SpecWritten) -> Line:
+    return Line("spec", event.signature.removeprefix("def ").rstrip(":"))
+
+
+def _checked(event: e.CandidateChecked) -> Line:
+    if event.ok:
+        return Line("check", f"candidate {event.number} ok")
+    found = "; ".join(event.findings)
+    return Line("check", f"candidate {event.number} ✗ {found}", style="yellow")
+
+
+def _trial(event: e.TrialFinished) -> Line:
+    if event.ok:
+        return Line("trial", f"candidate {event.candidate} → {event.preview}")
+    return Line("trial", f"candidate {event.candidate} ✗ {event.message}", style="yellow")
+
+
+def _registered(event: e.ToolRegistered) -> Line:
+    return Line("saved", f"{_from_here(event.path)} ({event.status})", style="green")
+
+
+def _called(event: e.ToolCalled) -> Line:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
+    sign, style = ("→", "") if event.ok else ("✗", "yellow")
+    call = one_line(f"{event.name}({arguments})", 60)
+    return Line("call", f"{call} {sign} {one_line(event.preview, 60)}  ({_time(event.seconds)})", style=style)
+
+
+def _model(event: e.ModelCalled) -> Line:
+    tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
+    return Line("model", f"{event.role}: {event.model}, {tokens}  ({_time(event.seconds)})", style="dim")
+
+
+_LINES: dict[type, Callable[[Any], Line | None]] = {
+    e.RunStarted: _started,
+    e.StepStarted: _step,
+    e.ToolFound: lambda event: Line("found", f"{event.name} in the library"),
+    e.SpecWritten: _spec,
+    e.CandidateChecked: _checked,
+    e.TrialFinished: _trial,
+    e.ToolRegistered: _registered,
+    e.ToolCalled: _called,
+    e.Note: lambda event: Line("note", event.text, style="yellow"),
+}
+_VERBOSE_LINES: dict[type, Callable[[Any], Line | None]] = {
+    e.ModelCalled: _model,
+    e.Evidence: lambda event: Line("found", f"{event.source}: {event.preview}", style="dim"),
+}
+
+
+def summary(answer: Answer) -> Line:
+    """The last line of a run: how it ended and what it took."""
+    usage = answer.usage
+    parts = [
+        answer.status.replace("_", " ") + (f" ({answer.limit})" if answer.limit else ""),
+        _count(answer.steps, "step"),
+        _count(usage.calls, "model call"),
+        _count(usage.input_tokens + usage.output_tokens, "token"),
+        _time(answer.seconds),
+    ]
+    if usage.cost is None:
+        parts.append("cost unknown")
+    elif usage.cost > 0:
+        parts.append(f"${usage.cost:.4f}")
+    if answer.run_id:
+        parts.append(f"run {answer.run_id}")
+    return Line("done", " · ".join(parts), "●", "bold")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def _from_here(path: str) -> str:
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path

@@ -1,0 +1,117 @@
+"""The `alita` command: finds the verb and imports only its module, so that short commands start at once."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.cli import exits
+
+if TYPE_CHECKING:
+    import typer
+
+    from mcp_tools.errors import AlitaError
+
+
+class Command(NamedTuple):
+    """One verb of `alita`."""
+
+    name: str
+    place: str
+    """`module:attribute` of its typer app."""
+    summary: str
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("ask", "agent.cli.ask:app", 'answer a question; the same as alita "…"'),
+    Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
+    Command("runs", "agent.cli.runs:app", "list, show and replay runs"),
+    Command("tools", "agent.cli.tools:app", "list, show, search, run, check and delete tools"),
+    Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),
+    Command("config", "agent.cli.config:app", "show each setting and where it came from"),
+    Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
+)
+"""The one registry: dispatch, help and documentation come from it."""
+
+_BY_NAME = {command.name: command for command in COMMANDS}
+
+
+def main() -> None:
+    """Runs the command line of this process and exits."""
+    arguments = sys.argv[1:]
+    try:
+        _run(arguments)
+    except KeyboardInterrupt:
+        sys.exit(exits.INTERRUPTED)
+    except Exception as error:
+        from mcp_tools.errors import AlitaError
+
+        if not isinstance(error, AlitaError):
+            raise
+        sys.exit(_fail(error, arguments))
+
+
+def _run(arguments: list[str]) -> None:
+    first = arguments[0] if arguments else ""
+    if first == "--version":
+        print(f"alita {_version()}")
+    elif first in {"-h", "--help", "help"} or (not arguments and sys.stdin.isatty()):
+        _print_help()
+    elif first in _BY_NAME:
+        _load(_BY_NAME[first])(arguments[1:], prog_name=f"alita {first}")
+    else:
+        _refuse_misspelt(arguments)
+        _load(_BY_NAME["ask"])(arguments, prog_name="alita")
+
+
+def _load(command: Command) -> typer.Typer:
+    module, attribute = command.place.split(":")
+    app: typer.Typer = getattr(import_module(module), attribute)
+    return app
+
+
+def _refuse_misspelt(arguments: list[str]) -> None:
+    """A question costs a run: `alita tool list` is more likely a slip than a question."""
+    word = arguments[0]
+    if " " in word or word.startswith("-"):
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.8)
+    if near:
+        from mcp_tools.errors import UsageError
+
+        rest = " ".join(arguments[1:])
+        raise UsageError(
+            f"There is no command {word!r}.",
+            remedy=f'Did you mean: alita {f"{near[0]} {rest}".strip()}\n       A question goes: alita ask "{word} …"',
+        )
+
+
+def _fail(error: AlitaError, arguments: list[str]) -> int:
+    from agent.cli.output import error_json, print_json, show_error
+
+    show_error(error)
+    if arguments[0] in _BY_NAME.keys() - {"ask", "resume"}:
+        if "--json" in arguments:
+            print_json({"ok": False, "error": error_json(error)})
+    elif "--json" in arguments or "--json-stream" in arguments:
+        from agent.answer import Answer
+
+        answer = Answer("", "failed", error=error.message)
+        print_json(answer.as_json(), line="--json-stream" in arguments)
+    return error.exit_code
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("alita")
+
+
+def _print_help() -> None:
+    """Prints what `agent.cli.help` rendered beforehand: building it takes ten times as long as printing it."""
+    from pathlib import Path
+
+    print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")

@@ -1,0 +1,167 @@
+"""`alita model pull|list|path|rm|serve|status`: the embedded model's weights and its server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.cli import options
+from agent.cli.output import print_json, print_note, print_rows, print_text
+
+if TYPE_CHECKING:
+    from agent.models.weights import Weights
+
+app = options.new_app("The embedded model: its weights and its server.")
+
+MB = 1_000_000
+
+
+def _weights() -> Weights:
+    from agent.layers import read_settings
+    from agent.models.weights import Weights
+
+    return Weights(read_settings().models_dir)
+
+
+@app.command()
+def pull(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
+    """Fetches the weights, verifies them, and resumes where an earlier pull stopped."""
+    weights = _weights()
+    if quiet:
+        path = weights.pull()
+    elif sys.stderr.isatty():
+        path = _pull_with_bar(weights)
+    else:
+        path = weights.pull(_Tenths().show)
+    if as_json:
+        print_json({"ok": True, "path": str(path), "bytes": path.stat().st_size})
+    else:
+        print_text(str(path))
+
+
+@app.command("list")
+def list_(as_json: options.AsJson = False) -> None:
+    """Lists the weights on this machine."""
+    stored = _weights().stored()
+    if as_json:
+        print_json([{"path": str(s.path), "bytes": s.size, "state": s.state} for s in stored])
+        return
+    print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state) for s in stored])
+    if not stored:
+        print_note("No weights are here. Fetch them with: alita model pull")
+
+
+@app.command()
+def path(as_json: options.AsJson = False) -> None:
+    """Prints where the weights are, or will be."""
+    where = _weights().path
+    if as_json:
+        print_json({"path": str(where), "exists": where.is_file()})
+    else:
+        print_text(str(where))
+
+
+@app.command()
+def rm(as_json: options.AsJson = False) -> None:
+    """Removes the weights and what an interrupted pull left."""
+    weights = _weights()
+    removed = weights.remove()
+    if as_json:
+        print_json({"ok": True, "removed": removed})
+    else:
+        print_note(f"Removed {weights.path}." if removed else f"There was nothing at {weights.path}.")
+
+
+@app.command()
+def serve(
+    stop: Annotated[bool, typer.Option("--stop", help="End the server instead.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Starts the server in the background, so that the next question need not wait for it."""
+    from agent.layers import read_settings
+    from agent.models.local_server import stop_servers
+
+    if stop:
+        ended = stop_servers(read_settings().runtime_dir)
+        print_json({"ok": True, "ended": ended}) if as_json else print_note(f"Ended {ended} server(s).")
+        return
+    asyncio.run(_start())
+    _print_status(as_json=as_json)
+
+
+@app.command()
+def status(as_json: options.AsJson = False) -> None:
+    """Tells whether the server runs, and since when."""
+    _print_status(as_json=as_json)
+
+
+async def _start() -> None:
+    from agent.layers import read_settings
+    from agent.models.local_server import LocalServer
+    from agent.models.server_state import ServerOptions
+
+    settings = read_settings()
+    wanted = ServerOptions(_weights().ready(), idle=settings.model_idle_seconds)
+    await LocalServer(settings.runtime_dir, wanted, notify=print_note).find()
+
+
+def _print_status(*, as_json: bool) -> None:
+    from agent.layers import read_settings
+    from agent.models.server_state import running
+
+    servers = [state for _, state in running(read_settings().runtime_dir)]
+    if as_json:
+        print_json(
+            {
+                "running": bool(servers),
+                "servers": [
+                    {
+                        "pid": s.pid,
+                        "port": s.port,
+                        "ready": s.ready,
+                        "threads": s.threads,
+                        "idle_seconds": s.idle,
+                        "seconds": round(time.time() - s.started, 1),
+                    }
+                    for s in servers
+                ],
+            }
+        )
+        return
+    for s in servers:
+        state = f"port {s.port}" if s.ready else "loading"
+        print_text(f"running: process {s.pid}, {state}, {s.threads} threads, ends when idle for {s.idle:.0f} s")
+    if not servers:
+        print_text("not running; the first question starts it, or: alita model serve")
+
+
+def _pull_with_bar(weights: Weights) -> Path:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("weights")
+        return weights.pull(
+            lambda done, total, source: bar.update(
+                task, completed=done, total=total, description=f"weights from the {source}"
+            )
+        )
+
+
+class _Tenths:
+    """Progress for a log: a line for each tenth."""
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    def show(self, done: int, total: int, source: str) -> None:
+        tenth = done * 10 // max(total, 1)
+        if tenth != self._last:
+            self._last = tenth
+            print_note(f"weights from the {source}: {done / MB:,.0f} of {total / MB:,.0f} MB")

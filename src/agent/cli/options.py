@@ -1,0 +1,45 @@
+"""Options that several commands share: one definition each, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonStream = Annotated[
+    bool, typer.Option("--json-stream", help="Print JSON lines as it happens; the last is the answer.")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the answer and errors only.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show model calls and evidence too.")]
+Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="A name, embedded, or scripted:FILE.")]
+BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint.")]
+MaxSteps = Annotated[int | None, typer.Option("--max-steps", metavar="N", help="Steps at most.")]
+MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="S", help="Seconds at most.")]
+MaxCost = Annotated[float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Tokens at most.")]
+ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", help="Folder of the created tools.")]
+NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing isolates them.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
+
+
+def new_app(summary: str) -> typer.Typer:
+    """A group of commands, with plain help and without shell completion: both cost start-up time."""
+    return typer.Typer(
+        help=summary,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def flags(*, no_isolation: bool = False, no_cache: bool = False, **given: Any) -> dict[str, Any]:
+    """The flags of a command line as settings; None means not given."""
+    return {
+        **given,
+        "isolation": "none" if no_isolation else None,
+        "use_cache": False if no_cache else None,
+    }

@@ -1,0 +1,59 @@
+"""Printing: answers and data on stdout, everything else on stderr, nothing that could steer a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from mcp_tools.errors import AlitaError
+from mcp_tools.text import printable
+
+
+def print_text(text: str) -> None:
+    """Text for people on stdout."""
+    _write(printable(text).rstrip("\n") + "\n")
+
+
+def print_json(value: Any, *, line: bool = False) -> None:
+    """JSON on stdout; `line` puts it on one. Pure ASCII, so no character in it can steer a terminal."""
+    _write(json.dumps(value, indent=None if line else 2) + "\n")
+
+
+def print_note(text: str) -> None:
+    """A remark for people on stderr."""
+    _to_stderr(printable(text))
+
+
+def show_error(error: AlitaError) -> None:
+    """What happened and what to do next, on stderr."""
+    _to_stderr(f"alita: {printable(error.message)}")
+    if error.remedy:
+        _to_stderr(f"       {printable(error.remedy)}")
+
+
+def error_json(error: AlitaError) -> dict[str, Any]:
+    """The form in which `--json` tells an error."""
+    return {"kind": type(error).__name__, "message": error.message, "remedy": error.remedy}
+
+
+def print_rows(rows: list[tuple[str, ...]]) -> None:
+    """Rows as columns, the last one as long as it likes."""
+    if not rows:
+        return
+    safe = [tuple(" ".join(printable(cell).split()) for cell in row) for row in rows]
+    widths = [max(len(row[i]) for row in safe) for i in range(len(safe[0]) - 1)]
+    lines = ("  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]]) for row in safe)
+    _write("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def _write(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _to_stderr(text: str) -> None:
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,129 @@
+"""Shows a run's events on stderr: lines everywhere, with a live status only on a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from agent.cli.lines import Line, line_of, summary
+from agent.events import Event, ModelCalled, ModelStarting, RunFinished, StepStarted
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH_OF_A_FILE = 160
+
+
+class Display(Protocol):
+    """Where a run's events are shown."""
+
+    def show(self, event: Event) -> None:
+        """Shows one event."""
+        ...
+
+    def close(self) -> None:
+        """Leaves the terminal as it was."""
+        ...
+
+
+class Silent:
+    """Shows nothing: `-q`."""
+
+    def show(self, event: Event) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Plain:
+    """Lines without colour or movement."""
+
+    def __init__(self, stream: TextIO, *, verbose: bool = False, width: int = WIDTH_OF_A_FILE) -> None:
+        self._stream = stream
+        self._verbose = verbose
+        self._width = width
+        self._shown = ("", -1)
+
+    def show(self, event: Event) -> None:
+        """Prints the event's line, if it has one."""
+        if isinstance(event, ModelStarting):
+            line = self._starting(event)
+        elif isinstance(event, RunFinished):
+            line = summary(event.answer)
+        else:
+            line = line_of(event, verbose=self._verbose)
+        if line is not None:
+            print(line.plain(self._width), file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing to tidy."""
+
+    def _starting(self, event: ModelStarting) -> Line | None:
+        """A line for each new text and each further fifth, not for each percent."""
+        fifth = -1 if event.fraction is None else int(event.fraction * 5)
+        if (event.text, fifth) == self._shown:
+            return None
+        self._shown = (event.text, fifth)
+        return Line("model", _progress(event))
+
+
+class Live:
+    """Lines, and below them what is happening now."""
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        self._console = console
+        self._verbose = verbose
+        self._status = console.status("thinking", spinner="dots")
+        self._status.start()
+
+    def show(self, event: Event) -> None:
+        """Prints the event's line, and changes the status."""
+        from rich.text import Text
+
+        if isinstance(event, RunFinished):
+            self._status.stop()
+            line: Line | None = summary(event.answer)
+        else:
+            line = line_of(event, verbose=self._verbose)
+        if line is not None:
+            width = self._console.width
+            self._console.print(Text(line.plain(width), style=line.style, overflow="crop", no_wrap=True))
+        activity = _activity(event)
+        if activity:
+            self._status.update(Text(one_line(activity, max(self._console.width - 4, 10))))
+
+    def close(self) -> None:
+        """Removes the status."""
+        self._status.stop()
+
+
+def _activity(event: Event) -> str | None:
+    if isinstance(event, ModelStarting):
+        return _progress(event)
+    if isinstance(event, StepStarted):
+        return f"step {event.step} of {event.of}: {event.action}"
+    if isinstance(event, ModelCalled):
+        return f"{event.role} answered"
+    return None
+
+
+def _progress(event: ModelStarting) -> str:
+    return event.text if event.fraction is None else f"{event.text} {event.fraction:.0%}"
+
+
+def open_display(*, quiet: bool, verbose: bool, stream: TextIO | None = None) -> Display:
+    """The display that suits this stderr."""
+    stream = stream or sys.stderr
+    if quiet:
+        return Silent()
+    if not stream.isatty() or os.environ.get("TERM") in {"dumb", "unknown"}:
+        return Plain(stream, verbose=verbose)
+    if os.environ.get("NO_COLOR"):
+        return Plain(stream, verbose=verbose, width=shutil.get_terminal_size().columns)
+    from rich.console import Console
+
+    return Live(Console(file=stream, highlight=False, markup=False), verbose=verbose)
