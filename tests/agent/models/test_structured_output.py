@@ -1,0 +1,186 @@
+"""The ladder of structured output, against a server that refuses, ignores or mangles what it is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ModelOutputError, ModelRefusedError
+from agent.models.openai import OpenAIModel
+from agent.models.retry import Retry
+from agent.models.traits import TraitsCache
+from support.openai_server import OpenAIServer
+
+ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What next?"}]
+SCHEMA = {
+    "type": "object",
+    "properties": {"action": {"enum": ["search", "answer"]}, "note": {"type": "string"}},
+    "required": ["action"],
+}
+GOOD = {"action": "answer"}
+
+
+@pytest.fixture
+async def model(openai_server: OpenAIServer, tmp_path: Path) -> AsyncIterator[OpenAIModel]:
+    opened = open_model(openai_server, tmp_path)
+    yield opened
+    await opened.aclose()
+
+
+def open_model(server: OpenAIServer, folder: Path) -> OpenAIModel:
+    traits = TraitsCache(folder / "cache" / "endpoints.json")
+    return OpenAIModel("tiny-1", base_url=server.url, retry=Retry(base=0.01), traits=traits)
+
+
+async def test_strict_schema_first(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    """The strict form closes the object and requires all; an added null is taken out of the answer."""
+    openai_server.answer({"action": "answer", "note": None})
+    answer = await model.complete(ASK, schema=SCHEMA)
+    assert answer.parsed == GOOD
+    shape = openai_server.requests[0]["response_format"]["json_schema"]
+    assert shape["strict"] is True
+    assert shape["schema"]["additionalProperties"] is False
+    assert shape["schema"]["required"] == ["action", "note"]
+
+
+async def test_a_schema_that_cannot_be_strict_is_asked_for_loosely(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    openai_server.answer({"a": 1})
+    assert (await model.complete(ASK, schema=schema)).parsed == {"a": 1}
+    assert openai_server.requests[0]["response_format"]["json_schema"] == {
+        "name": "answer", "schema": schema, "strict": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [[1, 2], 5, "text", None, True])
+async def test_values_that_are_no_objects_travel_in_one(
+    openai_server: OpenAIServer, model: OpenAIModel, value: object
+) -> None:
+    schema = {"type": ["array", "integer", "string", "null", "boolean"], "items": {"type": "integer"}}
+    openai_server.answer({"value": value})
+    assert (await model.complete(ASK, schema=schema)).parsed == value
+
+
+async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
+    openai_server: OpenAIServer, model: OpenAIModel, tmp_path: Path
+) -> None:
+    openai_server.refuse("json_schema")
+    for _ in range(2):
+        openai_server.answer(tool=("respond", GOOD))
+    assert (await model.complete(ASK, schema=SCHEMA)).parsed == GOOD
+    assert len(openai_server.requests) == 2
+    later = open_model(openai_server, tmp_path)
+    answer = await later.complete(ASK, schema=SCHEMA)
+    await later.aclose()
+    assert (answer.parsed, answer.tool_calls, answer.finish) == (GOOD, (), "stop")
+    assert len(openai_server.requests) == 3, "no refused request again"
+    assert openai_server.requests[2]["tool_choice"] == {"type": "function", "function": {"name": "respond"}}
+
+
+async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.refuse("json_schema").refuse("respond")
+    openai_server.answer('Sure! {I think} this:\n```json\n{"action": "answer",}\n```\nDone [ok].')
+    answer = await model.complete(ASK, schema=SCHEMA)
+    assert answer.parsed == GOOD
+    sent = openai_server.requests[-1]["messages"]
+    assert sent[0] == ASK[0]
+    assert sent[1]["content"].startswith("What next?\n\n")
+    assert json.dumps(SCHEMA) in sent[1]["content"]
+    assert ASK[1]["content"] == "What next?", "the caller's messages stay as they are"
+
+
+async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    """Prose where JSON was asked is no holding rung; what all attempts cost is counted."""
+    openai_server.answer("I would search.").answer("Still prose.").answer(GOOD)
+    answer = await model.complete(ASK, schema=SCHEMA)
+    assert answer.parsed == GOOD
+    assert answer.usage.calls == 3
+    assert answer.usage.input_tokens == 30
+
+
+async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer(GOOD).answer({"action": "dance"}).answer(GOOD)
+    await model.complete(ASK, schema=SCHEMA)
+    answer = await model.complete(ASK, schema=SCHEMA)
+    assert answer.parsed == GOOD
+    assert answer.usage.calls == 2
+    shown = openai_server.requests[-1]["messages"]
+    assert shown[-2] == {"role": "assistant", "content": '{"action": "dance"}'}
+    assert "at action: 'dance' is not one of ['search', 'answer']" in shown[-1]["content"]
+
+
+async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer(GOOD).answer("prose").answer("more prose")
+    await model.complete(ASK, schema=SCHEMA)
+    with pytest.raises(ModelOutputError, match="no JSON: 'more prose'") as caught:
+        await model.complete(ASK, schema=SCHEMA)
+    assert caught.value.text == "more prose"
+    assert caught.value.usage is not None
+    assert caught.value.usage.calls == 2
+
+
+async def test_truncated_json_is_not_asked_for_again(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer('{"action": "ans', finish="length")
+    with pytest.raises(ModelOutputError, match="cut off"):
+        await model.complete(ASK, schema=SCHEMA, max_tokens=5)
+    assert len(openai_server.requests) == 1
+
+
+async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    openai_server.fail(400, "too long", code="context_length_exceeded")
+    with pytest.raises(ModelRefusedError, match="too long"):
+        await model.complete(ASK, schema=SCHEMA)
+    assert len(openai_server.requests) == 1
+
+
+async def test_tools_beside_a_schema(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    """The model may call one of the caller's tools instead of giving the value."""
+    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+    openai_server.answer(tool=("add", {"a": 1}))
+    answer = await model.complete(ASK, schema=SCHEMA, tools=[tool])
+    assert answer.parsed is None
+    assert answer.tool_calls[0].name == "add"
+
+
+async def test_structured_output_streams(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    pieces: list[str] = []
+    openai_server.answer(GOOD)
+    answer = await model.complete(ASK, schema=SCHEMA, on_delta=pieces.append)
+    assert answer.parsed == json.loads("".join(pieces)) == GOOD
+
+
+@pytest.mark.parametrize(
+    "content", ["", "not json", "[1]", '{"x": 1}', '{"x": {"rung": "odd", "without": [], "at": 1}}']
+)
+async def test_a_broken_cache_costs_nothing_but_a_request(
+    openai_server: OpenAIServer, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "endpoints.json").write_text(content)
+    openai_server.answer(GOOD)
+    model = open_model(openai_server, tmp_path)
+    assert (await model.complete(ASK, schema=SCHEMA)).parsed == GOOD
+    await model.aclose()
+
+
+async def test_an_unwritable_cache_is_no_error(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    openai_server.answer(GOOD)
+    model = open_model(openai_server, tmp_path)
+    assert (await model.complete(ASK, schema=SCHEMA)).parsed == GOOD
+    await model.aclose()
+
+
+async def test_old_knowledge_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "endpoints.json"
+    path.write_text(json.dumps({"u m": {"rung": "text", "without": [], "at": 1e9}}))
+    assert TraitsCache(path).get("u", "m").rung is None
