@@ -1,5 +1,18 @@
 """The tools on disk: their files, their evidence, and the search over them."""
 
+from mcp_tools.library.arguments import validate_arguments, validate_result
+from mcp_tools.library.calls import Stats
+from mcp_tools.library.files import Flaw
+from mcp_tools.library.library import Hit, Library
 from mcp_tools.library.names import free_name, valid_name
 
-__all__ = ["free_name", "valid_name"]
+__all__ = [
+    "Flaw",
+    "Hit",
+    "Library",
+    "Stats",
+    "free_name",
+    "valid_name",
+    "validate_arguments",
+    "validate_result",
+]

@@ -1,0 +1,136 @@
+"""Arguments against inputSchema, results against outputSchema, with messages that a model can act on."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from mcp_tools.errors import ArgumentsError
+from mcp_tools.tool import Json, Tool
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
+
+_MOST_SHOWN = 8
+_VALIDATORS = 512
+
+
+def validate_arguments(tool: Tool, arguments: dict[str, Json]) -> None:
+    """Checks arguments against the tool's inputSchema.
+
+    Raises:
+        ArgumentsError: They do not fit; the message names each misfit, where it is, what came and what is expected.
+    """
+    if not isinstance(arguments, dict):
+        raise ArgumentsError(
+            f"the arguments of {tool.name!r} must be one JSON object, and are {_shown(arguments)}", remedy=_usage(tool)
+        )
+    misfits = _misfits(tool.input_schema, arguments)
+    if misfits:
+        listed = "\n".join(f"- {misfit}" for misfit in misfits)
+        raise ArgumentsError(f"the arguments do not fit {tool.name!r}:\n{listed}", remedy=_usage(tool))
+
+
+def validate_result(tool: Tool, value: Json) -> list[str]:
+    """What does not fit the tool's outputSchema in a result; empty when all does."""
+    return _misfits(tool.output_schema, {"result": value})
+
+
+def _usage(tool: Tool) -> str:
+    properties = tool.input_schema.get("properties")
+    if not isinstance(properties, dict):
+        return f"{tool.name} takes any JSON object"
+    required = tool.input_schema.get("required", [])
+    parts = [f"{name}{'' if name in required else '?'}: {_expected(schema)}" for name, schema in properties.items()]
+    return f"{tool.name} takes {{{', '.join(parts)}}}"
+
+
+def _expected(schema: Json) -> str:
+    """A schema in few words: integer, array of string, one of 1, 2."""
+    if not isinstance(schema, dict):
+        return "anything"
+    if "const" in schema:
+        return _shown(schema["const"])
+    if isinstance(schema.get("enum"), list):
+        return "one of " + ", ".join(map(_shown, schema["enum"]))
+    for key in ("anyOf", "oneOf"):
+        if isinstance(schema.get(key), list):
+            return " or ".join(_expected(choice) for choice in schema[key])
+    kind = schema.get("type", "anything")
+    if isinstance(kind, list):
+        return " or ".join(map(str, kind))
+    if kind == "array" and isinstance(schema.get("items"), dict):
+        return f"array of {_expected(schema['items'])}"
+    return str(kind)
+
+
+def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
+    validator = _validator(json.dumps(schema, sort_keys=True))
+    try:
+        errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+    except RecursionError:
+        return ["it is nested too deeply"]
+    messages = [message for error in errors for message in _described(error)]
+    more = [f"and {len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
+    return messages[:_MOST_SHOWN] + more
+
+
+@lru_cache(maxsize=_VALIDATORS)
+def _validator(schema: str) -> Draft202012Validator:
+    """The validator of a schema given as JSON text. A reference to elsewhere is an error, never a request."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    registry: Registry[Any] = Registry()
+    return Draft202012Validator(json.loads(schema), registry=registry)
+
+
+def _described(error: ValidationError) -> Iterable[str]:
+    where = error.json_path.removeprefix("$.") if error.absolute_path else "the arguments"
+    instance: Any = error.instance
+    wanted: Any = error.validator_value
+    schema: Any = error.schema
+    match error.validator:
+        case "required":
+            for name in wanted:
+                if name not in instance:
+                    expected = _expected(schema.get("properties", {}).get(name, {}))
+                    yield f"{_inside(error, name)} is missing, expected {expected}"
+        case "additionalProperties":
+            known = list(schema.get("properties", {}))
+            yield from (
+                f"{_inside(error, name)} is unknown{_nearest(name, known)}" for name in instance if name not in known
+            )
+        case "type" | "enum" | "const" | "anyOf" | "oneOf":
+            yield f"{where} is {_shown(instance)}, expected {_expected(schema)}"
+        case _:
+            yield f"{where} is {_shown(instance)}: {_cut(error.message, 200)}"
+
+
+def _inside(error: ValidationError, name: str) -> str:
+    path = error.json_path.removeprefix("$").removeprefix(".")
+    return f"{path}.{name}" if path else name
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f", did you mean {near[0]!r}?"
+    return f", known are {', '.join(known)}" if known else ""
+
+
+def _shown(value: Json) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a {type(value).__name__}"
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    kind = kinds.get(type(value))
+    return f"{_cut(text, 60)} ({kind})" if kind else _cut(text, 60)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,188 @@
+"""A tool as two files side by side: `<name>.py`, the source, and `<name>.json`, the MCP tool object.
+
+The JSON file says which source it belongs to by its SHA-256. A source without its JSON file, or with another hash,
+is no tool: it is a flaw, told with its remedy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mcp_tools.library.names import valid_name
+from mcp_tools.tool import Json, Status, Tool
+
+META_STATUS = "alita/status"
+META_HASH = "alita/source-hash"
+META_PROVENANCE = "alita/provenance"
+
+FlawKind = Literal["corrupt", "changed", "incomplete", "unreadable", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why what stands in the folder is no tool."""
+
+    name: str
+    kind: FlawKind
+    message: str
+    """What is wrong, with the file's name."""
+    remedy: str
+    """What to do, if possible the command."""
+
+
+def source_path(folder: Path, name: str) -> Path:
+    """Where the source of a tool is."""
+    return folder / f"{name}.py"
+
+
+def object_path(folder: Path, name: str) -> Path:
+    """Where the MCP tool object is."""
+    return folder / f"{name}.json"
+
+
+def as_document(tool: Tool) -> dict[str, Json]:
+    """The MCP tool object, with what alita knows of the tool under `_meta`."""
+    document: dict[str, Json] = {"name": tool.name}
+    if title := tool.annotations.get("title"):
+        document["title"] = title
+    return document | {
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+        "_meta": {
+            META_STATUS: str(tool.status),
+            META_HASH: tool.source_hash,
+            META_PROVENANCE: tool.provenance,
+        },
+    }
+
+
+def encoded(tool: Tool) -> bytes:
+    """The JSON file of a tool, made to be read and compared.
+
+    Raises:
+        ValueError: The tool holds something that JSON cannot carry.
+    """
+    try:
+        text = json.dumps(as_document(tool), indent=2, ensure_ascii=False, allow_nan=False)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"the tool {tool.name!r} cannot be written as JSON: {error}") from error
+    return (text + "\n").encode()
+
+
+def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
+    """The tool of that name, what is wrong with its files, or None where there is nothing."""
+    source, document = _read(source_path(folder, name)), _read(object_path(folder, name))
+    if source is None and document is None:
+        return None
+    for content, path in ((source, source_path(folder, name)), (document, object_path(folder, name))):
+        if isinstance(content, OSError):
+            reason = content.strerror or str(content)
+            return Flaw(name, "unreadable", f"{path.name} cannot be read: {reason}", f"chmod u+r {path}")
+    if not valid_name(name):
+        return Flaw(name, "name", f"{name!r} cannot name a tool", "rename its files and its function to snake_case")
+    if not isinstance(source, bytes):
+        return Flaw(name, "incomplete", f"{name}.json has no {name}.py beside it", _restore(name))
+    if not isinstance(document, bytes):
+        return Flaw(name, "incomplete", f"{name}.py has no {name}.json beside it", _check(name))
+    return parsed(name, source, document)
+
+
+def _read(path: Path) -> bytes | OSError | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error
+
+
+def _check(name: str) -> str:
+    return f"alita tools check {name}"
+
+
+def _restore(name: str) -> str:
+    return f"restore the file, or: alita tools delete {name}"
+
+
+def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
+    """The tool that both files make, or why they make none."""
+    try:
+        content = json.loads(document)
+        text = source.decode()
+    except (ValueError, RecursionError) as error:
+        which = "py" if isinstance(error, UnicodeDecodeError) and error.object == source else "json"
+        return Flaw(name, "corrupt", f"{name}.{which} is damaged: {error}", _restore(name))
+    if misfit := _misfit(name, content):
+        return Flaw(name, "corrupt", f"{name}.json is damaged: {misfit}", _restore(name))
+    meta = content["_meta"]
+    tool = Tool(
+        name=name,
+        description=content["description"],
+        input_schema=content["inputSchema"],
+        output_schema=content["outputSchema"],
+        source=text,
+        annotations=content.get("annotations", {}),
+        status=Status(meta[META_STATUS]),
+        provenance=meta.get(META_PROVENANCE, {}),
+    )
+    if tool.source_hash != meta[META_HASH]:
+        message = f"{name}.py was changed since it was checked; it is a draft and not listed"
+        return Flaw(name, "changed", message, _check(name))
+    return tool
+
+
+def _misfit(name: str, content: Json) -> str:
+    """What is missing from an MCP tool object; empty when nothing is."""
+    if not isinstance(content, dict):
+        return "it holds no object"
+    wanted = {"name": str, "description": str, "inputSchema": dict, "outputSchema": dict, "_meta": dict}
+    for key, kind in wanted.items():
+        if not isinstance(content.get(key), kind):
+            return f"{key!r} is missing or of another kind"
+    if content["name"] != name:
+        return f"it describes {content['name']!r}"
+    if not isinstance(content.get("annotations", {}), dict):
+        return "'annotations' is of another kind"
+    meta = content["_meta"]
+    if meta.get(META_STATUS) not in set(Status):
+        return f"_meta {META_STATUS!r} is {meta.get(META_STATUS)!r}"
+    if not isinstance(meta.get(META_HASH), str) or not isinstance(meta.get(META_PROVENANCE, {}), dict):
+        return f"_meta {META_HASH!r} or {META_PROVENANCE!r} is missing or of another kind"
+    return ""
+
+
+Stamps = dict[str, str]
+"""The state of each name's files, by modification time and size: what differs must be read again."""
+
+
+def stamps(folder: Path) -> Stamps:
+    """The names of all tools in the folder, flawed ones too, with their stamps. An absent folder is empty."""
+    parts: dict[str, list[str]] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name, dot, extension = entry.name.rpartition(".")
+                if dot and name and not name.startswith((".", "_")) and extension in ("py", "json") and entry.is_file():
+                    state = entry.stat()
+                    parts.setdefault(name, []).append(f"{extension}:{state.st_mtime_ns}:{state.st_size}:{state.st_ino}")
+    except FileNotFoundError:
+        return {}
+    return {name: " ".join(sorted(found)) for name, found in parts.items()}
+
+
+def stamp(folder: Path, name: str) -> str:
+    """The stamp of one name, as `stamps` gives it; empty where there is nothing."""
+    found = []
+    for extension in ("json", "py"):
+        try:
+            state = os.stat(f"{folder}/{name}.{extension}")  # noqa: PTH116 - half the time of Path.stat
+        except OSError:
+            continue
+        found.append(f"{extension}:{state.st_mtime_ns}:{state.st_size}:{state.st_ino}")
+    return " ".join(found)

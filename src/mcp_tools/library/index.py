@@ -1,0 +1,176 @@
+"""The search over a library: a SQLite FTS5 file derived from the tools' files. Deleting it loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from mcp_tools.library.files import Flaw, Stamps
+from mcp_tools.library.words import search_words
+from mcp_tools.tool import Status, Tool
+
+_SCHEMA_VERSION = 1
+_SCHEMA = f"""
+CREATE TABLE tools (
+    id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL,
+    flaw_kind TEXT, flaw_message TEXT, flaw_remedy TEXT
+);
+CREATE VIRTUAL TABLE words USING fts5(name, description, parameters, tokenize = 'porter unicode61 remove_diacritics 2');
+PRAGMA user_version = {_SCHEMA_VERSION};
+"""
+_BUSY_SECONDS = 10.0
+ACTIVE = (Status.DRAFT, Status.VERIFIED, Status.TRUSTED)
+"""The statuses of tools that may be used."""
+
+
+class Found(NamedTuple):
+    """One match of a search."""
+
+    name: str
+    score: float
+
+
+class Index:
+    """The index of one folder, in a file that several processes share, or in memory.
+
+    Args:
+        path: The file; None keeps the index in memory, for a folder that cannot be written.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._database = self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.path is None:
+            return _connected(":memory:")
+        try:
+            return _connected(str(self.path))
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                return _connected(":memory:")  # no space, no permission: searching works all the same
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            return _connected(str(self.path))
+
+    def rebuild(self) -> None:
+        """Starts anew from nothing, after damage was met."""
+        with contextlib.suppress(sqlite3.Error):
+            self._database.close()
+        if self.path is not None:
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self._database = self._opened()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def refresh(self, current: Stamps, read: Callable[[str], Tool | Flaw | None]) -> None:
+        """Makes the index say what the files say, reading only those whose stamps differ."""
+        known = dict(self._database.execute("SELECT name, stamp FROM tools"))
+        gone = known.keys() - current.keys()
+        changed = [name for name, stamp in current.items() if known.get(name) != stamp]
+        if not gone and not changed:
+            return
+        with self._transaction() as database:
+            for name in gone:
+                _remove(database, name)
+            for name in changed:
+                _put(database, name, current[name], read(name))
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._database
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    def names(self) -> list[str]:
+        """The names of all tools that have no flaw."""
+        return [
+            name for (name,) in self._database.execute("SELECT name FROM tools WHERE flaw_kind IS NULL ORDER BY name")
+        ]
+
+    def flaws(self) -> list[Flaw]:
+        """What is wrong in the folder."""
+        rows = self._database.execute(
+            "SELECT name, flaw_kind, flaw_message, flaw_remedy FROM tools WHERE flaw_kind IS NOT NULL ORDER BY name"
+        )
+        return [Flaw(*row) for row in rows]
+
+    def search(self, query: str, limit: int) -> list[Found]:
+        """The usable tools that share most with the query, best first; a higher score is better."""
+        words = search_words(query)
+        if not words or limit < 1:
+            return []
+        rows = self._database.execute(_SEARCH, (" OR ".join(f'"{word}"' for word in words), limit))
+        return [Found(name, -rank) for name, rank in rows]
+
+
+_SEARCH = """
+SELECT tools.name, found.rank FROM (
+    SELECT rowid, bm25(words, 4.0, 2.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?
+) AS found JOIN tools ON tools.id = found.rowid
+ORDER BY found.rank
+"""
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = OFF")  # derived: what a power cut damages is built anew
+        if database.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
+            _create(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _create(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    if database.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
+        database.execute("DROP TABLE IF EXISTS words")
+        database.execute("DROP TABLE IF EXISTS tools")
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            database.execute(statement)
+    database.execute("COMMIT")
+
+
+def _remove(database: sqlite3.Connection, name: str) -> None:
+    database.execute("DELETE FROM words WHERE rowid = (SELECT id FROM tools WHERE name = ?)", (name,))
+    database.execute("DELETE FROM tools WHERE name = ?", (name,))
+
+
+def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw | None) -> None:
+    _remove(database, name)
+    if tool is None:
+        return
+    flaw = (tool.kind, tool.message, tool.remedy) if isinstance(tool, Flaw) else (None, None, None)
+    row = database.execute(
+        "INSERT INTO tools (name, stamp, flaw_kind, flaw_message, flaw_remedy) VALUES (?, ?, ?, ?, ?)",
+        (name, stamp, *flaw),
+    ).lastrowid
+    if isinstance(tool, Tool) and tool.status in ACTIVE:
+        parameters = " ".join(_parameter_words(tool))
+        database.execute(
+            "INSERT INTO words (rowid, name, description, parameters) VALUES (?, ?, ?, ?)",
+            (row, tool.name, tool.description, parameters),
+        )
+
+
+def _parameter_words(tool: Tool) -> Iterator[str]:
+    properties = tool.input_schema.get("properties", {})
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        yield str(name)
+        if isinstance(schema, dict):
+            yield str(schema.get("description", ""))
