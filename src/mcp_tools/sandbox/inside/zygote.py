@@ -1,0 +1,242 @@
+"""The warm interpreter: keeps imports loaded, forks one child per call, tells how each ended.
+
+It is started afresh with an empty environment. Over its control socket, whose number is its first argument, the
+host sends `r ID` with four descriptors (job, result, output, errors) and `k ID`; it answers `R {…}` once when
+it is ready, and `d ID STATUS MAXRSS_KB CPU_MS` when a child has ended. Its end is the end of every child.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+from typing import Any, NoReturn
+
+from . import child
+from .confinement import Confinement, used_address_space
+
+_RESERVED_DESCRIPTORS = 10
+"""Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
+
+
+class Zygote:
+    """The loop of the warm interpreter.
+
+    Args:
+        control: The socket to the host.
+        settings: What the host's `Settings` says, as JSON.
+    """
+
+    def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
+        self._control = control
+        self._readable: list[str] = settings["readable"]
+        self._scratch: str = settings["scratch"]
+        self._keep: list[int] = []
+        if settings["user"] is not None:
+            self._leave_root(settings["user"])
+        self._confinement = Confinement(
+            settings["readable"],
+            settings["devices"],
+            settings["layers"],
+            metadata=settings["deny_metadata"],
+            capped=os.getuid() != 0 and settings["user_is_private"],
+        )
+        self._granted = settings["granted"]
+        self._later = list(settings["preload"])
+        self._children: dict[int, tuple[int, str]] = {}  # pid -> (call, scratch folder)
+        self._used: int | None = None
+        self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+
+    def _leave_root(self, users: list[int]) -> None:
+        """Becomes an unprivileged user; imports go on through descriptors that were opened before.
+
+        A folder under a private home cannot be reached by path any more, but beneath an open descriptor it can.
+        """
+        self._keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in sys.path if os.path.isdir(path)]
+        reachable = all(_others_reach(path) for path in sys.path if os.path.isdir(path))
+        for user in users:
+            try:
+                os.chown(self._scratch, user, user)
+                os.setgroups([])
+                os.setresgid(user, user, user)
+                os.setresuid(user, user, user)
+                break
+            except OSError:
+                continue
+        else:
+            raise PermissionError(f"cannot become any of the users {users}")
+        if reachable:
+            for descriptor in self._keep:
+                os.close(descriptor)
+            self._keep = []
+        else:
+            sys.path[:] = [f"/proc/self/fd/{descriptor}" for descriptor in self._keep]
+
+    def prepare(self, packages: list[str]) -> None:
+        """Loads what calls need at once, tries the layers out, and tells the host."""
+        builtins.exit = builtins.quit = sys.exit  # `site`, which brings them, is not loaded
+        for name in packages:
+            with contextlib.suppress(Exception):  # the call that imports it gets the error
+                importlib.import_module(name)
+        _warm_compiler()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        found = self._examined()
+        ready = {
+            "layers": self._confinement.layers,
+            "landlock_abi": self._confinement.landlock_abi,
+            "errors": self._confinement.errors,
+            "root": os.geteuid() == 0,
+            **found,
+        }
+        self._control.send(b"R " + json.dumps(ready).encode())
+
+    def serve(self) -> NoReturn:
+        """Forks, kills and buries children until the host hangs up."""
+        poll = select.poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
+        while True:
+            idle = bool(self._later) and not self._children
+            events = dict(poll.poll(0 if idle else None))
+            if not events and idle:
+                self._preload_next()
+            if self._woken in events:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._woken, 4096)
+                self._bury()
+            if self._control.fileno() in events:
+                self._obey()
+
+    def _obey(self) -> None:
+        message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 8)
+        if not message:
+            os._exit(0)
+        verb, call = message.decode().split()
+        if verb == "r":
+            self._fork(int(call), descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if verb == "k":
+            for pid, (known, _) in self._children.items():
+                if known == int(call):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _fork(self, call: int, descriptors: list[int]) -> None:
+        if self._used is None:
+            self._used = used_address_space()
+        scratch = os.path.join(self._scratch, os.urandom(12).hex())
+        os.mkdir(scratch, 0o700)
+        pid = os.fork()
+        if pid == 0:
+            child.live(
+                self._confinement,
+                descriptors,
+                scratch,
+                used=self._used,
+                readable=self._granted,
+                keep=self._keep,
+            )
+        self._children[pid] = (call, scratch)
+
+    def _bury(self) -> None:
+        while self._children:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if pid not in self._children:
+                continue
+            call, scratch = self._children.pop(pid)
+            _remove(scratch)
+            milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
+            self._control.send(b"d %d %d %d %d" % (call, status, usage.ru_maxrss, milliseconds))
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    def _preload_next(self) -> None:
+        with contextlib.suppress(Exception):
+            importlib.import_module(self._later.pop(0))
+        self._used = None
+        if not self._later:
+            gc.freeze()
+
+    def _examined(self) -> dict[str, Any]:
+        scratch = os.path.join(self._scratch, "examination")
+        os.mkdir(scratch, 0o700)
+        read, write = os.pipe()
+        used = used_address_space()
+        pid = os.fork()
+        if pid == 0:
+            child.examine(self._confinement, write, scratch, used)
+        os.close(write)
+        found = os.read(read, 65536)
+        os.close(read)
+        os.waitpid(pid, 0)
+        os.rmdir(scratch)
+        result: dict[str, Any] = json.loads(found or b'{"error": "the trial child ended without a word"}')
+        return result
+
+
+def _remove(scratch: str) -> None:
+    """Removes a call's folder; a full one by a process of its own, so that no other call waits for it."""
+    with contextlib.suppress(OSError):
+        os.rmdir(scratch)
+        return
+    if os.fork() == 0:
+        sys.setrecursionlimit(100_000)
+        with contextlib.suppress(BaseException):
+            os.chmod(scratch, 0o700)
+            shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(0)
+
+
+def _others_reach(path: str) -> bool:
+    while True:
+        if not os.stat(path).st_mode & 0o001:
+            return False
+        if path == "/":
+            return True
+        path = os.path.dirname(path)
+
+
+def _warm_compiler() -> None:
+    """The first compilation of a process takes ten times as long as the next: children inherit the second."""
+    source = "import math\n\ndef f(a: int, b: list[str]) -> dict[str, int]:\n    '''D.'''\n    return {c: a for c in b}\n"
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "warm.py", "exec", dont_inherit=True), namespace)  # noqa: S102 - a constant
+    json.dumps(json.loads('{"a": [1, 2.5, "x"]}'))
+
+
+def _vacate_low_descriptors(control: int) -> int:
+    import fcntl
+
+    moved = fcntl.fcntl(control, fcntl.F_DUPFD_CLOEXEC, _RESERVED_DESCRIPTORS + 1)
+    os.close(control)
+    while (spare := os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)) < _RESERVED_DESCRIPTORS:
+        continue
+    os.close(spare)
+    return moved
+
+
+def main() -> NoReturn:
+    """Runs the warm interpreter: its arguments are the control descriptor and the settings as JSON."""
+    control = socket.socket(fileno=_vacate_low_descriptors(int(sys.argv[1])))
+    settings = json.loads(sys.argv[2])
+    sys.argv = [""]
+    os.umask(0o022)
+    zygote = Zygote(control, settings)
+    zygote.prepare(settings["packages"])
+    zygote.serve()

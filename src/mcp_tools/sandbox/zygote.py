@@ -1,0 +1,264 @@
+"""The host's end of a warm interpreter: start it, give it calls, kill them, end it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox import interpreter
+from mcp_tools.sandbox.environment import DEVICES, Environment
+
+START_SECONDS = 30.0
+"""A start takes some 30 ms, with large packages on a cold disk seconds."""
+
+_BOOTSTRAP = "import sys; sys.path[:0] = [{parent!r}]; from {package}.zygote import main; del sys.path[0]; {before}main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the warm interpreter is told when it starts."""
+
+    environment: Environment
+    scratch: str
+    """The folder, as seen inside, in which each call gets its own."""
+    layers: tuple[str, ...]
+    """`landlock`, `seccomp`: what each child is put under besides limits."""
+    deny_metadata: bool = False
+    user: tuple[int, ...] | None = None
+    """Become the first of these users that is possible, when started as root."""
+    user_is_private: bool = True
+    """Whether threads counted for the user are the sandbox's alone."""
+    before: str = ""
+    """Python to run before the loop begins: what a back end puts around the interpreter from within."""
+
+    def command(self, control: int) -> list[str]:
+        """The interpreter's command line."""
+        parent, package = os.path.split(interpreter.inside_source())
+        start = _BOOTSTRAP.format(parent=parent, package=package, before=self.before)
+        path = list(self.environment.search_path)
+        start = f"import sys; sys.path[:] = {path!r}; {start}"
+        return [interpreter.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), self.as_json()]
+
+    def as_json(self) -> str:
+        """The settings in the form that the inside reads."""
+        return json.dumps(
+            {
+                "readable": self.environment.readable,
+                "granted": self.environment.read,
+                "devices": DEVICES,
+                "scratch": self.scratch,
+                "layers": self.layers,
+                "deny_metadata": self.deny_metadata,
+                "user": self.user,
+                "user_is_private": self.user_is_private,
+                "packages": self.environment.found.names,
+                "preload": interpreter.PRELOADED,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a child ended."""
+
+    status: int
+    """As `os.waitpid` gives it."""
+    peak_kb: int = 0
+    cpu_seconds: float = 0.0
+    lost: bool = False
+    """Whether the whole interpreter ended, taking the call along."""
+
+
+@dataclass(slots=True)
+class Ready:
+    """What the interpreter found when it tried its layers out."""
+
+    layers: tuple[str, ...]
+    landlock_abi: int
+    root: bool
+    faults: tuple[str, ...] = field(default=())
+    """Layers that could not be put on, or did not hold."""
+
+
+class Zygote:
+    """One warm interpreter.
+
+    Args:
+        wrap: Puts the isolation around a command line.
+        settings: What it is told.
+        variables: Its environment.
+    """
+
+    def __init__(
+        self, wrap: Callable[[list[str]], list[str]], settings: Settings, variables: dict[str, str]
+    ) -> None:
+        self.calls = 0
+        """How many calls it was given."""
+        self.retired = False
+        """Whether it should get no more calls."""
+        self._wrap = wrap
+        self._settings = settings
+        self._variables = variables
+        self._waiting: dict[int, asyncio.Future[Ending]] = {}
+        self._control: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors = -1
+        self._ready: asyncio.Future[Ready] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The outermost process."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def busy(self) -> int:
+        """Calls under way."""
+        return len(self._waiting)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be given calls."""
+        return self._control is not None and not self.retired
+
+    async def start(self) -> Ready:
+        """Starts the interpreter and waits until it is ready.
+
+        Raises:
+            IsolationError: It did not start; the message is what it or its wrapping said.
+        """
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._errors = os.memfd_create("sandbox-errors")
+        ours.setblocking(False)
+        self._control = ours
+        with theirs:
+            command = self._wrap(self._settings.command(theirs.fileno()))
+            try:
+                self._process = subprocess.Popen(  # noqa: ASYNC220 - a fork and exec; asyncio's own takes longer
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                    env=self._variables,
+                    cwd="/",
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self._hang_up()
+                raise IsolationError(f"{command[0]} could not be started: {error}") from error
+        loop.add_reader(ours.fileno(), self._listen)
+        try:
+            return await asyncio.wait_for(self._ready, START_SECONDS)
+        except (TimeoutError, ConnectionError):
+            said = self._said()
+            await self.end()
+            raise IsolationError(f"the sandbox did not start: {said or 'no answer'}") from None
+        except BaseException:
+            await self.end()
+            raise
+
+    def send(self, call: int, descriptors: list[int]) -> asyncio.Future[Ending]:
+        """Starts a child for a call; the future tells how it ended.
+
+        Args:
+            call: The call's number.
+            descriptors: For the job, the result, output and errors.
+        """
+        ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        if self._control is None:
+            ended.set_result(Ending(0, lost=True))
+            return ended
+        self._waiting[call] = ended
+        self.calls += 1
+        try:
+            socket.send_fds(self._control, [b"r %d" % call], descriptors)
+        except OSError:
+            self._lose()
+        return ended
+
+    def kill(self, call: int) -> None:
+        """Kills the child of a call, if it still runs."""
+        if self._control is not None and call in self._waiting:
+            try:
+                self._control.send(b"k %d" % call)
+            except OSError:
+                self._lose()
+
+    async def end(self) -> None:
+        """Ends the interpreter and every process in it."""
+        self.retired = True
+        self._lose()
+        if self._errors >= 0:
+            os.close(self._errors)
+            self._errors = -1
+        process = self._process
+        if process is None:
+            return
+        deadline = time.monotonic() + 1.0
+        while process.poll() is None and time.monotonic() < deadline:
+            await asyncio.sleep(0.002)
+        # the group too: children of a back end without a namespace of their own
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if process.poll() is None:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+
+    def _listen(self) -> None:
+        assert self._control is not None
+        try:
+            message = self._control.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if not message:
+            self._lose()
+        elif message.startswith(b"R "):
+            self._greet(json.loads(message[2:]))
+        elif message.startswith(b"d "):
+            call, status, peak, milliseconds = map(int, message[2:].split())
+            ended = self._waiting.pop(call, None)
+            if ended and not ended.done():
+                ended.set_result(Ending(status, peak, milliseconds / 1000))
+
+    def _greet(self, said: dict[str, Any]) -> None:
+        faults = [f"{layer}: {reason}" for layer, reason in said["errors"].items()]
+        faults += [f"{gap} was possible in spite of every layer" for gap in said.get("gaps", ())]
+        faults += [said["error"]] if "error" in said else []
+        ready = Ready(tuple(said["layers"]), said["landlock_abi"], said["root"], tuple(faults))
+        if self._ready and not self._ready.done():
+            self._ready.set_result(ready)
+
+    def _lose(self) -> None:
+        """Closes the socket, which ends the interpreter, and gives up the calls under way."""
+        self._hang_up()
+        if self._ready and not self._ready.done():
+            self._ready.set_exception(ConnectionError("the interpreter ended"))
+        waiting, self._waiting = self._waiting, {}
+        for ended in waiting.values():
+            if not ended.done():
+                ended.set_result(Ending(0, lost=True))
+
+    def _hang_up(self) -> None:
+        if self._control is not None:
+            asyncio.get_running_loop().remove_reader(self._control.fileno())
+            self._control.close()
+            self._control = None
+
+    def _said(self) -> str:
+        size = os.fstat(self._errors).st_size
+        text = os.pread(self._errors, 4000, max(0, size - 4000))
+        return text.decode(errors="replace").strip()
