@@ -73,7 +73,7 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
         errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
     except RecursionError:
         return ["it is nested too deeply"]
-    messages = [message for error in errors for message in _described(error)]
+    messages = list(dict.fromkeys(message for error in errors for message in _described(error)))
     more = [f"and {len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
     return messages[:_MOST_SHOWN] + more
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
+import math
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,20 +109,55 @@ class Index:
         return [Flaw(*row) for row in rows]
 
     def search(self, query: str, limit: int) -> list[Found]:
-        """The usable tools that share most with the query, best first; a higher score is better."""
+        """The usable tools that share most with the query, best first; a higher score is better.
+
+        Each shared word counts the more, the fewer tools have it, and half as much again in the name; of two that
+        share as much the shorter description wins. SQLite's own bm25 first counts every word's rows again and takes
+        twice as long as all of this at 10,000 tools.
+        """
         words = search_words(query)
         if not words or limit < 1:
             return []
-        rows = self._database.execute(_SEARCH, (" OR ".join(f'"{word}"' for word in words), limit))
-        return [Found(name, -rank) for name, rank in rows]
+        lists = sorted(((self._rows_with(word), word) for word in words), key=lambda pair: len(pair[0]))
+        total = 1 + sum(len(rows) for rows, _ in lists)
+        weights = {word: math.log(1 + total / (1 + len(rows))) for rows, word in lists}
+        shared = _weighed([(rows, weights[word]) for rows, word in lists], max(_RANKED, limit))
+        places = ", ".join("?" * len(shared))
+        sql = f"SELECT rowid, name, description FROM words WHERE rowid IN ({places})"  # noqa: S608 - question marks
+        stems = [(_stem(word), _NAME_WEIGHT * weight) for word, weight in weights.items()]
+        found = []
+        for row, name, description in self._database.execute(sql, list(shared)):
+            in_name = sum(weight for stem, weight in stems if stem in f"_{name}")
+            found.append(Found(name, shared[row] + in_name - len(description) * _LENGTH_WEIGHT))
+        return sorted(found, key=lambda match: (-match.score, match.name))[:limit]
+
+    def _rows_with(self, word: str) -> list[int]:
+        rows = self._database.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
+        return [row for (row,) in rows]
 
 
-_SEARCH = """
-SELECT tools.name, found.rank FROM (
-    SELECT rowid, bm25(words, 4.0, 2.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?
-) AS found JOIN tools ON tools.id = found.rowid
-ORDER BY found.rank
-"""
+_RANKED = 25
+"""So many of the nearest tools are ranked."""
+_FREQUENT = 1500
+"""A word that so many tools have adds no further candidates once there are enough."""
+_NAME_WEIGHT = 0.5
+_LENGTH_WEIGHT = 0.001
+"""Per character: it only decides between equals."""
+
+
+def _weighed(lists: list[tuple[list[int], float]], most: int) -> dict[int, float]:
+    """The rows that share the most telling words, with the sum of the weights. The rarest word comes first."""
+    weights: dict[int, float] = {}
+    for rows, weight in lists:
+        is_telling = len(rows) <= _FREQUENT or len(weights) < most
+        for row in rows if is_telling else weights.keys() & rows:
+            weights[row] = weights.get(row, 0.0) + weight
+    return {row: weights[row] for row in heapq.nlargest(most, weights, key=weights.__getitem__)}
+
+
+def _stem(word: str) -> str:
+    """How a part of a name starts that means the same: primes and prime, converting and convert."""
+    return f"_{word[: max(4, len(word) - 3)]}"
 
 
 def _connected(path: str) -> sqlite3.Connection:
