@@ -58,9 +58,7 @@ class Answer:
     def from_json(cls, data: dict[str, Any]) -> Answer:
         """The answer that `as_json` wrote."""
         usage = Usage(**data["usage"], cost=data["cost"])
-        same = {
-            name: data[name] for name in ("status", "steps", "seconds", "run_id", "model", "limit", "error")
-        }
+        same = {name: data[name] for name in ("status", "steps", "seconds", "run_id", "model", "limit", "error")}
         return cls(
             text=data["answer"],
             tools_created=tuple(data["tools_created"]),

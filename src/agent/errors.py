@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_tools.errors import AlitaError, ModelFixableError, UsageError, UserError
+from mcp_tools.errors import AlitaError, ModelFixableError, StoppedError, UsageError, UserError
 
 if TYPE_CHECKING:
     from agent.models.protocol import Usage
 
-__all__ = ["AlitaError", "ModelFixableError", "UsageError", "UserError"]
+__all__ = ["AlitaError", "ModelFixableError", "StoppedError", "UsageError", "UserError"]
 
 
 class SettingsError(UserError):

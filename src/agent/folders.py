@@ -39,9 +39,7 @@ def find_folders(environment: Mapping[str, str]) -> Folders:
 
     dirs = platformdirs.PlatformDirs("alita", appauthor=False)
     session = environment.get("XDG_RUNTIME_DIR", "")
-    runtime = (
-        Path(session) / "alita" if session and Path(session).is_dir() else dirs.user_cache_path / "runtime"
-    )
+    runtime = Path(session) / "alita" if session and Path(session).is_dir() else dirs.user_cache_path / "runtime"
     return Folders(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, runtime)
 
 

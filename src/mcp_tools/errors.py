@@ -72,3 +72,7 @@ class ArgumentsError(ModelFixableError):
 
 class CreationError(ModelFixableError):
     """No tool could be written that passes its checks and its trial."""
+
+
+class StoppedError(AlitaError):
+    """A limit of the run was reached; the work ends with what there is."""

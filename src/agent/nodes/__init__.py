@@ -1,0 +1,1 @@
+"""The nodes of the graph: each short, calling what knows nothing of LangGraph."""

@@ -31,7 +31,11 @@ _FROM_MODULE = {
 }
 _HOME_OF = {name: module for module, names in _FROM_MODULE.items() for name in names}
 _MODULES = frozenset(
-    ["bisect", "calendar", "collections", "csv", "datetime", "decimal", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap", "unicodedata", "zoneinfo"]
+    [
+        *("bisect", "calendar", "collections", "csv", "datetime", "decimal", "fractions", "functools", "hashlib"),
+        *("heapq", "io", "itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap"),
+        *("unicodedata", "zoneinfo"),
+    ]
 )
 
 
@@ -68,9 +72,7 @@ def _belongs(node: ast.stmt) -> bool:
         return True
     if isinstance(node, ast.Assign | ast.AnnAssign):
         calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
-        return not any(
-            isinstance(call.func, ast.Name) and call.func.id not in dir(builtins) for call in calls
-        )
+        return not any(isinstance(call.func, ast.Name) and call.func.id not in dir(builtins) for call in calls)
     return False
 
 
@@ -101,11 +103,7 @@ def _complete(function: ast.FunctionDef, spec: ToolSpec) -> None:
         function.returns = ast.parse(spec.returns, mode="eval").body
     docstring = _docstring(spec)
     first = function.body[0]
-    if (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    ):
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         first.value = ast.Constant(docstring)
     else:
         function.body.insert(0, ast.Expr(ast.Constant(docstring)))
@@ -121,9 +119,7 @@ def _docstring(spec: ToolSpec) -> str:
 
 def _missing_imports(tree: ast.Module) -> list[ast.stmt]:
     """Imports of the standard library for names that are used and bound nowhere."""
-    used = {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     bound = _bound_names(tree)
     missing = sorted(used - bound - set(dir(builtins)))
     found: list[ast.stmt] = []

@@ -16,7 +16,7 @@ from mcp_tools.create.trial import examined, passed, runnable, try_out
 from mcp_tools.create.variations import variations
 from mcp_tools.create.vote import Verdict, vote
 from mcp_tools.create.write import failure_of, repair, write_candidates
-from mcp_tools.errors import CreationError, LibraryError
+from mcp_tools.errors import CreationError, LibraryError, StoppedError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
@@ -52,9 +52,7 @@ async def create_tool(
 class _Workshop:
     """The candidates for one spec, their trials and their vote."""
 
-    def __init__(
-        self, wanted: Wanted, request: Request, writer: Writer, sandbox: Sandbox, watcher: Watcher
-    ) -> None:
+    def __init__(self, wanted: Wanted, request: Request, writer: Writer, sandbox: Sandbox, watcher: Watcher) -> None:
         self.wanted = wanted
         self.request = request
         self.writer = writer
@@ -67,9 +65,20 @@ class _Workshop:
 
     async def work(self) -> Verdict:
         """Writes candidates, round by round, until they agree or the rounds are used up."""
+        try:
+            await self._rounds()
+        except StoppedError:
+            self.watcher.note("the run's limit was reached while the tool was being written")
+        verdict = self._vote()
+        if verdict is None:
+            raise CreationError(
+                f"none of {len(self.candidates)} programs for {self.wanted.spec.name} gave a result: {self._last_failure()}"
+            )
+        return verdict
+
+    async def _rounds(self) -> None:
         self.tests = await write_tests(self.wanted, self.writer)
         self.argument_sets += [test.arguments for test in self.tests]
-        verdict: Verdict | None = None
         for round_ in range(ROUNDS):
             for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
                 await self._try(source)
@@ -79,12 +88,9 @@ class _Workshop:
                 verdict = self._vote()
             if self._enough(verdict):
                 break
-        if verdict is None:
-            raise CreationError(
-                f"none of {len(self.candidates)} programs for {self.wanted.spec.name} gave a result: "
-                f"{failure_of(self.candidates[-1], [])}"
-            )
-        return verdict
+
+    def _last_failure(self) -> str:
+        return failure_of(self.candidates[-1], []) if self.candidates else "none was written"
 
     async def _try(self, source: str) -> Candidate:
         candidate = examined(len(self.candidates) + 1, source, self.wanted.spec, self.request)
@@ -165,9 +171,7 @@ class _Workshop:
             return replace(scratch, reason=str(problem))
         return replace(scratch, tool=tool, choice="create", reason=self._belief(verdict, suite, mutation))
 
-    def _provenance(
-        self, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]
-    ) -> dict[str, Json]:
+    def _provenance(self, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]) -> dict[str, Json]:
         evidence: dict[str, Any] = {
             "support": verdict.support,
             "voters": verdict.voters,

@@ -20,9 +20,7 @@ def suite_of(
 ) -> list[Test]:
     """The tests that the winner passes and that somebody else vouches for: the examiner, or another candidate."""
     outcomes = verdict.winner.outcomes
-    examined = [
-        test for test, outcome in zip(tests, outcomes[first_test:], strict=False) if passed(test, outcome)
-    ]
+    examined = [test for test, outcome in zip(tests, outcomes[first_test:], strict=False) if passed(test, outcome)]
     known = [test.arguments for test in examined]
     agreed = [
         Test(argument_sets[index], outcomes[index].value, "agreement")

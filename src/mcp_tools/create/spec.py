@@ -94,9 +94,7 @@ def _understood(form: Json, request: Request) -> Wanted:
         value = _fitting(grounded(field["value"], request.question), field["type"])
         parameters.append(Parameter(field["name"], _type_of(value, field["type"])))
         arguments[field["name"]] = value
-    spec = ToolSpec(
-        name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities
-    )
+    spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
     return Wanted(spec, arguments, tuple(uncovered(request.question, arguments)))
 
 

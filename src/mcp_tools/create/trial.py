@@ -38,9 +38,7 @@ async def try_out(
 
     async def one(arguments: dict[str, Json]) -> Outcome:
         async with gate:
-            return await sandbox.run(
-                Job(source, spec.name, arguments, read=request.files, limits=TRIAL_LIMITS)
-            )
+            return await sandbox.run(Job(source, spec.name, arguments, read=request.files, limits=TRIAL_LIMITS))
 
     first = await one(argument_sets[0])
     if first.problem is not None and first.problem.kind in {"wall_time", "cpu_time"}:

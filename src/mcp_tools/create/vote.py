@@ -30,9 +30,7 @@ class Verdict:
     @property
     def believable(self) -> bool:
         """Whether independent candidates agree on the question and on another argument set."""
-        return (
-            self.support >= 2 and self.support * 2 > self.voters and any(index > 0 for index in self.agreed)
-        )
+        return self.support >= 2 and self.support * 2 > self.voters and any(index > 0 for index in self.agreed)
 
 
 def vote(candidates: Sequence[Candidate], tests: Sequence[Test], first_test: int) -> Verdict | None:
@@ -43,11 +41,7 @@ def vote(candidates: Sequence[Candidate], tests: Sequence[Test], first_test: int
         tests: The examiner's tests; they weigh when results are equally frequent.
         first_test: The index of the first test's arguments among the argument sets.
     """
-    voters = [
-        candidate
-        for candidate in candidates
-        if candidate.answered and _plausible(candidate.outcomes[0].value)
-    ]
+    voters = [candidate for candidate in candidates if candidate.answered and _plausible(candidate.outcomes[0].value)]
     voters = voters or [candidate for candidate in candidates if candidate.answered]
     if not voters:
         return None

@@ -20,9 +20,7 @@ async def write_candidates(wanted: Wanted, request: Request, writer: Writer, *, 
         evidence=request.evidence,
     )
     temperature = _TEMPERATURES[min(round_, len(_TEMPERATURES) - 1)] if writer.votes > 1 else 0.2 * round_
-    texts = await writer.write(
-        messages, part="writer", count=writer.votes, temperature=temperature, seed=round_ + 1
-    )
+    texts = await writer.write(messages, part="writer", count=writer.votes, temperature=temperature, seed=round_ + 1)
     return [assemble(text, wanted.spec) for text in texts]
 
 

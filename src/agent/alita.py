@@ -1,0 +1,335 @@
+"""Alita.ask(question, files) -> Answer: the one entry that every front end uses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from agent.answer import Answer, AnswerStatus
+from agent.arithmetic import compute
+from agent.budget import Budget, Limits
+from agent.context import Context
+from agent.errors import AlitaError, UsageError
+from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
+from agent.models.budgeted import BudgetedModel
+from agent.models.protocol import Model
+from agent.models.roles import ROLES, Models, ModelSettings, open_models
+from agent.models.weights import Weights
+from agent.store.answers import AnswerCache
+from agent.store.journal import Journal
+from agent.store.journaled import JournaledModel, JournaledSandbox
+from agent.store.redact import Redactor
+from agent.store.runs import Run, create_run, describe_file, find_run, find_unfinished, journal_path, load_run, save_run
+from mcp_tools.library import Library
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from langgraph.runtime import RunControl
+
+    from agent.settings import Settings
+    from mcp_tools.sandbox.protocol import Sandbox
+
+Listener = Callable[[Event], None]
+
+LONGEST_QUESTION = 100_000
+"""Characters. More is data, and belongs into a file."""
+_CHECKPOINTS = "checkpoints.sqlite"
+
+
+class Alita:
+    """Answers questions. Open it with `async with await Alita.open(settings) as alita`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._library = Library(settings.tools_dir)
+        self._answers = AnswerCache(settings.cache_dir / "answers")
+        self._redactor = Redactor(settings.secrets)
+        self._listener: Listener = _silent
+        self._models: Models | None = None
+        self._sandbox: Sandbox | None = None
+        self._control: RunControl | None = None
+
+    @classmethod
+    async def open(cls, settings: Settings) -> Self:
+        """Nothing is started or connected before a question needs it."""
+        return cls(settings)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Ends the sandbox and closes the models' connections."""
+        if self._sandbox is not None:
+            await self._sandbox.aclose()
+        if self._models is not None:
+            await self._models.aclose()
+
+    def drain(self) -> None:
+        """Lets the present step finish and saves the run, which `resume` goes on with."""
+        if self._control is not None:
+            self._control.request_drain("interrupted")
+
+    async def ask(self, question: str, *, files: Sequence[Path] = (), on_event: Listener | None = None) -> Answer:
+        """Answers a question.
+
+        Args:
+            question: What is asked.
+            files: Files that come with it.
+            on_event: Told what happens, step by step.
+
+        Raises:
+            UsageError: The question is empty or too long, or a file cannot be read.
+            UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
+        """
+        question = _usable(question)
+        self._listener = on_event or _silent
+        if not files and (exact := compute(question)) is not None:
+            return self._finish(Answer(exact, "answered", model="arithmetic"))
+        inputs = [describe_file(path) for path in files]
+        if self._settings.use_cache and (known := self._answers.get(question, inputs, self._configuration())):
+            self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
+            return self._finish(known)
+        run = create_run(
+            self._settings.runs_dir,
+            question,
+            model=self._settings.model,
+            files=files,
+            configuration=self._configuration(),
+        )
+        journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
+        answer = await self._run(run, journal, self._budget())
+        if answer.status == "answered":
+            self._answers.put(question, inputs, self._configuration(), answer)
+        return answer
+
+    async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
+        """Goes on with a run that was interrupted; what it had paid for is not paid again.
+
+        Raises:
+            RunError: There is no such run, or it has its answer.
+        """
+        self._listener = on_event or _silent
+        runs = self._settings.runs_dir
+        run = load_run(runs, find_unfinished(runs, run_id))
+        journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
+        self._settings = self._as_in(run)
+        return await self._run(run, journal, self._budget(), resumed=True)
+
+    async def replay(self, run_id: str, *, until: int | None = None, on_event: Listener | None = None) -> Answer:
+        """Repeats a run from its journal without a call; with `until`, goes on live after that step.
+
+        Raises:
+            RunError: There is no such run, or it asks for something that its journal does not hold.
+        """
+        self._listener = on_event or _silent
+        runs = self._settings.runs_dir
+        run = load_run(runs, find_run(runs, run_id))
+        self._settings = self._as_in(run)
+        source = journal_path(runs, run.run_id)
+        if until is None:
+            budget = self._budget(forced=run.answer)
+            return await self._run(run, Journal.replay(source), budget, kept=False)
+        fork = create_run(
+            runs,
+            run.question,
+            model=run.model,
+            files=[Path(file.path) for file in run.files],
+            configuration=run.configuration,
+            parent=run.run_id,
+        )
+        journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
+        return await self._run(fork, journal, self._budget())
+
+    async def _run(
+        self, run: Run, journal: Journal, budget: Budget, *, kept: bool = True, resumed: bool = False
+    ) -> Answer:
+        """Runs the graph and keeps what came of it; `kept` is false for a replay, which leaves no trace."""
+        self._listener(RunStarted(run.run_id, run.question, run.model, resumed))
+        status: AnswerStatus = "interrupted"
+        try:
+            state = await self._through_graph(run, journal, budget, kept=kept, resumed=resumed)
+            answer = self._answer(run, state, budget)
+            status = answer.status
+        except AlitaError as error:
+            status = "failed"
+            answer = self._answer(run, {"status": "failed"}, budget, error=error.message)
+            raise
+        except asyncio.CancelledError:
+            answer = self._answer(run, {"status": "interrupted"}, budget)
+            raise
+        except BaseException as error:
+            status = "failed"
+            answer = self._answer(run, {"status": "failed"}, budget, error=one_line(repr(error)))
+            raise
+        finally:
+            await journal.aclose()
+            if kept:
+                save_run(self._settings.runs_dir, replace(run, status=status, answer=answer))
+        return self._finish(answer)
+
+    async def _through_graph(
+        self, run: Run, journal: Journal, budget: Budget, *, kept: bool, resumed: bool
+    ) -> dict[str, Any]:
+        from langgraph.errors import GraphDrained
+        from langgraph.runtime import RunControl
+
+        from agent.graph import build_graph
+
+        files = tuple(Path(file.path) for file in run.files)
+        context = Context(
+            models=_RunModels(await self._open_models(), journal, budget),
+            library=self._library,
+            sandbox=JournaledSandbox(await self._open_sandbox(), journal),
+            journal=journal,
+            budget=budget,
+            emit=self._listener,
+            run_id=run.run_id,
+            files=files,
+        )
+        self._control = RunControl()
+        config: Any = {"configurable": {"thread_id": run.run_id}, "recursion_limit": 10_000}
+        start: Any = {"question": run.question, "files": [file.name for file in files]}
+        async with AsyncExitStack() as stack:
+            checkpointer = None
+            if kept:
+                checkpointer = await stack.enter_async_context(
+                    _checkpoints(self._settings.runs_dir / run.run_id / _CHECKPOINTS)
+                )
+            graph = build_graph(checkpointer)
+            if resumed and checkpointer is not None and (await graph.aget_state(config)).next:
+                start = None
+            try:
+                return cast(
+                    dict[str, Any],
+                    await graph.ainvoke(start, config, context=context, durability="exit", control=self._control),
+                )
+            except GraphDrained:
+                return {"status": "interrupted", "steps": []}
+
+    async def _open_models(self) -> Models:
+        if self._models is None:
+            settings = self._model_settings()
+            self._models = open_models(settings, notify=lambda text: self._listener(Note(text)))
+            if "embedded" in {self._settings.model, *(n for names in settings.roles.values() for n in names)}:
+                await self._fetch_weights()
+        return self._models
+
+    async def _fetch_weights(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def progress(done: int, total: int, source: str) -> None:
+            event = ModelStarting(f"fetching the embedded model from the {source}", done / total if total else None)
+            loop.call_soon_threadsafe(self._listener, event)
+
+        weights = Weights(self._settings.models_dir)
+        await asyncio.to_thread(weights.pull, progress)
+
+    async def _open_sandbox(self) -> Sandbox:
+        if self._sandbox is None:
+            from mcp_tools.sandbox import open_sandbox
+
+            wanted = self._settings.isolation
+            backend = None if wanted == "auto" else wanted
+            self._sandbox = await open_sandbox(backend=backend, allow_weak=wanted == "none")
+            if wanted == "none":
+                self._listener(Note("no isolation: model-written code runs as you, as --no-isolation asked"))
+        return self._sandbox
+
+    def _budget(self, forced: Answer | None = None) -> Budget:
+        s = self._settings
+        if forced is not None:
+            ended = (forced.limit, forced.steps) if forced.limit else None
+            return Budget(Limits(steps=s.max_steps), ended=ended)
+        return Budget(Limits(s.max_steps, s.max_tokens, s.max_seconds, s.max_cost))
+
+    def _model_settings(self) -> ModelSettings:
+        s = self._settings
+        return ModelSettings(
+            weights_folder=s.models_dir,
+            runtime_folder=s.runtime_dir,
+            cache_folder=s.cache_dir,
+            model=s.model,
+            base_url=s.base_url,
+            api_key=s.api_key.get_secret_value() if s.api_key else None,
+            roles={role: s.models_for(role) for role in ROLES},
+            timeout=s.timeout,
+            concurrency=s.concurrency,
+            idle=s.model_idle_seconds,
+        )
+
+    def _configuration(self) -> dict[str, str]:
+        """What the answer depends on beside question and files."""
+        s = self._settings
+        roles = {role: ",".join(s.models_for(role)) for role in ROLES if s.models_for(role) != (s.model,)}
+        return {"model": s.model, "base_url": s.base_url or "", "max_steps": str(s.max_steps), **roles}
+
+    def _as_in(self, run: Run) -> Settings:
+        """The settings with the models of a run, whose journal knows no others."""
+        recorded: dict[str, Any] = {"model": run.model}
+        recorded |= {role: tuple(v.split(",")) for role in ROLES if (v := run.configuration.get(role))}
+        return self._settings.model_copy(update=recorded)
+
+    def _answer(self, run: Run, state: dict[str, Any], budget: Budget, error: str | None = None) -> Answer:
+        return Answer(
+            text=state.get("text", ""),
+            status=state["status"],
+            tools_created=tuple(dict.fromkeys(state.get("created", []))),
+            tools_used=tuple(dict.fromkeys(state.get("used", []))),
+            steps=len(state.get("steps", [])),
+            usage=budget.usage,
+            seconds=budget.seconds,
+            run_id=run.run_id,
+            model=run.model,
+            error=error,
+            limit=state.get("limit"),
+        )
+
+    def _finish(self, answer: Answer) -> Answer:
+        self._listener(RunFinished(answer))
+        return answer
+
+
+class _RunModels:
+    """The models of one run: within its budget, and through its journal."""
+
+    def __init__(self, models: Models, journal: Journal, budget: Budget) -> None:
+        self._models = models
+        self._journal = journal
+        self._budget = budget
+        self._by_role: dict[str, Model] = {}
+
+    def for_role(self, role: str) -> Model:
+        """The model that fulfils a role."""
+        if role not in self._by_role:
+            within = BudgetedModel(self._models.for_role(role), self._budget)
+            self._by_role[role] = cast(Model, JournaledModel(cast(Model, within), self._journal))
+        return self._by_role[role]
+
+
+def _checkpoints(path: Path) -> Any:
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    return AsyncSqliteSaver.from_conn_string(str(path))
+
+
+def _usable(question: str) -> str:
+    question = question.strip()
+    if not question:
+        raise UsageError("The question is empty.", remedy='Ask something: alita "What is the 57th Fibonacci number?"')
+    if len(question) > LONGEST_QUESTION:
+        raise UsageError(
+            f"The question has {len(question):,} characters; {LONGEST_QUESTION:,} are the most.",
+            remedy='Put the data into a file and attach it: alita --file data.txt "…"',
+        )
+    return question
+
+
+def _silent(_: Event) -> None:
+    pass

@@ -1,0 +1,64 @@
+"""The limits of a run, and what it has used of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from agent.models.protocol import Usage
+
+Limit = Literal["steps", "tokens", "seconds", "cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use; None is no limit."""
+
+    steps: int = 12
+    tokens: int | None = None
+    """Input and output tokens together."""
+    seconds: float | None = None
+    """Wall time."""
+    cost: float | None = None
+    """US dollars. A model without a known price cannot reach it."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Counts a run's usage against its limits."""
+
+    limits: Limits
+    usage: Usage = field(default_factory=Usage)
+    started: float = field(default_factory=time.monotonic)
+    ended: tuple[str, int] | None = None
+    """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
+
+    def spend(self, usage: Usage) -> None:
+        """Adds the usage of one call."""
+        self.usage = self.usage + usage
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Wall time until the limit, never below zero; None without a limit."""
+        return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)
+
+    def exceeded(self, steps: int) -> Limit | None:
+        """The limit that is reached after so many steps, if any."""
+        if self.ended is not None:
+            return cast(Limit, self.ended[0]) if steps >= self.ended[1] else None
+        if steps >= self.limits.steps:
+            return "steps"
+        tokens = self.usage.input_tokens + self.usage.output_tokens
+        if self.limits.tokens is not None and tokens >= self.limits.tokens:
+            return "tokens"
+        if self.seconds_left == 0.0:
+            return "seconds"
+        if self.limits.cost is not None and (self.usage.cost or 0.0) >= self.limits.cost > 0:
+            return "cost"
+        return None

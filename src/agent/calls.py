@@ -1,0 +1,50 @@
+"""Calling a tool of the library: validated, in the sandbox, journaled, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.context import Context
+from agent.events import ToolCalled
+from agent.steps import value_text
+from mcp_tools.errors import ArgumentsError
+from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.sandbox.protocol import Job
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, Tool
+
+# What speaks against the tool itself, and not against its arguments or the machine.
+_TOOL_FAILURES = frozenset({"exception", "syntax", "missing_function", "result", "exit"})
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a call of a tool gave."""
+
+    ok: bool
+    value: Json
+    finding: str
+    """For the next prompt: the call with its result, or what was wrong and how to mend it."""
+
+
+async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) -> CallResult:
+    """Calls a tool; a misfit of arguments or result, or a failure, is a result that a model can act on."""
+    shown = f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+    try:
+        validate_arguments(tool, arguments)
+    except ArgumentsError as misfit:
+        context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
+        return CallResult(False, None, f"{shown} was not called: {misfit.message}")
+    job = Job(tool.source, tool.name, arguments, read=context.files if tool.capabilities.read else ())
+    outcome = await context.sandbox.run(job)
+    failure = outcome.problem.message if outcome.problem else ""
+    if outcome.ok and (misfits := validate_result(tool, outcome.value)):
+        failure = f"the result is not what the tool promises: {'; '.join(misfits)}"
+    kind = outcome.problem.kind if outcome.problem else "result" if failure else None
+    context.library.record_call(tool.name, not failure, kind if kind in _TOOL_FAILURES else None)
+    if failure:
+        context.emit(ToolCalled(tool.name, arguments, False, one_line(failure), outcome.seconds))
+        return CallResult(False, None, f"{shown} failed: {failure}")
+    text = value_text(outcome.value)
+    context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
+    return CallResult(True, outcome.value, f"{shown} = {text}")

@@ -1,0 +1,77 @@
+"""What a node may reach: models, library, sandbox, journal, budget, and whoever watches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from agent.budget import Budget
+from agent.events import Event, ModelCalled
+from agent.models.protocol import Completion, Message, Model, Sampler, Usage
+from agent.store.journal import Journal
+from mcp_tools.library import Library
+from mcp_tools.sandbox.protocol import Sandbox
+
+WEAK_MODELS = frozenset({"embedded"})
+"""Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
+
+
+class RoleModels(Protocol):
+    """The models by role."""
+
+    def for_role(self, role: str) -> Model:
+        """The model that fulfils a role."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The collaborators of one run; nothing of it is saved with the state."""
+
+    models: RoleModels
+    library: Library
+    sandbox: Sandbox
+    journal: Journal
+    budget: Budget
+    emit: Callable[[Event], None]
+    run_id: str
+    files: tuple[Path, ...] = ()
+
+    def is_weak(self, role: str) -> bool:
+        """Whether the role's model needs votes and rules beside it."""
+        return self.models.for_role(role).name in WEAK_MODELS
+
+    async def complete(self, role: str, messages: Sequence[Message], **options: Any) -> Completion:
+        """Asks a role's model; the call is counted against the budget and told to the front end.
+
+        Raises:
+            StoppedError: A limit of the run is reached before the model answers.
+            ModelError: The model could not be reached, or refused.
+        """
+        return (await self._counted(role, lambda model: self._one(model, messages, options)))[0]
+
+    async def sample(self, role: str, messages: Sequence[Message], count: int, **options: Any) -> list[Completion]:
+        """Asks for several independent completions of the same messages."""
+        return await self._counted(role, lambda model: self._several(model, messages, count, options))
+
+    async def _counted(self, role: str, ask: Callable[[Model], Awaitable[list[Completion]]]) -> list[Completion]:
+        model = self.models.for_role(role)
+        started = time.monotonic()
+        completions = await ask(model)
+        usage = sum((completion.usage for completion in completions), Usage())
+        self.budget.spend(usage)
+        self.emit(ModelCalled(role, model.name, usage, time.monotonic() - started))
+        return completions
+
+    async def _one(self, model: Model, messages: Sequence[Message], options: dict[str, Any]) -> list[Completion]:
+        return [await model.complete(messages, **options)]
+
+    async def _several(
+        self, model: Model, messages: Sequence[Message], count: int, options: dict[str, Any]
+    ) -> list[Completion]:
+        if count > 1 and isinstance(model, Sampler):
+            return await model.complete_many(messages, count, **options)
+        return [await model.complete(messages, **options) for _ in range(count)]

@@ -1,0 +1,136 @@
+"""Deciding the next action: one structured call, and rules as a second opinion beside a weak model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from agent.context import Context
+from agent.errors import ModelOutputError
+from agent.models.protocol import Message, Role
+from agent.rules import second_opinion
+from agent.state import Action, Decision, State, Step
+from agent.steps import evidence_text, value_text
+from mcp_tools.prompt import load_prompt
+from mcp_tools.tool import Json
+
+ATTEMPTS = 3
+"""How often a decision that cannot be carried out is asked again, each time with the reason."""
+_WHY_LENGTH = 160
+_TOKENS = 500
+_WITHOUT_ARGUMENTS: tuple[Action, ...] = ("create_tool", "run_code", "search", "browse", "read_file")
+
+
+async def choose(state: State, context: Context) -> Decision:
+    """The next action.
+
+    Raises:
+        ModelOutputError: The model gave no decision that can be carried out, in several attempts.
+    """
+    steps = state.get("steps", [])
+    if context.is_weak(Role.COORDINATOR) and (finished := _finished(steps)) is not None:
+        return finished
+    hint = ""
+    for _ in range(ATTEMPTS):
+        try:
+            decision = await _ask(state, context, hint)
+        except ModelOutputError as problem:
+            hint = f"\nYour last decision was refused: {problem.message}"
+            continue
+        if context.is_weak(Role.COORDINATOR):
+            decision = second_opinion(decision, state["question"], state.get("files", []), state["tools"], steps)
+            if decision.action == "use_tool" and not decision.arguments:
+                decision = await _filled(decision, state, context)
+        refusal = refusal_of(decision, state)
+        if refusal is None:
+            return decision
+        hint = f"\nYour last decision was refused: {refusal}"
+    raise ModelOutputError(hint.strip())
+
+
+def decision_messages(
+    question: str, files: Sequence[str], tools: Sequence[dict[str, Json]], evidence: str, hint: str = ""
+) -> list[Message]:
+    """The prompt of a decision; the question first, then only what there is of tools, files and evidence."""
+    lines = [question]
+    if tools:
+        lines += ["Tools:", *(f"- {tool['name']}: {tool['description']}" for tool in tools)]
+    if files:
+        lines.append(f"Files: {', '.join(files)}")
+    if evidence:
+        lines.append(f"Evidence: {evidence}")
+    return load_prompt("agent", "decide").render(situation="\n".join(lines) + hint)
+
+
+def decision_schema(tools: Sequence[dict[str, Json]]) -> dict[str, Any]:
+    """The form of a decision: the reason first, then the action with what it needs."""
+    plain = {"properties": {"action": {"enum": list(_WITHOUT_ARGUMENTS)}}, "required": ["action"]}
+    answer = {
+        "properties": {"action": {"const": "answer"}, "answer": {"type": "string"}},
+        "required": ["action", "answer"],
+    }
+    uses = [
+        {
+            "properties": {
+                "action": {"const": "use_tool"},
+                "tool": {"const": tool["name"]},
+                "arguments": tool.get("inputSchema") or {"type": "object"},
+            },
+            "required": ["action", "tool", "arguments"],
+        }
+        for tool in tools
+    ]
+    branches = [{"type": "object", "additionalProperties": False, **branch} for branch in (plain, *uses, answer)]
+    return {
+        "type": "object",
+        "properties": {"why": {"type": "string", "maxLength": _WHY_LENGTH}, "next": {"anyOf": branches}},
+        "required": ["why", "next"],
+        "additionalProperties": False,
+    }
+
+
+async def _filled(decision: Decision, state: State, context: Context) -> Decision:
+    """A use of the tool that a rule chose, with the arguments that the model reads in the question."""
+    only = [tool for tool in state["tools"] if tool["name"] == decision.tool]
+    asked = cast(State, {**state, "tools": only})
+    form = decision_schema(only)
+    form["properties"]["next"] = form["properties"]["next"]["anyOf"][1]
+    return await _ask(asked, context, "", form)
+
+
+async def _ask(state: State, context: Context, hint: str, schema: dict[str, Any] | None = None) -> Decision:
+    tools = state["tools"]
+    completion = await context.complete(
+        Role.COORDINATOR,
+        decision_messages(state["question"], state.get("files", []), tools, _evidence(state), hint),
+        schema=schema or decision_schema(tools),
+        temperature=0,
+        max_tokens=_TOKENS,
+    )
+    return Decision.from_json(completion.parsed)
+
+
+def _evidence(state: State) -> str:
+    steps = state.get("steps", [])
+    return evidence_text(steps) if steps else ""
+
+
+def refusal_of(decision: Decision, state: State) -> str | None:
+    """Why a decision cannot be carried out; None when it can."""
+    if decision.action == "use_tool" and decision.tool not in {tool["name"] for tool in state["tools"]}:
+        known = ", ".join(str(tool["name"]) for tool in state["tools"]) or "none"
+        return f"there is no tool {decision.tool!r}; the tools are: {known}."
+    if decision.action == "answer":
+        return None if decision.answer.strip() else "an answer needs text."
+    repeated = [s for s in state.get("steps", []) if s["action"] == decision.action and s["input"] == decision.input]
+    if repeated:
+        finding = repeated[-1]["finding"][:200]
+        return f"{decision.input} was already done and gave: {finding} Choose another action, or answer."
+    return None
+
+
+def _finished(steps: Sequence[Step]) -> Decision | None:
+    """With a weak model, a computed result ends the run: it answers the question it was made for."""
+    if steps and steps[-1]["ok"] and steps[-1]["value"] is not None:
+        return Decision("answer", "The evidence holds the result.", answer=value_text(steps[-1]["value"]))
+    return None

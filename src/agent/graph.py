@@ -1,0 +1,47 @@
+"""The graph of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.context import Context
+from agent.nodes.answer import answer
+from agent.nodes.create_tool import create_tool
+from agent.nodes.decide import decide
+from agent.nodes.evaluate import evaluate
+from agent.nodes.not_configured import browse, read_file, search
+from agent.nodes.plan import plan
+from agent.nodes.run_code import run_code
+from agent.nodes.use_tool import use_tool
+from agent.state import State
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+
+def build_graph(
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+) -> CompiledStateGraph[State, Context, State, State]:
+    """Plan → decide ⇄ one action after the other → answer → evaluate."""
+    from langgraph.graph import END, START, StateGraph
+
+    graph: StateGraph[State, Context, Any, Any] = StateGraph(State, context_schema=Context)
+    graph.add_node("plan", plan)
+    graph.add_node("decide", decide)
+    graph.add_node("search", search)
+    graph.add_node("browse", browse)
+    graph.add_node("read_file", read_file)
+    graph.add_node("use_tool", use_tool)
+    graph.add_node("create_tool", create_tool)
+    graph.add_node("run_code", run_code)
+    graph.add_node("answer", answer)
+    graph.add_node("evaluate", evaluate)
+
+    graph.add_edge(START, "plan")
+    graph.add_edge("plan", "decide")
+    for action in ("search", "browse", "read_file", "use_tool", "create_tool", "run_code"):
+        graph.add_edge(action, "decide")
+    graph.add_edge("answer", "evaluate")
+    graph.add_edge("evaluate", END)
+    return graph.compile(checkpointer=checkpointer)

@@ -1,0 +1,69 @@
+"""create_tool: writes the tool that is missing, proves it, keeps it, and calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agent.calls import call_tool
+from agent.context import Context
+from agent.errors import ModelOutputError
+from agent.events import Note, ToolRegistered
+from agent.state import State
+from agent.steps import evidence_text, step, value_text
+from agent.writer import EventWatcher, ModelWriter
+from mcp_tools.create import Creation, Request
+from mcp_tools.create import create_tool as create
+from mcp_tools.errors import CreationError, StoppedError
+
+
+async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Creates a tool for the question; where none could be proven, a scratch program's result is the finding."""
+    context = runtime.context
+    steps = state.get("steps", [])
+    request = Request(
+        question=state["question"],
+        evidence=f"Known so far: {evidence_text(steps)}" if steps else "",
+        files=context.files,
+        run_id=context.run_id,
+    )
+    try:
+        creation = await create(
+            request,
+            writer=ModelWriter(context),
+            sandbox=context.sandbox,
+            library=context.library,
+            watcher=EventWatcher(context.emit),
+        )
+    except (CreationError, ModelOutputError, StoppedError) as failure:
+        context.emit(Note(f"no tool: {failure.message}"))
+        return {"steps": [step(state, ok=False, finding=f"No tool could be created: {failure.message}")]}
+    if creation.tool is None:
+        return _scratch(state, context, creation)
+    if creation.choice == "create":
+        path = context.library.folder / f"{creation.tool.name}.py"
+        context.emit(ToolRegistered(creation.tool.name, _short(path), creation.tool.status))
+    else:
+        context.emit(Note(f"the library already has it: {creation.tool.name}"))
+    result = await call_tool(context, creation.tool, creation.arguments)
+    return {
+        "steps": [step(state, ok=result.ok, finding=result.finding, value=result.value)],
+        "created": [creation.tool.name] if creation.choice == "create" else [],
+        "used": [creation.tool.name] if result.ok else [],
+    }
+
+
+def _scratch(state: State, context: Context, creation: Creation) -> dict[str, Any]:
+    context.emit(Note(f"not kept as a tool: {creation.reason}"))
+    finding = f"A program written for this question gives {value_text(creation.value)}"
+    return {"steps": [step(state, ok=True, finding=finding, value=creation.value)]}
+
+
+def _short(path: Path) -> str:
+    """The path as the user would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,38 @@
+"""decide: the router; the only node that chooses where to go."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from agent.context import Context
+from agent.decisions import choose
+from agent.errors import ModelOutputError, StoppedError
+from agent.events import Note, StepStarted
+from agent.state import Decision, State
+
+Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
+
+
+async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
+    """Chooses the next action; a limit that is reached, or no usable decision, leads to the best-effort answer."""
+    context = runtime.context
+    done = len(state.get("steps", []))
+    context.journal.step = done + 1
+    if limit := context.budget.exceeded(done):
+        return _give_up(f"the limit of {limit} is reached", limit)
+    try:
+        decision = await choose(state, context)
+    except ModelOutputError as problem:
+        context.emit(Note(problem.message))
+        return _give_up("no usable decision", None)
+    except StoppedError as stopped:
+        return _give_up(stopped.message, context.budget.exceeded(done))
+    context.emit(StepStarted(done + 1, context.budget.limits.steps, decision.action, decision.why))
+    return Command(goto=decision.action, update={"decision": decision.as_json()})
+
+
+def _give_up(why: str, limit: str | None) -> Command[Route]:
+    return Command(goto="answer", update={"decision": Decision("answer", why).as_json(), "limit": limit})

@@ -1,0 +1,110 @@
+"""Rules about actions: a second opinion beside a weak model's decision.
+
+Each rule is sure of one thing that a small model gets wrong: that a file is attached, that an address or a form must be
+operated, that a listed tool shares no word with the question, that there is nothing to compute with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from agent.state import Decision, Step
+from mcp_tools.create.literals import question_values
+from mcp_tools.tool import Json
+
+_SITE = re.compile(
+    r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|submit|basket|shopping cart|web ?form)\b"
+    r"|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io)\b",
+    re.IGNORECASE,
+)
+_WORLD = re.compile(
+    r"^(?:who|whose|whom|where|when)\b|\b(?:latest|newest|currently|nowadays|today'?s|right now|this year|last year"
+    r"|recent(?:ly)?|as of|news)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"```|^\s*(?:print|import|for|while|def|class|return)\b|\bprint\(|\w\s*=\s*\[", re.MULTILINE)
+_SIGNS = re.compile(r"[^\w\s]{3,}|(?:[^\w\s]+ ){3,}")
+_YEAR = re.compile(r"^(?:1[5-9]|20)\d\d$")
+_STOP_WORDS = frozenset(
+    [
+        *("are", "does", "for", "from", "give", "given", "has", "have", "how", "into", "its", "many", "much", "return"),
+        *("returns", "tell", "that", "the", "their", "them", "then", "this", "two", "was", "what", "when", "where"),
+        *("which", "who", "will", "with", "you", "compute", "calculate", "find", "get", "make", "number", "value"),
+    ]
+)
+
+
+def second_opinion(
+    decision: Decision,
+    question: str,
+    files: Sequence[str],
+    tools: Sequence[dict[str, Json]],
+    steps: Sequence[Step],
+) -> Decision:
+    """The decision, or the one that a rule is sure of."""
+    if files and not any(step["action"] == "read_file" for step in steps):
+        return _instead(decision, Decision("read_file", "A file is attached that has not been read."))
+    if _SITE.search(question) and not any(step["action"] == "browse" for step in steps):
+        return _instead(decision, Decision("browse", "A web site must be operated."))
+    if steps:
+        return decision
+    return _at_the_start(decision, question, tools)
+
+
+def _at_the_start(decision: Decision, question: str, tools: Sequence[dict[str, Json]]) -> Decision:
+    """Rules for a question of which nothing is known yet."""
+    computes = decision.action in {"use_tool", "create_tool", "run_code"}
+    if computes and not has_data(question):
+        return Decision("search", "There is nothing to compute with: a fact of the world is asked.")
+    if computes and _WORLD.search(question) and not _quotes(question):
+        return Decision("search", "A fact of the world is asked.")
+    if decision.action == "use_tool" and not any(shares_words(question, _text(tool)) for tool in tools):
+        return Decision("create_tool", f"{decision.tool} is for something else.")
+    if decision.action in {"create_tool", "run_code"} and (fitting := named_tool(question, tools)):
+        return Decision("use_tool", f"The question names what {fitting} does.", tool=fitting)
+    if decision.action == "run_code" and not tools and not _CODE.search(question):
+        return Decision("create_tool", "Nothing was found yet that a one-off program could combine.")
+    return decision
+
+
+def has_data(question: str) -> bool:
+    """Whether numbers, dates, quoted texts, code or signs stand in the question; a lone year is none."""
+    return (
+        any(not _YEAR.match(value) for value in question_values(question))
+        or bool(_CODE.search(question))
+        or bool(_SIGNS.search(question))
+    )
+
+
+def shares_words(question: str, text: str) -> bool:
+    """Whether a question and a tool's name and description have a meaningful word in common."""
+    return bool(_stems(question) & _stems(text))
+
+
+def _quotes(question: str) -> bool:
+    return any(not value[:1].isdigit() for value in question_values(question))
+
+
+def named_tool(question: str, tools: Iterable[dict[str, Json]]) -> str | None:
+    """The tool whose name stands in the question, at least two words of it and two thirds of all."""
+    asked = _stems(question)
+    for tool in tools:
+        words = _stems(str(tool["name"]).replace("_", " "))
+        if len(words & asked) >= 2 and len(words & asked) * 3 >= len(words) * 2:
+            return str(tool["name"])
+    return None
+
+
+def _text(tool: dict[str, Json]) -> str:
+    return f"{str(tool['name']).replace('_', ' ')} {tool['description']}"
+
+
+def _stems(text: str) -> set[str]:
+    """The words that carry meaning, cut to a stem that plural and inflection leave alone."""
+    words = re.findall(r"[a-z]{3,}", text.lower())
+    return {word[:5] for word in words if word not in _STOP_WORDS}
+
+
+def _instead(decision: Decision, sure: Decision) -> Decision:
+    return decision if decision.action == sure.action else sure

@@ -1,0 +1,97 @@
+"""The graph's state, JSON-plain, and the coordinator's typed decisions."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal, TypedDict, get_args
+
+from agent.errors import ModelOutputError
+from mcp_tools.tool import Json
+
+Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+class Step(TypedDict):
+    """One action of a run and what it found."""
+
+    number: int
+    action: Action
+    input: str
+    """The action's input in short; with the action it tells whether a step is a repetition."""
+    ok: bool
+    finding: str
+    """What later steps may read: a result, or why there is none."""
+    value: Json
+    """The result as JSON, when the step computed one."""
+
+
+class State(TypedDict, total=False):
+    """What a run knows. Everything that is not plain JSON lives in the context."""
+
+    question: str
+    files: list[str]
+    tools: list[dict[str, Json]]
+    """The few tools of the library that may fit: name, description, inputSchema."""
+    decision: dict[str, Json]
+    steps: Annotated[list[Step], operator.add]
+    refused: Annotated[list[str], operator.add]
+    """Decisions that were refused, each with a hint."""
+    created: Annotated[list[str], operator.add]
+    used: Annotated[list[str], operator.add]
+    limit: str | None
+    """The limit that ended the run."""
+    text: str
+    """The answer's text."""
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The coordinator's choice of the next action."""
+
+    action: Action
+    why: str = ""
+    tool: str = ""
+    """The tool to use, for `use_tool`."""
+    arguments: dict[str, Json] = field(default_factory=dict)
+    answer: str = ""
+    """The answer's text, for `answer`."""
+
+    @property
+    def input(self) -> str:
+        """What the action works on, in short; equal inputs make a repetition."""
+        if self.action == "use_tool":
+            return f"{self.tool}({', '.join(f'{k}={v!r}' for k, v in sorted(self.arguments.items()))})"
+        return self.action
+
+    def as_json(self) -> dict[str, Json]:
+        """The form that the state holds."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, form: Any) -> Decision:
+        """Reads what a model filled in.
+
+        Raises:
+            ModelOutputError: The action is unknown, or a part of it is missing; the message tells the model.
+        """
+        if not isinstance(form, dict) or not isinstance(form.get("next"), dict):
+            raise ModelOutputError(f"A decision is an object with `why` and `next`, not {str(form)[:80]!r}.")
+        chosen = form["next"]
+        action = chosen.get("action")
+        if action not in ACTIONS:
+            raise ModelOutputError(f"There is no action {action!r}. Choose one of: {', '.join(ACTIONS)}.")
+        if action == "use_tool" and not chosen.get("tool"):
+            raise ModelOutputError("use_tool needs `tool`, the name of a tool.")
+        arguments = chosen.get("arguments") or {}
+        if not isinstance(arguments, dict):
+            raise ModelOutputError(f"`arguments` is an object, not {str(arguments)[:80]!r}.")
+        return cls(
+            action,
+            str(form.get("why", "")),
+            str(chosen.get("tool", "")),
+            arguments,
+            str(chosen.get("answer", "") or ""),
+        )

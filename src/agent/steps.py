@@ -1,0 +1,66 @@
+"""Steps and their findings, as later prompts show them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from agent.state import Decision, State, Step
+from mcp_tools.prompt import data_block
+from mcp_tools.text import printable
+from mcp_tools.tool import Json
+
+PREVIEW = 1500
+"""Characters of one finding in a prompt; the whole stays in the journal."""
+
+
+def decision_of(state: State) -> Decision:
+    """The decision that is being carried out."""
+    return Decision(**state["decision"])
+
+
+def step(state: State, *, ok: bool, finding: str, value: Json = None) -> Step:
+    """The record of the action that the present decision asked for."""
+    decision = decision_of(state)
+    return Step(
+        number=len(state.get("steps", [])) + 1,
+        action=decision.action,
+        input=decision.input,
+        ok=ok,
+        finding=finding,
+        value=value,
+    )
+
+
+def preview(text: str, size: int = PREVIEW) -> str:
+    """The text, or its two ends with a note of what was left out between them."""
+    text = printable(text)
+    if len(text) <= size:
+        return text
+    head, tail = size * 2 // 3, size // 3
+    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
+
+
+def evidence_text(steps: Sequence[Step]) -> str:
+    """All findings, oldest first, marked as data."""
+    if not steps:
+        return "none"
+    return "\n" + "\n".join(data_block(f"step {s['number']} {s['action']}", preview(s["finding"])) for s in steps)
+
+
+def value_text(value: Json) -> str:
+    """A computed value as an answer: text bare, numbers as people write them, lists with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.12g}"
+    if isinstance(value, list) and all(not isinstance(inner, list | dict) for inner in value):
+        return ", ".join(value_text(inner) for inner in value)
+    if isinstance(value, dict) and all(not isinstance(inner, list | dict) for inner in value.values()):
+        return ", ".join(f"{key}: {value_text(inner)}" for key, inner in value.items())
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def last_value(steps: Sequence[Step]) -> str | None:
+    """The newest computed result as text; None when no step has one."""
+    return next((value_text(s["value"]) for s in reversed(steps) if s["ok"] and s["value"] is not None), None)

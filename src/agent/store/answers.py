@@ -1,0 +1,42 @@
+"""Answers of finished runs by question, files and configuration: a repeated question costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent.answer import Answer
+from agent.store.runs import InputFile
+
+
+class AnswerCache:
+    """One small file for each answered question. A damaged or unwritable cache is an empty one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Answer | None:
+        """The answer given before to the same question with the same files and configuration."""
+        try:
+            return Answer.from_json(json.loads(self._path(question, files, configuration).read_text("utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, question: str, files: Sequence[InputFile], configuration: dict[str, str], answer: Answer) -> None:
+        """Keeps an answer, whole or not at all."""
+        path = self._path(question, files, configuration)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(json.dumps(answer.as_json(), ensure_ascii=True), encoding="utf-8")
+            draft.replace(path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+
+    def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
+        key = [" ".join(question.split()), [file.sha256 for file in files], configuration]
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self._folder / f"{digest[:32]}.json"
