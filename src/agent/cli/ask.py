@@ -14,7 +14,7 @@ from agent.cli import options
 from agent.cli.output import print_note
 from mcp_tools.errors import UsageError
 
-LONGEST_QUESTION = 200_000
+LONGEST_QUESTION = 100_000
 """Characters. More than this is data, and belongs into a file."""
 
 app = options.new_app("")

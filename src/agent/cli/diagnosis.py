@@ -123,9 +123,9 @@ def _isolation(settings: Settings) -> Finding:
 
 
 async def _probe(settings: Settings) -> Isolation:
-    from mcp_tools.sandbox.sandbox import open_sandbox
+    from agent.cli.sandboxes import open_for
 
-    sandbox = await open_sandbox(settings.isolation)
+    sandbox = await open_for(settings)
     try:
         return sandbox.isolation
     finally:

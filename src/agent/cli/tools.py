@@ -1,0 +1,206 @@
+"""`alita tools list|show|search|run|check|delete`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.cli import options
+from agent.cli.output import print_json, print_note, print_rows, print_text
+from mcp_tools.errors import UnknownToolError, UsageError
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
+    from mcp_tools.library import Library
+    from mcp_tools.tool import Tool
+
+app = options.new_app("The library of created tools.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.")]
+NameOrFile = Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A tool's name, or a Python file.")]
+
+
+@app.command("list")
+def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
+    """Lists the tools, and what is wrong with those that cannot be used."""
+    library = _library(_settings(tools_dir))
+    tools, flaws = library.list(), library.flaws()
+    if as_json:
+        print_json([_brief(tool) for tool in tools])
+    else:
+        print_rows([(tool.name, str(tool.status), one_line(tool.description, 80)) for tool in tools])
+        if not tools:
+            print_note(f"No tools are in {library.folder} yet.")
+    for flaw in flaws:
+        print_note(f"{flaw.message}\n  {flaw.remedy}")
+
+
+@app.command()
+def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
+    """Shows a tool: what it takes, what is known of it, and its source."""
+    from mcp_tools.library.files import as_document
+
+    library = _library(_settings(tools_dir))
+    tool = library.get(name)
+    stats = library.stats(name)
+    if as_json:
+        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
+        print_json({**as_document(tool), "source": tool.source, "path": str(library.path(name)), "stats": calls})
+        return
+    parameters = tool.input_schema.get("properties", {})
+    print_rows(
+        [
+            ("name", tool.name),
+            ("status", str(tool.status)),
+            ("purpose", one_line(tool.description, 200)),
+            ("takes", ", ".join(f"{k}: {v.get('type', 'any')}" for k, v in parameters.items())),
+            ("calls", f"{stats.calls}, {stats.successes} succeeded"),
+            ("made by", str(tool.provenance.get("model", "unknown"))),
+            ("file", str(library.path(name))),
+        ]
+    )
+    print_text("\n" + tool.source)
+
+
+@app.command()
+def search(
+    query: Annotated[list[str], typer.Argument(metavar="WORDS", help="What the tool should do.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 5,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Finds the tools whose words fit best."""
+    hits = _library(_settings(tools_dir)).search(" ".join(query), limit)
+    if as_json:
+        print_json([{**_brief(hit.tool), "score": hit.score} for hit in hits])
+        return
+    print_rows([(hit.tool.name, f"{hit.score:.2f}", one_line(hit.tool.description, 80)) for hit in hits])
+    if not hits:
+        print_note("No tool fits.")
+
+
+@app.command()
+def run(
+    tool: NameOrFile,
+    arguments: Annotated[str, typer.Argument(metavar="JSON", help="The arguments as a JSON object.")] = "{}",
+    grant_read: Annotated[
+        list[Path] | None,
+        typer.Option("--grant-read", metavar="PATH", exists=True, help="A file or folder it may read; repeatable."),
+    ] = None,
+    no_isolation: options.NoIsolation = False,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Runs a tool in the sandbox. A file is checked first, as registration would."""
+    import asyncio
+
+    from agent.cli.calling import call, shown
+
+    settings = _settings(tools_dir, no_isolation=no_isolation)
+    library = _library(settings)
+    found = _tool_or_source(library, tool)
+    result = asyncio.run(call(settings, library, found, _arguments(arguments), tuple(grant_read or ())))
+    if as_json:
+        print_json(result)
+    elif result["ok"]:
+        print_text(shown(result["value"]))
+    else:
+        print_note(f"{tool} failed ({result['error']['kind']}): {result['error']['message']}")
+    raise typer.Exit(0 if result["ok"] else 1)
+
+
+@app.command()
+def check(
+    tool: NameOrFile,
+    may_read: Annotated[bool, typer.Option("--may-read", help="It may read files that a call grants.")] = False,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Checks a source without running it."""
+    from mcp_tools.checks.check import check as apply
+    from mcp_tools.tool import Capabilities
+
+    library = _library(_settings(tools_dir))
+    if _is_file(tool):
+        report = apply(_read(Path(tool)), capabilities=Capabilities(read=may_read))
+    else:
+        found = library.get(tool)
+        report = apply(found.source, capabilities=found.capabilities, function=found.name)
+    if as_json:
+        print_json(report.as_json())
+    else:
+        for finding in report.findings:
+            print_text(f"{tool}:{finding.line}: {finding.severity}: {finding.rule}: {finding.message}")
+        print_note(f"{tool} passes the checks." if report.ok else f"{tool} does not pass the checks.")
+    raise typer.Exit(0 if report.ok else 1)
+
+
+@app.command()
+def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
+    """Deletes a tool; its files are kept among the library's old versions."""
+    library = _library(_settings(tools_dir))
+    library.delete(name)
+    if as_json:
+        print_json({"ok": True, "deleted": name})
+    else:
+        print_note(f"Deleted {name} from {library.folder}.")
+
+
+def _settings(tools_dir: Path | None, *, no_isolation: bool = False) -> Settings:
+    from agent.layers import read_settings
+
+    return read_settings(options.flags(tools_dir=tools_dir, no_isolation=no_isolation))
+
+
+def _library(settings: Settings) -> Library:
+    from mcp_tools.library import Library
+
+    return Library(settings.tools_dir)
+
+
+def _brief(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "status": str(tool.status),
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+    }
+
+
+def _is_file(text: str) -> bool:
+    return text.endswith(".py") or "/" in text
+
+
+def _tool_or_source(library: Library, text: str) -> Tool | str:
+    if not _is_file(text):
+        return library.get(text)
+    try:
+        return _read(Path(text)).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{text} is not UTF-8: {error.reason} at byte {error.start}.") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise UnknownToolError(f"There is no file {path}.", remedy="`alita tools list` shows the tools.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The arguments are not JSON: {error}.", remedy="Write them as '{\"n\": 57}'.") from None
+    if not isinstance(arguments, dict):
+        raise UsageError(
+            f"The arguments are a {type(arguments).__name__}, not an object.", remedy="Write them as '{\"n\": 57}'."
+        )
+    return arguments
