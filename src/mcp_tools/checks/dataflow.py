@@ -149,6 +149,9 @@ class _Run:
                 self.block(body)
             case ast.Match(subject=subject, cases=cases):
                 self.matching(self.read(subject), cases)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    self.add(target, self.read(target))
             case _:
                 for child in children(node):
                     self.read(child)  # an expression, raise, assert: what a call in it changes, what `:=` binds

@@ -23,7 +23,7 @@ def parameters_reach_result(source: Source) -> Iterator[Remark]:
     read = {node.id for node in walk(entry) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     for parameter in parameters(entry):
         name = parameter.arg
-        if name not in read:
+        if name not in reached | read:
             yield Remark(parameter.lineno, f"parameter {name!r} is never read; compute with it, or remove it")
         elif name not in reached:
             yield Remark(

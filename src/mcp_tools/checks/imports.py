@@ -42,9 +42,9 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
     for line, module, names in _imports(source):
         if "*" in names:
             yield Remark(line, f"`from {module} import *` hides what is used; name each thing")
-        if any(_is_allowed(part, source.capabilities, packages) for part in _meant(module, names)):
-            continue
-        yield Remark(line, f"{module!r} may not be imported: {_why_not(module)}")
+        for meant in _meant(module, names):
+            if not _is_allowed(meant, source.capabilities, packages):
+                yield Remark(line, f"{meant!r} may not be imported: {_why_not(meant)}")
 
 
 def _meant(module: str, names: tuple[str, ...]) -> Iterator[str]:
