@@ -42,9 +42,9 @@ def openai_server() -> Iterator[OpenAIServer]:
 @pytest.fixture(scope="session")
 def weights_path() -> Path:
     """The embedded model's weights: ALITA_TEST_WEIGHTS, else where `alita model pull` puts them."""
-    from platformdirs import user_data_path
+    from agent.folders import find_folders
 
-    default = user_data_path("alita", appauthor=False) / "models" / _DEFAULT_WEIGHTS
+    default = find_folders(os.environ).data / "models" / _DEFAULT_WEIGHTS
     path = Path(os.environ.get("ALITA_TEST_WEIGHTS") or default)
     if not path.exists():
         pytest.skip(f"no weights at {path}: fetch them with `alita model pull`")

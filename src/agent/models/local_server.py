@@ -27,6 +27,9 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "
 _ENVIRONMENT_PREFIXES = ("GGML_", "CUDA_", "HIP_", "ROCR_", "VK_", "PYTHON")
 """What the server needs of our environment: no key is among it."""
 
+_STARTED: list[subprocess.Popen[bytes]] = []
+"""Servers outlive who started them; while both live, the starter must reap one that ends."""
+
 
 class LocalServer:
     """The server with these options, wherever it came from.
@@ -98,11 +101,9 @@ class LocalServer:
         command += ["--threads", str(o.threads), "--idle", str(o.idle)]
         try:
             files.stem.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Appending: a second server that finds the lock taken must not empty the first one's log.
-            if files.read() is None:
-                files.log.unlink(missing_ok=True)
+            # Appending: of two that start at once, the one that finds the lock taken must not empty the log.
             with files.log.open("ab") as log:
-                return subprocess.Popen(
+                process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -116,6 +117,9 @@ class LocalServer:
                 f"the embedded model's server needs {files.stem.parent}: {exc.strerror or exc}",
                 remedy="Make the folder writable, or set ALITA_HOME to another one.",
             ) from None
+        _STARTED[:] = [earlier for earlier in _STARTED if earlier.poll() is None]
+        _STARTED.append(process)
+        return process
 
 
 def stop_servers(runtime: Path, *, wait: float = 10.0) -> int:

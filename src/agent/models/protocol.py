@@ -10,6 +10,10 @@ Message = dict[str, Any]
 """One Chat Completions message: role, content, and what the role allows besides."""
 
 
+Finish = Literal["stop", "length", "tool_calls", "content_filter"]
+"""Why a model stopped writing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a call cost. Adding two gives the sum; an unknown price stays unknown."""
@@ -52,7 +56,7 @@ class Completion:
     parsed: Any = None
     """The JSON value, when a schema was asked for; it fits the schema."""
     tool_calls: tuple[ToolCall, ...] = ()
-    finish: Literal["stop", "length", "tool_calls", "content_filter"] = "stop"
+    finish: Finish = "stop"
     model: str = ""
 
 

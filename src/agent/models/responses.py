@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from agent.errors import ModelRefusedError
 from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.prices import Price
-from agent.models.protocol import Completion, ToolCall, Usage
+from agent.models.protocol import Completion, Finish, ToolCall, Usage
 from mcp_tools.text import one_line
 
 
@@ -57,9 +57,7 @@ def _text(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _finish(
-    choice: dict[str, Any], calls: tuple[ToolCall, ...]
-) -> Literal["stop", "length", "tool_calls", "content_filter"]:
+def _finish(choice: dict[str, Any], calls: tuple[ToolCall, ...]) -> Finish:
     match choice.get("finish_reason"):
         case "length":
             return "length"

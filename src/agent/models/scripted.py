@@ -23,12 +23,12 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from agent import errors
 from agent.errors import ModelError, ModelOutputError, SettingsError
 from agent.models.json_text import misfit
-from agent.models.protocol import Completion, Message, ToolCall, Usage
+from agent.models.protocol import Completion, Finish, Message, ToolCall, Usage
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {
@@ -40,6 +40,18 @@ _ERRORS: dict[str, type[errors.AlitaError]] = {
     "output": errors.ModelOutputError,
 }
 _ANSWERS = {"text", "json", "tool", "error"}
+_IS_TEXT = (lambda value: isinstance(value, str), "a string")
+_SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "text": _IS_TEXT,
+    "tool": _IS_TEXT,
+    "role": _IS_TEXT,
+    "when": _IS_TEXT,
+    "message": _IS_TEXT,
+    "delay": (lambda value: isinstance(value, int | float) and value >= 0, "a number of seconds"),
+    "repeat": (lambda value: isinstance(value, int) and value >= 0, "true or a number"),
+    "usage": (lambda value: isinstance(value, list) and [type(v) for v in value] == [int, int], "two numbers"),
+    "finish": (lambda value: value in get_args(Finish), f"one of {', '.join(get_args(Finish))}"),
+}
 _BESIDES = {"role", "when", "delay", "repeat", "usage", "finish", "arguments", "message"}
 
 
@@ -217,6 +229,9 @@ def _checked(entry: Any, where: str) -> dict[str, Any]:
         raise SettingsError(f"{where}: unknown {', '.join(sorted(unknown))}")
     if "error" in entry and entry["error"] not in _ERRORS:
         raise SettingsError(f"{where}: unknown error {entry['error']!r}; one of {', '.join(_ERRORS)}")
+    for name, (fits, wanted) in _SHAPES.items():
+        if name in entry and not fits(entry[name]):
+            raise SettingsError(f"{where}: `{name}` is {wanted}, not {one_line(repr(entry[name]), 40)}")
     return entry
 
 

@@ -7,6 +7,7 @@ immediately; it listens on 127.0.0.1 with a key that only its user can read, and
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import secrets
 import signal
@@ -35,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
         lock.acquire()
     except Timeout:
         return ALREADY_RUNNING
+    _empty_log(files)
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: ending.set())
@@ -53,6 +55,12 @@ def main(argv: list[str] | None = None) -> int:
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
     sys.stdout.flush()
     os._exit(0)
+
+
+def _empty_log(files: ServerFiles) -> None:
+    """Empties the log of the server before this one, if the log is where this one prints."""
+    if files.log.exists() and os.path.samestat(os.fstat(1), files.log.stat()):
+        os.ftruncate(1, 0)
 
 
 def _load(options: ServerOptions, threads: int, token: str) -> Any:
@@ -89,8 +97,6 @@ def _wait(files: ServerFiles, state: ServerState, ending: threading.Event) -> No
 
 def _busy(state: ServerState) -> bool:
     """A request is being answered."""
-    import json
-
     url = f"http://127.0.0.1:{state.port}/slots"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {state.token}"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

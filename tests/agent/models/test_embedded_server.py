@@ -1,0 +1,206 @@
+"""The life of the embedded model's server: shared, found again, replaced after kill -9, gone when idle.
+
+A real process with a stand-in for the engine, so that nothing has to be loaded.
+"""
+
+# ruff: noqa: ASYNC110, ASYNC220, ASYNC221, ASYNC240 -- a test may block: nothing else runs in its loop
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from agent.errors import ModelUnreachableError, StorageError
+from agent.models.embedded import EmbeddedModel
+from agent.models.local_server import LocalServer, stop_servers
+from agent.models.retry import Retry
+from agent.models.server_state import ServerOptions, ServerState, born, running
+
+FAKE = Path(__file__).parents[2] / "support" / "fake_llama"
+SCHEMA = {"type": "object", "properties": {"pid": {"type": "integer"}}, "required": ["pid"]}
+
+Open = Callable[..., EmbeddedModel]
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", str(FAKE))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-must-not-be-inherited")
+    return tmp_path / "runtime"
+
+
+@pytest.fixture
+async def open_model(tmp_path: Path, runtime: Path) -> AsyncIterator[Open]:
+    opened: list[EmbeddedModel] = []
+
+    def make(*, behaviour: str = "", **options: object) -> EmbeddedModel:
+        weights = tmp_path / "fake.gguf"
+        if not weights.exists():
+            weights.write_bytes(b"GGUF" + behaviour.encode())
+        opened.append(EmbeddedModel(lambda: weights, runtime, threads=1, retry=Retry(base=0.05), **options))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield make
+    for model in opened:
+        await model.aclose()
+    stop_servers(runtime)
+
+
+async def pid_of(model: EmbeddedModel, prompt: str = "who?") -> int:
+    answer = await model.complete([{"role": "user", "content": prompt}], schema=SCHEMA)
+    return int(answer.parsed["pid"])
+
+
+async def gone(pid: int, seconds: float = 5.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while born(pid) and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+    return not born(pid)
+
+
+async def test_the_first_call_starts_it_and_others_share_it(open_model: Open, runtime: Path) -> None:
+    told: list[str] = []
+    first = await pid_of(open_model(notify=told.append))
+    assert told == ["loading the embedded model"]
+    assert await pid_of(open_model(notify=told.append)) == first
+    assert told == ["loading the embedded model"]
+    assert first != os.getpid()
+
+
+async def test_it_takes_requests_only_with_its_key(open_model: Open, runtime: Path) -> None:
+    """Other users of the machine can reach the port, but not read the key."""
+    await pid_of(open_model())
+    [(files, state)] = running(runtime)
+    assert stat.S_IMODE(files.state.stat().st_mode) == 0o600
+    assert state.token not in Path(f"/proc/{state.pid}/cmdline").read_text()
+    url = f"http://127.0.0.1:{state.port}/v1/chat/completions"
+    assert httpx2.post(url, json={"messages": []}, trust_env=False).status_code == 401
+
+
+async def test_it_inherits_no_key(open_model: Open, runtime: Path) -> None:
+    pid = await pid_of(open_model())
+    assert "sk-must-not-be-inherited" not in Path(f"/proc/{pid}/environ").read_text()
+
+
+async def test_processes_that_start_at_once_share_one(open_model: Open, runtime: Path, tmp_path: Path) -> None:
+    open_model(behaviour='{"load": 0.5}')
+    code = (
+        "import asyncio, sys; from pathlib import Path; from agent.models.embedded import EmbeddedModel\n"
+        f"model = EmbeddedModel(lambda: Path({str(tmp_path / 'fake.gguf')!r}), Path({str(runtime)!r}), threads=1)\n"
+        "print(asyncio.run(model.complete([{'role': 'user', 'content': 'who?'}])).text)\n"
+    )
+    command = [sys.executable, "-c", code]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = {(await asyncio.to_thread(process.communicate))[0] for process in processes}
+    assert len(answers) == 1
+    assert "pid" in answers.pop()
+
+
+async def test_after_kill_9_the_next_call_starts_another(open_model: Open) -> None:
+    model = open_model()
+    first = await pid_of(model)
+    os.kill(first, signal.SIGKILL)
+    assert await gone(first)
+    second = await pid_of(model)
+    assert second != first
+    assert await pid_of(open_model()) == second
+
+
+async def test_death_in_the_middle_of_a_call_is_told_after_its_retries(open_model: Open) -> None:
+    model = open_model()
+    first = await pid_of(model)
+    with pytest.raises(ModelUnreachableError):
+        await model.complete([{"role": "user", "content": "die"}])
+    assert await pid_of(model) != first
+
+
+async def test_a_state_whose_number_another_process_has_is_stale(open_model: Open, runtime: Path) -> None:
+    first = await pid_of(open_model())
+    [(files, state)] = running(runtime)
+    stop_servers(runtime)
+    files.write(ServerState(os.getpid(), "another birth", state.weights, state.port, "t"))
+    assert await pid_of(open_model()) not in (first, os.getpid())
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', '{"pid": "x", "born": "y", "weights": 1}'])
+async def test_a_broken_state_file_is_no_server(open_model: Open, runtime: Path, content: str) -> None:
+    runtime.mkdir()
+    model = open_model()
+    options = ServerOptions(runtime.parent / "fake.gguf", threads=1)
+    LocalServer(runtime, options).files.state.write_text(content)
+    assert await pid_of(model)
+
+
+async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runtime: Path) -> None:
+    model = open_model(idle=0.6)
+    assert await pid_of(model, "sleep 1.5")
+    pid = await pid_of(model)
+    assert await gone(pid)
+    assert running(runtime) == []
+    assert list(runtime.glob("*.json")) == []
+
+
+async def test_it_ends_when_its_state_file_is_removed(open_model: Open, runtime: Path) -> None:
+    pid = await pid_of(open_model(idle=1.0))
+    for path in runtime.glob("*.json"):
+        path.unlink()
+    assert await gone(pid)
+
+
+async def test_it_ends_cleanly_when_told_to(open_model: Open, runtime: Path) -> None:
+    pid = await pid_of(open_model())
+    assert stop_servers(runtime) == 1
+    assert not born(pid)
+    assert stop_servers(runtime) == 0
+
+
+async def test_an_engine_that_fails_is_told_with_its_last_words(open_model: Open) -> None:
+    with pytest.raises(ModelUnreachableError, match=r"ended with status 1: RuntimeError: out of memory") as caught:
+        await pid_of(open_model(behaviour='{"fail": "out of memory"}'))
+    assert ".log" in caught.value.remedy
+
+
+async def test_other_weights_have_a_server_of_their_own(open_model: Open, runtime: Path, tmp_path: Path) -> None:
+    first = await pid_of(open_model())
+    (tmp_path / "fake.gguf").write_bytes(b"GGUF {} ")
+    assert await pid_of(open_model()) != first
+    assert len(running(runtime)) == 2
+
+
+async def test_a_runtime_folder_that_cannot_be_written(open_model: Open, runtime: Path) -> None:
+    runtime.write_text("a file")
+    with pytest.raises(StorageError, match="runtime"):
+        await pid_of(open_model())
+
+
+async def test_a_proxy_is_not_asked(open_model: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert await pid_of(open_model())
+
+
+async def test_samples_are_counted_and_split_into_what_fits(open_model: Open) -> None:
+    samples = await open_model().complete_many([{"role": "user", "content": "x"}], 11, seed=1)
+    assert len(samples) == 11
+    # The stand-in gives two words and an end for each sample, and counts only one of several.
+    assert sum(s.usage.output_tokens for s in samples) == 11 * 3
+    assert sum(s.usage.calls for s in samples) == 2
+    assert sum(s.usage.cost or 0 for s in samples) == 0
+
+
+async def test_it_is_light(tmp_path: Path) -> None:
+    """Neither the client nor the server imports the SDK."""
+    for module in ("agent.models.embedded", "agent.models.server", "agent.models.roles"):
+        heavy = {"openai", "pydantic", "jsonschema", "httpx2", "langgraph"}
+        code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "[]", module

@@ -1,0 +1,205 @@
+"""Which model answers for which role, and who takes over when one fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelOutputError, SettingsError
+from agent.models.embedded import EmbeddedModel
+from agent.models.fallback import FallbackModel
+from agent.models.openai import OpenAIModel
+from agent.models.prices import Price, price_of, prices_date
+from agent.models.protocol import Usage
+from agent.models.retry import Retry
+from agent.models.roles import ROLES, ModelSettings, open_models
+from agent.models.scripted import ScriptedModel
+from support.openai_server import OpenAIServer
+
+ASK = [{"role": "user", "content": "Hello?"}]
+BUSY = {"error": "busy", "message": "a is busy"}
+
+
+def settings(folder: Path, **more: Any) -> ModelSettings:
+    folders = {f"{name}_folder": folder / name for name in ("weights", "runtime", "cache")}
+    return ModelSettings(**folders, retry=Retry(base=0.01), **more)
+
+
+async def test_the_next_model_answers_and_the_reason_is_told() -> None:
+    told: list[str] = []
+    model = FallbackModel([ScriptedModel([BUSY]), ScriptedModel(["b"])], notify=told.append)
+    assert (await model.complete(ASK)).text == "b"
+    assert told == ["a is busy; asking scripted:script instead"]
+
+
+async def test_a_busy_model_rests_for_a_minute() -> None:
+    now = [0.0]
+    first = ScriptedModel([BUSY, "a again"])
+    model = FallbackModel([first, ScriptedModel(["b1", "b2"])], clock=lambda: now[0])
+    assert [(await model.complete(ASK)).text for _ in range(2)] == ["b1", "b2"]
+    assert len(first.requests) == 1
+    now[0] = 61
+    assert (await model.complete(ASK)).text == "a again"
+
+
+async def test_a_wrong_key_rests_for_good_and_a_refusal_not_at_all() -> None:
+    now = [0.0]
+    wrong = ScriptedModel([{"error": "auth"}, "never"])
+    refusing = ScriptedModel([{"error": "refused"}, "b"])
+    model = FallbackModel([wrong, refusing, ScriptedModel(["c"])], clock=lambda: now[0])
+    assert (await model.complete(ASK)).text == "c"
+    now[0] = 1e9
+    assert (await model.complete(ASK)).text == "b"
+
+
+async def test_when_all_fail_each_is_told_and_the_first_decides() -> None:
+    model = FallbackModel([ScriptedModel([{"error": "auth", "message": "no key"}]), ScriptedModel([BUSY])])
+    with pytest.raises(ModelAuthError, match="no key; and then a is busy"):
+        await model.complete(ASK)
+
+
+async def test_all_resting_models_are_asked_again_rather_than_none() -> None:
+    model = FallbackModel([ScriptedModel([BUSY, "a"]), ScriptedModel([BUSY])])
+    with pytest.raises(ModelBusyError):
+        await model.complete(ASK)
+    assert (await model.complete(ASK)).text == "a"
+
+
+async def test_output_that_does_not_fit_goes_back_to_the_node() -> None:
+    model = FallbackModel([ScriptedModel([{"error": "output"}]), ScriptedModel(["b"])])
+    with pytest.raises(ModelOutputError):
+        await model.complete(ASK)
+
+
+async def test_samples_of_a_model_that_is_no_sampler() -> None:
+    class Plain:
+        name = "plain"
+
+        def __init__(self) -> None:
+            self.seeds: list[int | None] = []
+
+        async def complete(self, messages: Any, **options: Any) -> Any:
+            self.seeds.append(options["seed"])
+            return await ScriptedModel(["x"]).complete(messages)
+
+        async def aclose(self) -> None:
+            pass
+
+    plain = Plain()
+    assert len(await FallbackModel([plain]).complete_many(ASK, 3, seed=5)) == 3
+    assert plain.seeds == [5, 6, 7]
+
+
+async def test_roles(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    """Roles share a model of one name, a script goes on from role to role, others have their own."""
+    script = tmp_path / "s.jsonl"
+    script.write_text('{"text": "plan", "role": "planner"}\n{"text": "code"}\n')
+    models = open_models(
+        settings(
+            tmp_path,
+            model="big",
+            base_url=openai_server.url,
+            roles={"planner": [f"scripted:{script}"], "writer": [f"scripted:{script}"], "examiner": ["embedded"]},
+        )
+    )
+    assert models.for_role("coordinator") is models.for_role("vision")
+    assert isinstance(models.for_role("coordinator"), OpenAIModel)
+    assert isinstance(models.for_role("examiner"), EmbeddedModel)
+    assert (await models.for_role("writer").complete(ASK)).text == "code"
+    assert (await models.for_role("planner").complete(ASK)).text == "plan"
+    await models.aclose()
+
+
+async def test_a_role_s_fallbacks(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.fail(404, "no such model").answer("from small")
+    told: list[str] = []
+    models = open_models(
+        settings(tmp_path, base_url=openai_server.url, roles={"writer": ["big", "small"]}), notify=told.append
+    )
+    answer = await models.for_role("writer").complete(ASK)
+    assert (answer.text, answer.model) == ("from small", "small")
+    assert "asking small instead" in told[0]
+    await models.aclose()
+
+
+async def test_auto_is_the_first_that_the_endpoint_lists(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    models = open_models(settings(tmp_path, model="auto", base_url=openai_server.url))
+    openai_server.answer("hi").answer("hi")
+    model = models.for_role("writer")
+    assert (await model.complete(ASK)).model == "tiny-1"
+    await model.complete(ASK)
+    assert [r["model"] for r in openai_server.requests] == ["tiny-1", "tiny-1"]
+    assert model.name == "tiny-1"
+    openai_server.models = []
+    await models.aclose()
+
+
+async def test_auto_where_nothing_is_listed(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    openai_server.models = []
+    models = open_models(settings(tmp_path, model="auto", base_url=openai_server.url))
+    with pytest.raises(ModelError, match="it lists none"):
+        await models.for_role("writer").complete(ASK)
+    await models.aclose()
+
+
+async def test_missing_weights_are_told_with_the_command(tmp_path: Path) -> None:
+    models = open_models(settings(tmp_path))
+    with pytest.raises(Exception, match="alita model pull"):
+        await models.for_role("writer").complete(ASK)
+    await models.aclose()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"roles": {"plumber": ["x"]}}, "plumber"),
+        ({"model": " "}, "names no model"),
+        ({"roles": {"writer": ["scripted:"]}}, "names no model"),
+        ({"base_url": "localhost:8080"}, "no base URL"),
+        ({"base_url": "https://"}, "no base URL"),
+    ],
+)
+def test_settings_that_cannot_be_meant(tmp_path: Path, more: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        open_models(settings(tmp_path, **more))
+
+
+def test_every_role_has_a_name() -> None:
+    assert {"planner", "coordinator", "writer", "examiner", "vision", "overseer", "browser"} == set(ROLES)
+
+
+def test_the_key_is_not_in_the_settings_representation(tmp_path: Path) -> None:
+    assert "sk-1" not in repr(settings(tmp_path, api_key="sk-1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("gpt-4o-mini", True),
+        ("openai/gpt-4o-mini-2024-07-18", True),
+        ("GPT-4o", True),
+        ("gpt-4o-audio", False),
+        ("llama3", False),
+        ("", False),
+    ],
+)
+def test_prices(name: str, known: bool) -> None:
+    assert (price_of(name) is not None) is known
+
+
+def test_the_table_is_dated_and_sane() -> None:
+    assert prices_date()[:2] == "20"
+    assert Price(1, 2, 0.5).cost(1_000_000, 1_000_000, 2_000_000) == 0.5 + 2
+    assert (Usage(cost=None) + Usage(cost=1.0)).cost is None
+
+
+def test_settings_become_model_settings(tmp_path: Path) -> None:
+    from agent.layers import read_settings
+    from agent.models.roles import model_settings
+
+    read = read_settings(environment={"ALITA_HOME": str(tmp_path), "LLM_API_KEY": "sk-1", "LLM_MODEL_NAME": "m"})
+    made = model_settings(read)
+    assert (made.model, made.api_key, made.key_variable) == ("m", "sk-1", "LLM_API_KEY")
+    assert set(made.roles) == set(ROLES)

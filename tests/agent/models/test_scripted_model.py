@@ -1,0 +1,135 @@
+"""Scripts are played in order, by role and by what is said; their mistakes are told with the line."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from agent import errors
+from agent.errors import ModelError, ModelOutputError, SettingsError
+from agent.models.protocol import Model, Sampler, Usage
+from agent.models.scripted import Script, ScriptedModel
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def ask(text: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": "You are brief."}, {"role": "user", "content": text}]
+
+
+async def test_lines_in_order_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "story.jsonl"
+    path.write_text('# a story\n\n{"text": "one", "usage": [3, 1]}\n{"json": {"n": 2}}\n')
+    model = ScriptedModel(path)
+    assert model.name == f"scripted:{path}"
+    first = await model.complete(ask("?"))
+    assert (first.text, first.usage) == ("one", Usage(3, 1, calls=1))
+    assert (await model.complete(ask("?"), schema=SCHEMA)).parsed == {"n": 2}
+    assert model.requests == [ask("?"), ask("?")]
+
+
+async def test_an_exhausted_script_says_what_it_was_asked(tmp_path: Path) -> None:
+    model = ScriptedModel(["one"], role="writer")
+    await model.complete(ask("first"))
+    with pytest.raises(ModelError, match=r"no answer left for writer after 1: 'second'") as caught:
+        await model.complete(ask("second"))
+    assert "Add a line" in caught.value.remedy
+
+
+async def test_roles_and_what_is_said() -> None:
+    """Roles share one script; a line waits for its role and its words."""
+    script = Script.of(
+        [
+            {"text": "for fib", "when": "Fibonacci", "repeat": 2},
+            {"text": "plan", "role": "planner"},
+            {"text": "always", "repeat": True},
+        ]
+    )
+    planner, writer = ScriptedModel(script, role="planner"), ScriptedModel(script, role="writer")
+    said = [
+        await writer.complete(ask("hello")),
+        await planner.complete(ask("hello")),
+        await planner.complete(ask("hello")),
+        await writer.complete(ask("the 5th Fibonacci number")),
+        await writer.complete([{"role": "user", "content": [{"type": "text", "text": "Fibonacci"}]}]),
+        await writer.complete(ask("Fibonacci")),
+    ]
+    assert [c.text for c in said] == ["always", "plan", "always", "for fib", "for fib", "always"]
+
+
+async def test_tool_calls_deltas_delays_and_finish() -> None:
+    model = ScriptedModel([{"tool": "add", "arguments": {"a": 1}}, {"text": "half", "finish": "length", "delay": 0.1}])
+    call = await model.complete(ask("?"))
+    assert call.finish == "tool_calls"
+    assert (call.tool_calls[0].name, json.loads(call.tool_calls[0].arguments)) == ("add", {"a": 1})
+    pieces: list[str] = []
+    start = time.monotonic()
+    assert (await model.complete(ask("?"), on_delta=pieces.append)).finish == "length"
+    assert time.monotonic() - start >= 0.1
+    assert pieces == ["half"]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("auth", errors.ModelAuthError),
+        ("unknown", errors.ModelUnknownError),
+        ("unreachable", errors.ModelUnreachableError),
+        ("busy", errors.ModelBusyError),
+        ("refused", errors.ModelRefusedError),
+        ("output", errors.ModelOutputError),
+    ],
+)
+async def test_errors(name: str, error: type[Exception]) -> None:
+    with pytest.raises(error, match="because"):
+        await ScriptedModel([{"error": name, "message": "because"}]).complete(ask("?"))
+
+
+@pytest.mark.parametrize(("text", "told"), [("prose", "no JSON"), ('{"n": "x"}', "at n: 'x' is not of type")])
+async def test_what_does_not_fit_fails_as_a_real_model_s(text: str, told: str) -> None:
+    with pytest.raises(ModelOutputError, match=told):
+        await ScriptedModel([text]).complete(ask("?"), schema=SCHEMA)
+
+
+async def test_samples() -> None:
+    model = ScriptedModel(["a", "b", "c"])
+    assert isinstance(model, Sampler)
+    assert [s.text for s in await model.complete_many(ask("?"), 2)] == ["a", "b"]
+    checked: Model = model
+    assert (await checked.complete(ask("?"))).text == "c"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "story:2 is no JSON object"),
+        ("[]", "story:2: an answer has exactly one of"),
+        ("{}", "exactly one of"),
+        ('{"text": "a", "json": 1}', "exactly one of"),
+        ('{"text": "a", "whne": "b"}', "unknown whne"),
+        ('{"error": "explode"}', "unknown error 'explode'"),
+        ('{"text": 5}', "`text` is a string"),
+        ('{"text": "a", "delay": "long"}', "`delay` is a number"),
+        ('{"text": "a", "when": 3}', "`when` is a string"),
+        ('{"text": "a", "usage": [1]}', "`usage`"),
+        ('{"text": "a", "repeat": "twice"}', "`repeat`"),
+        ('{"text": "a", "finish": "bored"}', "`finish`"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "story"
+    path.write_text(f'{{"text": "fine"}}\n{line}\n')
+    with pytest.raises(SettingsError, match=told):
+        ScriptedModel(path)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["missing", "no text"])
+def test_a_script_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "story"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        ScriptedModel(path)
