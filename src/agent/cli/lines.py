@@ -72,12 +72,12 @@ def _called(event: e.ToolCalled) -> Line:
     arguments = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
     sign, style = ("→", "") if event.ok else ("✗", "yellow")
     call = one_line(f"{event.name}({arguments})", 60)
-    return Line("call", f"{call} {sign} {one_line(event.preview, 60)}  ({_time(event.seconds)})", style=style)
+    return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({_time(event.seconds)})", style=style)
 
 
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
-    return Line("model", f"{event.role}: {event.model}, {tokens}  ({_time(event.seconds)})", style="dim")
+    return Line("model", f"{event.role}: {event.model}, {tokens} ({_time(event.seconds)})", style="dim")
 
 
 _LINES: dict[type, Callable[[Any], Line | None]] = {

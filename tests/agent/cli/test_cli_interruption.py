@@ -1,0 +1,180 @@
+"""A run on the terminal: what is printed for each end of it, and both stages of Ctrl-C.
+
+The command, its signals and its output are real; behind them stands an Alita that does what the test says.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+STAND_IN = textwrap.dedent("""
+    import asyncio, sys, types
+    from agent.answer import Answer
+    from agent.errors import ModelUnreachableError
+    from agent.events import Note, RunFinished, RunStarted
+    from agent.models.protocol import Usage
+
+    class Alita:
+        @classmethod
+        async def open(cls, settings):
+            return cls()
+        async def __aenter__(self):
+            self.drained = asyncio.Event()
+            return self
+        async def __aexit__(self, *_):
+            print("closed", file=sys.stderr)
+        def drain(self):
+            self.drained.set()
+        async def ask(self, question, *, files=(), on_event=None):
+            on_event(RunStarted("261121-104055-k3f9", question, "m"))
+            verb, _, rest = question.partition(" ")
+            if verb == "say":
+                status, _, text = rest.partition(" ")
+                answer = Answer(text, status, run_id="261121-104055-k3f9", usage=Usage(cost=None))
+                on_event(RunFinished(answer))
+                return answer
+            if verb == "raise":
+                raise ModelUnreachableError("no \\x1b[31mconnection", remedy="Check the network.")
+            if verb == "wait":
+                on_event(Note("waiting"))
+                await self.drained.wait()
+                return Answer("", "interrupted", run_id="261121-104055-k3f9")
+            if verb == "sleep":
+                on_event(Note("waiting"))
+                await asyncio.sleep(60)
+            return Answer(question, "answered")
+
+    module = types.ModuleType("agent.alita")
+    module.Alita = Alita
+    sys.modules["agent.alita"] = module
+    from agent.cli.main import main
+    main()
+""")
+
+
+@pytest.fixture
+def start(tmp_path):
+    def start(*arguments, stdin=subprocess.DEVNULL):
+        environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(tmp_path), "LANG": "C.UTF-8"}
+        return subprocess.Popen(
+            [sys.executable, "-c", STAND_IN, *arguments],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+        )
+
+    return start
+
+
+def ended(process, stdin=None):
+    out, err = process.communicate(stdin, timeout=30)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    ("question", "code", "out", "err"),
+    [
+        ("say answered 42", 0, "42\n", "done    answered"),
+        ("say no_answer nothing was found", 3, "", "alita: nothing was found"),
+        ("say declined not this", 4, "", "alita: not this"),
+        ("say limit about 40", 124, "about 40\n", "alita resume 261121-104055-k3f9"),
+        ("say failed", 1, "", "alita: No answer was found."),
+        ("raise", 1, "", "alita: no connection\n       Check the network."),
+    ],
+)
+def test_the_answer_alone_is_on_stdout_and_the_status_is_the_exit_code(start, question, code, out, err):
+    got = ended(start(question))
+    assert got[:2] == (code, out)
+    assert err in got[2]
+    assert "Traceback" not in got[2]
+
+
+def test_quiet_leaves_only_the_answer(start):
+    assert ended(start("-q", "say answered 42")) == (0, "42\n", "closed\n")
+
+
+def test_json_is_one_object_with_every_member(start):
+    code, out, _ = ended(start("--json", "say answered \u202e\x1b[31m42é"))
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["answer"] == "\u202e\x1b[31m42é"
+    assert out.isascii()
+    assert set(answer) >= {
+        "schema", "answer", "status", "tools_created", "tools_used", "steps", "usage",
+        "cost", "seconds", "run_id", "model", "error",
+    }  # fmt: skip
+    assert answer["cost"] is None
+
+
+def test_an_error_is_an_object_too(start):
+    code, out, err = ended(start("--json", "raise"))
+    assert (code, json.loads(out)["status"]) == (1, "failed")
+    assert json.loads(out)["run_id"] == "261121-104055-k3f9"
+    assert "Check the network." in err
+
+
+@pytest.mark.parametrize("question", ["say answered 42", "raise", "say limit 4"])
+def test_a_stream_ends_with_the_answer(start, question):
+    _, out, _ = ended(start("--json-stream", question))
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines[0]["event"] == "run_started"
+    assert [line["event"] for line in lines].count("run_finished") == 1
+    assert lines[-1]["event"] == "run_finished"
+    assert lines[-1]["schema"] == 1
+
+
+def test_piped_text_is_the_question_or_is_added_to_it(start):
+    assert ended(start("-q", stdin=subprocess.PIPE), "from a pipe")[1] == "from a pipe\n"
+    assert ended(start("-q", "Sum", "these:", stdin=subprocess.PIPE), "1\n2\n")[1] == "Sum these:\n\n1\n2\n"
+
+
+def wait_for(process, text):
+    seen = ""
+    while text not in seen:
+        line = process.stderr.readline()
+        assert line, seen
+        seen += line
+
+
+def test_the_first_ctrl_c_finishes_the_step_and_says_how_to_go_on(start):
+    process = start("wait")
+    wait_for(process, "waiting")
+    process.send_signal(signal.SIGINT)
+    code, out, err = ended(process)
+    assert (code, out) == (130, "")
+    assert "Finishing this step" in err
+    assert "alita resume 261121-104055-k3f9" in err
+    assert "closed" in err
+
+
+def test_the_second_ctrl_c_stops_at_once(start):
+    process = start("--json", "sleep")
+    wait_for(process, "waiting")
+    process.send_signal(signal.SIGINT)
+    wait_for(process, "Finishing")
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    code, out, err = ended(process)
+    assert time.monotonic() - began < 5
+    assert (code, json.loads(out)["status"]) == (130, "interrupted")
+    assert "alita resume 261121-104055-k3f9" in err
+    assert "closed" in err
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_goes_away_is_no_traceback(start):
+    process = start("-q", "say answered " + "x" * 90_000)
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=30)
+    assert "Traceback" not in err

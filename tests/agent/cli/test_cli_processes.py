@@ -1,0 +1,256 @@
+"""The real `alita` command: exit code, stdout and stderr together."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.cli.exits import EXIT_CODES
+from agent.cli.help import HELP_FILE, render_help
+from agent.cli.main import COMMANDS
+
+ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+
+FIBONACCI = '''
+def fibonacci(n: int) -> int:
+    """Computes the n-th Fibonacci number."""
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a
+'''
+
+
+class Ended:
+    def __init__(self, process):
+        self.code, self.out, self.err = process.returncode, process.stdout, process.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def alita(tmp_path):
+    """Runs the command in an empty folder and an empty home."""
+    (tmp_path / "here").mkdir()
+
+    def run(*arguments: str, stdin: str = "", **environment: str) -> Ended:
+        clean = {"PATH": os.environ["PATH"], "ALITA_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8", **environment}
+        return Ended(
+            subprocess.run(
+                [*ALITA, *arguments],
+                input=stdin,
+                capture_output=True,
+                text=True,
+                cwd=tmp_path / "here",
+                env=clean,
+                timeout=50,
+                check=False,
+            )
+        )
+
+    return run
+
+
+def test_help_is_what_the_registries_say():
+    assert HELP_FILE.read_text() == render_help(), "run: python -m agent.cli.help"
+
+
+def test_help_names_every_command_and_exit_code(alita):
+    ended = alita("--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert all(f"\n  {command.name} " in ended.out for command in COMMANDS)
+    assert all(f"\n  {code:>3}  {meaning}\n" in ended.out for code, _, meaning in EXIT_CODES)
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_and_version_import_nothing_heavy(flag):
+    program = (
+        "import sys; sys.argv = ['alita', sys.argv[1]]\n"
+        "from agent.cli.main import main\n"
+        "main()\n"
+        "heavy = {'pydantic', 'typer', 'rich', 'langgraph', 'openai', 'mcp', 'asyncio', 'agent.settings'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, flag], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", [c.name for c in COMMANDS])
+def test_every_command_has_help(alita, command):
+    ended = alita(command, "--help")
+    assert ended.code == 0
+    assert f"Usage: alita {command}" in ended.out
+
+
+def test_version(alita):
+    from importlib.metadata import version
+
+    assert alita("--version").out == f"alita {version('alita')}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--max-steps", "many", "q"), "--max-steps"),
+        (("--max-steps", "0", "q"), "max_steps cannot be 0 (flag --max-steps)"),
+        (("--base-url", "nonsense", "q"), "base_url cannot be 'nonsense'"),
+        (("--file", "missing.txt", "q"), "missing.txt"),
+        (("--nonsense", "q"), "--nonsense"),
+        (("tool", "list"), "Did you mean: alita tools list"),
+        (("tools", "lst"), "lst"),
+        (("runs", "show", "nothing"), "There is no run 'nothing'"),
+        (("tools", "show", "nothing"), "nothing"),
+        (("tools", "run", "x.py", "{}"), "There is no file x.py"),
+        (("resume",), "No run was left unfinished"),
+    ],
+)
+def test_bad_usage_is_told_without_a_traceback_and_exits_2(alita, arguments, said):
+    ended = alita(*arguments)
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    assert (ended.code, ended.out) == (2, "")
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t "])
+def test_no_question_is_bad_usage(alita, question):
+    ended = alita("--json", question)
+    assert ended.code == 2
+    assert ended.json["status"] == "failed"
+    assert "question" in ended.json["error"]
+    assert "alita:" in ended.err
+
+
+def test_a_question_too_long_is_told_how_to_attach_the_data(alita):
+    ended = alita("Sum this", stdin="1\n" * 500_000)
+    assert ended.code == 2
+    assert "--file" in ended.err
+
+
+def test_a_bad_settings_file_is_named(alita, tmp_path):
+    (tmp_path / "here" / "alita.toml").write_text("api_key = 'x'")
+    ended = alita("question", "--json")
+    assert ended.code == 2
+    assert "alita.toml sets api_key" in ended.json["error"]
+
+
+def test_config_show_tells_values_and_sources_and_no_key(alita):
+    ended = alita("config", "show", "--json", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop", ALITA_MAX_STEPS="3")
+    assert ended.json["max_steps"] == {"value": "3", "source": "variable ALITA_MAX_STEPS"}
+    assert ended.json["model"] == {"value": "gpt-5-mini", "source": "default with a key"}
+    assert "0123456789" not in ended.out
+    assert "sk-0123" not in alita("config", "show", OPENAI_API_KEY="sk-0123456789abcdefghijklmnop").out
+
+
+def test_config_path_names_the_users_file_first(alita, tmp_path):
+    assert alita("config", "path").out.startswith(str(tmp_path / "home" / "config" / "config.toml"))
+
+
+def test_a_file_is_checked(alita, tmp_path):
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text(FIBONACCI)
+    bad.write_text(FIBONACCI.replace("n: int", "n"))
+    assert (alita("tools", "check", str(good), "--json").json, alita("tools", "check", str(good)).code) == (
+        {"ok": True, "findings": []},
+        0,
+    )
+    ended = alita("tools", "check", str(bad), "--json")
+    assert ended.code == 1
+    assert {"rule", "line", "message", "severity"} == set(ended.json["findings"][0])
+
+
+def register(folder: Path) -> None:
+    from mcp_tools.library import Library
+    from mcp_tools.tool import Tool
+
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    Library(folder).register(Tool("fibonacci", "Computes Fibonacci numbers.", schema, {}, FIBONACCI))
+
+
+def test_the_library_from_the_command_line(alita, tmp_path):
+    folder = str(tmp_path / "tools")
+    register(Path(folder))
+    assert [tool["name"] for tool in alita("tools", "list", "--tools-dir", folder, "--json").json] == ["fibonacci"]
+    shown = alita("tools", "show", "fibonacci", "--tools-dir", folder, "--json").json
+    assert shown["inputSchema"]["required"] == ["n"]
+    assert shown["source"] == FIBONACCI
+    assert "def fibonacci" in alita("tools", "show", "fibonacci", "--tools-dir", folder).out
+    assert alita("tools", "search", "fibonacci", "numbers", "--tools-dir", folder, "--json").json[0]["score"] > 0
+    assert alita("tools", "delete", "fibonacci", "--tools-dir", folder, "--json").json["ok"]
+    assert alita("tools", "list", "--tools-dir", folder, "--json").json == []
+    ended = alita("tools", "delete", "fibonacci", "--tools-dir", folder, "--json")
+    assert (ended.code, ended.json["error"]["kind"]) == (2, "UnknownToolError")
+
+
+def test_a_tool_runs_in_the_sandbox(alita, tmp_path):
+    path = tmp_path / "fib.py"
+    path.write_text(FIBONACCI)
+    ended = alita("tools", "run", str(path), '{"n": 57}', "--json")
+    assert ended.code == 0
+    assert set(ended.json) == {"ok", "value", "error", "seconds", "isolation"}
+    assert (ended.json["ok"], ended.json["value"], ended.json["error"]) == (True, 365435296162, None)
+    assert ended.json["isolation"] in {"strong", "medium"}
+    assert alita("tools", "run", str(path), '{"n": 57}').out == "365435296162\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "kind"),
+    [
+        (FIBONACCI, '{"m": 1}', "arguments"),
+        (FIBONACCI.replace("n: int", "n"), '{"n": 1}', "checks"),
+        (FIBONACCI.replace("a, b = 0, 1", "a, b = 0, 1 // (n - 1)"), '{"n": 1}', "exception"),
+    ],
+    ids=["arguments", "checks", "exception"],
+)
+def test_what_a_tool_or_its_caller_did_wrong_is_in_the_object(alita, tmp_path, source, arguments, kind):
+    path = tmp_path / "tool.py"
+    path.write_text(source)
+    ended = alita("tools", "run", str(path), arguments, "--json")
+    assert ended.code == 1
+    assert (ended.json["ok"], ended.json["value"], ended.json["error"]["kind"]) == (False, None, kind)
+    assert alita("tools", "run", str(path), arguments).out == ""
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "{", "57"])
+def test_arguments_that_are_no_object_are_bad_usage(alita, tmp_path, arguments):
+    path = tmp_path / "fib.py"
+    path.write_text(FIBONACCI)
+    ended = alita("tools", "run", str(path), arguments)
+    assert ended.code == 2
+    assert '{"n": 57}' in ended.err
+
+
+def test_the_model_without_weights(alita):
+    assert alita("model", "list", "--json").json == []
+    assert alita("model", "status", "--json").json == {"running": False, "servers": []}
+    assert not alita("model", "path", "--json").json["exists"]
+    assert alita("model", "rm", "--json").json == {"ok": True, "removed": False}
+
+
+def test_the_doctor_names_a_remedy_for_everything_that_is_missing(alita):
+    ended = alita("doctor", "--json", PATH="")
+    assert all(check["ok"] or check["remedy"] for check in ended.json["checks"])
+    assert ended.code == 1
+    assert {"python", "packages", "model", "isolation", "browser", "tools"} <= {
+        check["name"] for check in ended.json["checks"]
+    }
+    model = next(check for check in ended.json["checks"] if check["name"] == "model")
+    assert "alita model pull" in model["remedy"]
+
+
+def test_the_doctor_says_that_an_endpoint_is_not_reached(alita):
+    ended = alita("doctor", LLM_API_BASE="http://127.0.0.1:9/v1")
+    assert "✗ model" in ended.out
+    assert "http://127.0.0.1:9/v1 is not reached" in ended.out
+
+
+def test_a_folder_that_cannot_be_written_is_found(alita, tmp_path):
+    (tmp_path / "file").write_text("")
+    ended = alita("doctor", "--json", ALITA_HOME=str(tmp_path / "file"))
+    data = next(check for check in ended.json["checks"] if check["name"] == "data")
+    assert not data["ok"]

@@ -1,0 +1,148 @@
+"""The account of a run on stderr: the same lines everywhere, movement only on a terminal."""
+
+import io
+import re
+
+import pytest
+from inline_snapshot import snapshot
+from rich.console import Console
+
+from agent import events as e
+from agent.answer import Answer
+from agent.cli.exits import EXIT_CODES, exit_code
+from agent.cli.lines import line_of, summary
+from agent.cli.render import Live, Plain, Silent, open_display
+from agent.models.protocol import Usage
+
+STORY = [
+    e.RunStarted("261121-104055-k3f9", "What is the 57th Fibonacci number?", "embedded"),
+    e.ModelStarting("fetching the embedded model", 0.1),
+    e.ModelStarting("fetching the embedded model", 0.11),
+    e.ModelStarting("fetching the embedded model", 0.5),
+    e.StepStarted(1, 12, "create_tool", "no tool of the library computes this"),
+    e.ModelCalled("coordinator", "embedded", Usage(812, 96, 0, 1), 1.234),
+    e.SpecWritten("def fibonacci(n: int) -> int:", "Computes Fibonacci numbers."),
+    e.CandidateChecked(1, False, ("typed: annotate n",)),
+    e.CandidateChecked(2, True),
+    e.TrialFinished(2, True, "365435296162"),
+    e.TrialFinished(3, False, message="wall time: 10 s"),
+    e.ToolRegistered("fibonacci", "/elsewhere/generated_tools/fibonacci.py", "verified"),
+    e.StepStarted(2, 12, "use_tool"),
+    e.ToolCalled("fibonacci", {"n": 57}, True, "365435296162", 0.0021),
+    e.Note("search is not configured"),
+    e.Delta("365"),
+    e.RunFinished(Answer("365435296162", "answered", (), (), 2, Usage(812, 96, 0, 2, 0.0), 3.21, "261121-104055-k3f9")),
+]
+
+
+def told(display_of, story=STORY):
+    stream = io.StringIO()
+    display = display_of(stream)
+    for event in story:
+        display.show(event)
+    display.close()
+    return stream.getvalue()
+
+
+def test_a_file_gets_plain_lines():
+    assert told(Plain) == snapshot(
+        """\
+  model   fetching the embedded model 10%
+  model   fetching the embedded model 50%
+● decide  create_tool — no tool of the library computes this
+  spec    fibonacci(n: int) -> int
+  check   candidate 1 ✗ typed: annotate n
+  check   candidate 2 ok
+  trial   candidate 2 → 365435296162
+  trial   candidate 3 ✗ wall time: 10 s
+  saved   /elsewhere/generated_tools/fibonacci.py (verified)
+● decide  use_tool
+  call    fibonacci(n=57) → 365435296162 (2 ms)
+  note    search is not configured
+● done    answered · 2 steps · 2 model calls · 908 tokens · 3.2 s · run 261121-104055-k3f9
+"""
+    )
+
+
+def test_verbose_adds_model_calls():
+    assert "  model   coordinator: embedded, 812 + 96 tokens (1.2 s)\n" in told(
+        lambda stream: Plain(stream, verbose=True)
+    )
+
+
+def test_quiet_shows_nothing():
+    assert told(lambda _: Silent()) == ""
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_line_is_wider_than_the_terminal(width):
+    story = [*STORY, e.StepStarted(3, 12, "use_tool", "because " * 50), e.SpecWritten("def f(" + "x" * 300, "")]
+    assert max(map(len, told(lambda s: Plain(s, width=width), story).splitlines())) <= width
+
+
+def test_a_terminal_sees_the_same_lines():
+    def live(stream):
+        return Live(Console(file=stream, force_terminal=True, width=60, highlight=False, markup=False))
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told(live))
+    assert "  call    fibonacci(n=57) → 365435296162 (2 ms)" in shown
+    assert "● done    answered" in shown
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.StepStarted(1, 2, "\x1b[31mred", "\x1b]0;title\x07"),
+        e.ToolCalled("f", {"x": "\x1b[2J"}, True, "\u202egnp.exe", 0.1),
+        e.Note("a\rb\x9b31m"),
+        e.CandidateChecked(1, False, ("\x1b[1m", "two\nlines")),
+    ],
+)
+def test_what_models_and_tools_say_cannot_steer_the_terminal(event):
+    shown = told(Plain, [event])
+    assert shown.count("\n") == 1
+    assert not set(shown) & set("\x1b\x9b\u202e\r\x07")
+
+
+def test_an_unknown_cost_is_said_and_never_zero():
+    line = summary(Answer("x", "limit", steps=1, usage=Usage(1, 1, 0, 1, None), limit="steps")).text
+    assert "cost unknown" in line
+    assert "limit (steps)" in line
+    assert "1 step " in line
+    assert "$" not in line
+
+
+def test_no_movement_without_a_terminal():
+    assert isinstance(open_display(quiet=False, verbose=False, stream=io.StringIO()), Plain)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_no_color_and_dumb_terminals_get_plain_lines(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert isinstance(open_display(quiet=False, verbose=False, stream=Terminal()), Plain)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(open_display(quiet=False, verbose=False, stream=Terminal()), Plain)
+    monkeypatch.setenv("TERM", "xterm")
+    display = open_display(quiet=False, verbose=False, stream=Terminal())
+    display.close()
+    assert isinstance(display, Live)
+
+
+def test_every_status_has_its_exit_code():
+    from typing import get_args
+
+    from agent.answer import AnswerStatus
+
+    assert {exit_code(status) for status in get_args(AnswerStatus)} == {0, 1, 3, 4, 124, 130}
+    assert len({code for code, _, _ in EXIT_CODES}) == len(EXIT_CODES)
+
+
+def test_every_event_is_known_to_the_stream_or_has_a_line():
+    for event in STORY:
+        assert event.as_json()["event"] == event.kind
+        assert line_of(event, verbose=True) is None or line_of(event, verbose=True).text
