@@ -11,6 +11,7 @@ from mcp_tools.create.examine import write_tests
 from mcp_tools.create.look import look
 from mcp_tools.create.protocol import Candidate, Creation, Request, Test, Watcher, Writer
 from mcp_tools.create.prove import doubts, suite_of
+from mcp_tools.create.scratch import Scratch, write_programs
 from mcp_tools.create.spec import Wanted, call_text, write_spec
 from mcp_tools.create.trial import examined, passed, runnable, try_out
 from mcp_tools.create.variations import variations
@@ -22,6 +23,8 @@ from mcp_tools.sandbox.protocol import Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
 ROUNDS = 3
+PROGRAMS = 2
+"""Scratch programs that vote in each round that candidates alone have not settled."""
 
 
 async def create_tool(
@@ -59,6 +62,7 @@ class _Workshop:
         self.sandbox = sandbox
         self.watcher = watcher
         self.candidates: list[Candidate] = []
+        self.programs: list[Scratch] = []
         self.tests: list[Test] = []
         self.argument_sets = [wanted.arguments, *variations(wanted.arguments)]
         self.first_test = len(self.argument_sets)
@@ -82,6 +86,8 @@ class _Workshop:
         for round_ in range(ROUNDS):
             for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
                 await self._try(source)
+            if not self._enough(self._vote()):
+                await self._ask_programs(round_)
             verdict = self._vote()
             if not self._enough(verdict) and self._worth_repair(verdict):
                 await self._repair()
@@ -91,6 +97,19 @@ class _Workshop:
 
     def _last_failure(self) -> str:
         return failure_of(self.candidates[-1], []) if self.candidates else "none was written"
+
+    async def _ask_programs(self, round_: int) -> None:
+        """With a weak model, whole programs vote too: they fail in other ways than functions do."""
+        if self.writer.votes == 1:
+            return
+        self.programs += await write_programs(
+            self.request,
+            self.writer,
+            self.sandbox,
+            count=PROGRAMS,
+            seed=round_ + 1,
+            temperature=0.3 if round_ == 0 else 0.7,
+        )
 
     async def _try(self, source: str) -> Candidate:
         candidate = examined(len(self.candidates) + 1, source, self.wanted.spec, self.request)
@@ -103,13 +122,14 @@ class _Workshop:
         return candidate
 
     def _vote(self) -> Verdict | None:
-        return vote(self.candidates, self.tests, self.first_test)
+        return vote(self.candidates, self.programs, self.tests, self.first_test)
 
     def _enough(self, verdict: Verdict | None) -> bool:
         if verdict is None:
             return False
         if self.writer.votes == 1:
-            return verdict.winner.report.ok and (not self._failed_tests(verdict.winner) or verdict.believable)
+            winner = verdict.winner
+            return winner is not None and winner.report.ok and (not self._failed_tests(winner) or verdict.believable)
         return verdict.settled
 
     def _worth_repair(self, verdict: Verdict | None) -> bool:
@@ -132,21 +152,23 @@ class _Workshop:
 
     async def keep(self, verdict: Verdict, library: Library) -> Creation:
         """Registers the winner when nothing speaks against it."""
-        suite = suite_of(verdict, self.argument_sets, self.tests, self.first_test)
-        found, mutation = await doubts(verdict, suite, self.wanted, self.request, self.sandbox)
-        value = verdict.winner.outcomes[0].value
         scratch = Creation(
             self.wanted.spec,
             self.wanted.arguments,
             None,
             "scratch",
-            value,
-            "; ".join(found),
+            verdict.value,
+            "only one-off programs gave this answer",
             candidates=len(self.candidates),
         )
-        if found:
+        winner = verdict.winner
+        if winner is None:
             return scratch
-        described = await self.sandbox.describe(verdict.winner.source, self.wanted.spec.name)
+        suite = suite_of(verdict, winner, self.argument_sets, self.tests, self.first_test)
+        found, mutation = await doubts(verdict, winner, suite, self.wanted, self.request, self.sandbox)
+        if found:
+            return replace(scratch, reason="; ".join(found))
+        described = await self.sandbox.describe(winner.source, self.wanted.spec.name)
         if isinstance(described, Problem):
             return replace(scratch, reason=f"no schema could be derived: {described.message}")
         provenance = self._provenance(verdict, suite, mutation)
@@ -155,7 +177,7 @@ class _Workshop:
             description=described.description,
             input_schema=described.input_schema,
             output_schema=described.output_schema,
-            source=verdict.winner.source,
+            source=winner.source,
             annotations={
                 "title": described.name.replace("_", " ").capitalize(),
                 "readOnlyHint": True,

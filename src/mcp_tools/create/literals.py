@@ -90,6 +90,24 @@ def _mapped(value: Json, change: object) -> Json:
     return change(value)
 
 
+def stands_in(value: Json, question: str) -> bool:
+    """Whether anything of the value comes from the question; what the model invented is no parameter."""
+    numbers = numbers_of(question)
+    words = set(re.findall(r"\w+", question.casefold()))
+
+    def known(leaf: Json) -> bool:
+        if isinstance(leaf, bool) or leaf is None:
+            return False
+        if isinstance(leaf, int | float):
+            return abs(Decimal(str(leaf))) in numbers
+        parts = re.findall(r"\w+", str(leaf).casefold())
+        if not parts:
+            return str(leaf) in question
+        return any(part in words or as_number(part) in numbers for part in parts)
+
+    return any(known(leaf) for leaf in leaves(value))
+
+
 def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
     """The values of the question that stand in no argument: they would have to be written into the code."""
     scalars = list(leaves(arguments))

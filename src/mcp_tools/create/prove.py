@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_tools.create.mutants import mutants
-from mcp_tools.create.protocol import Request, Test
+from mcp_tools.create.protocol import Candidate, Request, Test
 from mcp_tools.create.spec import Wanted
 from mcp_tools.create.trial import passed, varied
 from mcp_tools.create.vote import Verdict
@@ -16,10 +16,14 @@ MUTANT_LIMITS = Limits(wall_seconds=1, cpu_seconds=1)
 
 
 def suite_of(
-    verdict: Verdict, argument_sets: Sequence[dict[str, Json]], tests: Sequence[Test], first_test: int
+    verdict: Verdict,
+    winner: Candidate,
+    argument_sets: Sequence[dict[str, Json]],
+    tests: Sequence[Test],
+    first_test: int,
 ) -> list[Test]:
     """The tests that the winner passes and that somebody else vouches for: the examiner, or another candidate."""
-    outcomes = verdict.winner.outcomes
+    outcomes = winner.outcomes
     examined = [test for test, outcome in zip(tests, outcomes[first_test:], strict=False) if passed(test, outcome)]
     known = [test.arguments for test in examined]
     agreed = [
@@ -31,23 +35,21 @@ def suite_of(
 
 
 async def doubts(
-    verdict: Verdict, suite: Sequence[Test], wanted: Wanted, request: Request, sandbox: Sandbox
+    verdict: Verdict, winner: Candidate, suite: Sequence[Test], wanted: Wanted, request: Request, sandbox: Sandbox
 ) -> tuple[list[str], dict[str, int]]:
     """Why the winner must not be kept, and how many mutants its suite failed; no doubts means it is proven."""
     found = [
-        f"check {finding.rule}: {finding.message}"
-        for finding in verdict.winner.report.findings
-        if finding.severity == "error"
+        f"check {finding.rule}: {finding.message}" for finding in winner.report.findings if finding.severity == "error"
     ]
-    if not varied(verdict.winner.outcomes):
+    if not varied(winner.outcomes):
         found.append("every argument set gives the same result: the tool is not general")
     if not any(test.arguments != wanted.arguments for test in suite):
         found.append("nobody vouches for a result on other arguments than the question's own")
     if verdict.voters > 1 and verdict.support * 2 <= verdict.voters:
-        found.append(f"only {verdict.support} of {verdict.voters} candidates agree on the result")
+        found.append(f"only {verdict.support} of {verdict.voters} attempts agree on the result")
     if found:
         return found, {"mutants": 0, "killed": 0}
-    killed, tried = await _mutants_killed(verdict.winner.source, suite, wanted, request, sandbox)
+    killed, tried = await _mutants_killed(winner.source, suite, wanted, request, sandbox)
     if tried and not killed:
         found.append(f"the tests fail none of {tried} wrong versions of the code: they are not evidence")
     return found, {"mutants": tried, "killed": killed}

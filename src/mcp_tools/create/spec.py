@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_tools.create.literals import grounded, question_values, uncovered
+from mcp_tools.create.literals import grounded, question_values, stands_in, uncovered
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
@@ -91,7 +91,9 @@ def _understood(form: Json, request: Request) -> Wanted:
     for field in form["parameters"]:
         if field["name"] in arguments or not valid_name(field["name"]):
             continue
-        value = _fitting(grounded(field["value"], request.question), field["type"])
+        value = _fitting(_typed(grounded(field["value"], request.question), request.question), field["type"])
+        if not stands_in(value, request.question):
+            continue
         parameters.append(Parameter(field["name"], _type_of(value, field["type"])))
         arguments[field["name"]] = value
     spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
@@ -110,6 +112,13 @@ def _general_name(name: str, purpose: str) -> str:
     return general
 
 
+def _typed(value: Json, question: str) -> Json:
+    """A number that the model wrote as text becomes a number, unless the question quotes it or it starts with 0."""
+    if isinstance(value, str) and re.fullmatch(r"[1-9]\d*", value) and not re.search(rf"['\"`]{value}['\"`]", question):
+        return int(value)
+    return value
+
+
 def _fitting(value: Json, type_: str) -> Json:
     """The value in the declared scalar type, where nothing is lost by it."""
     if type_ == "float" and isinstance(value, int) and not isinstance(value, bool):
@@ -122,8 +131,6 @@ def _fitting(value: Json, type_: str) -> Json:
         except ValueError:
             return value
         return int(number) if type_ == "int" and number.is_integer() else number
-    if type_ == "str" and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
     return value
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import math
 from collections.abc import Sequence
 
 from mcp_tools.checks import check
+from mcp_tools.create.answers import answer_key
 from mcp_tools.create.protocol import Candidate, Request, Test
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.tool import Json, ToolSpec
@@ -51,28 +50,12 @@ def result_key(outcome: Outcome) -> str:
     if not outcome.ok:
         kind = outcome.problem.message.split(":")[0] if outcome.problem else ""
         return f"!{kind}"
-    return value_key(outcome.value)
-
-
-def value_key(value: Json) -> str:
-    """The value as canonical JSON, floats at nine significant digits, whole floats as integers."""
-    return json.dumps(_canonical(value), sort_keys=True, ensure_ascii=True)
-
-
-def _canonical(value: Json) -> Json:
-    if isinstance(value, float) and math.isfinite(value):
-        rounded = float(f"{value:.9g}")
-        return int(rounded) if rounded.is_integer() else rounded
-    if isinstance(value, dict):
-        return {key: _canonical(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_canonical(inner) for inner in value]
-    return value
+    return answer_key(outcome.value)
 
 
 def passed(test: Test, outcome: Outcome) -> bool:
     """Whether an outcome is what the test expects."""
-    return outcome.ok and value_key(outcome.value) == value_key(test.expected)
+    return outcome.ok and answer_key(outcome.value) == answer_key(test.expected)
 
 
 def varied(outcomes: Sequence[Outcome]) -> bool:

@@ -2,73 +2,95 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mcp_tools.create.answers import answer_key
 from mcp_tools.create.protocol import Candidate, Test
+from mcp_tools.create.scratch import Scratch
 from mcp_tools.create.trial import passed, result_key, varied
 from mcp_tools.tool import Json
+
+_NO_ANSWER: tuple[Json, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The candidate that won, and how well it is supported."""
+    """The answer that won, the candidate that stands for it, and how well both are supported."""
 
-    winner: Candidate
+    value: Json
+    winner: Candidate | None
+    """None when only scratch programs gave this answer."""
     support: int
-    """How many candidates gave its result for the question's own arguments, itself included."""
+    """How many attempts gave this answer."""
     voters: int
-    """How many candidates gave any value."""
-    agreed: tuple[int, ...]
-    """Argument sets on which another candidate gave the same value as the winner."""
+    """How many attempts gave any answer."""
+    agreed: tuple[int, ...] = ()
+    """Argument sets on which another candidate gave the same result as the winner."""
 
     @property
     def settled(self) -> bool:
-        """Whether more candidates would hardly change the choice."""
-        return self.support >= 2 and self.support * 3 > self.voters * 2
+        """Whether more attempts would hardly change the choice."""
+        return self.support >= 3 and self.support * 2 > self.voters
 
     @property
     def believable(self) -> bool:
-        """Whether independent candidates agree on the question and on another argument set."""
+        """Whether a majority of attempts agree on the question, and candidates on another argument set."""
         return self.support >= 2 and self.support * 2 > self.voters and any(index > 0 for index in self.agreed)
 
 
-def vote(candidates: Sequence[Candidate], tests: Sequence[Test], first_test: int) -> Verdict | None:
-    """The winner among the candidates that answered; None when none did.
+def vote(
+    candidates: Sequence[Candidate], programs: Sequence[Scratch], tests: Sequence[Test], first_test: int
+) -> Verdict | None:
+    """The most frequent answer; None when no attempt gave one.
 
     Args:
         candidates: With the outcomes of their trials, all on the same argument sets.
-        tests: The examiner's tests; they weigh when results are equally frequent.
+        programs: Scratch programs with what they printed.
+        tests: The examiner's tests; they weigh when answers are equally frequent.
         first_test: The index of the first test's arguments among the argument sets.
     """
-    voters = [candidate for candidate in candidates if candidate.answered and _plausible(candidate.outcomes[0].value)]
-    voters = voters or [candidate for candidate in candidates if candidate.answered]
-    if not voters:
+    standing = [c for c in candidates if c.answered and c.outcomes[0].value not in _NO_ANSWER]
+    printed = [program.printed for program in programs if program.printed]
+    votes = Counter([answer_key(c.outcomes[0].value) for c in standing] + [answer_key(text) for text in printed])
+    if not votes:
         return None
 
-    def rank(candidate: Candidate) -> tuple[int, int, int, int, int]:
-        peers = [other for other in voters if other is not candidate]
-        return (
-            sum(_same(candidate, other, 0) for other in peers),
-            _tests_passed(candidate, tests, first_test),
-            candidate.report.ok,
-            varied(candidate.outcomes),
-            sum(_same(candidate, other, i) for other in peers for i in range(1, len(candidate.outcomes))),
-        )
+    def weight(key: str) -> tuple[int, int, int]:
+        members = [c for c in standing if answer_key(c.outcomes[0].value) == key]
+        return votes[key], max((_tests_passed(c, tests, first_test) for c in members), default=0), len(members)
 
-    winner = max(voters, key=rank)
-    agreed = tuple(
+    best = max(votes, key=weight)
+    members = [c for c in standing if answer_key(c.outcomes[0].value) == best]
+    if not members:
+        text = next(text for text in printed if answer_key(text) == best)
+        return Verdict(text, None, votes[best], votes.total())
+    winner = max(members, key=lambda c: _merit(c, members, tests, first_test))
+    return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), _agreed(winner, standing, votes[best]))
+
+
+def _merit(
+    candidate: Candidate, members: Sequence[Candidate], tests: Sequence[Test], first_test: int
+) -> tuple[bool, bool, int, int, int]:
+    peers = [other for other in members if other is not candidate]
+    return (
+        candidate.report.ok,
+        varied(candidate.outcomes),
+        sum(_same(candidate, other, i) for other in peers for i in range(1, len(candidate.outcomes))),
+        _tests_passed(candidate, tests, first_test),
+        -len(candidate.source),
+    )
+
+
+def _agreed(winner: Candidate, standing: Sequence[Candidate], support: int) -> tuple[int, ...]:
+    others = [other for other in standing if other is not winner]
+    found = [
         index
         for index, outcome in enumerate(winner.outcomes)
-        if outcome.ok and any(_same(winner, other, index) for other in voters if other is not winner)
-    )
-    support = 1 + sum(_same(winner, other, 0) for other in voters if other is not winner)
-    return Verdict(winner, support, len(voters), agreed)
-
-
-def _plausible(value: Json) -> bool:
-    """Whether a value can be an answer at all."""
-    return value not in (None, "", [], {})
+        if outcome.ok and any(_same(winner, other, index) for other in others)
+    ]
+    return tuple(sorted({0, *found} if support > 1 else set(found)))
 
 
 def _same(one: Candidate, other: Candidate, index: int) -> bool:

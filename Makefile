@@ -1,0 +1,62 @@
+# Every target does all the set-up it needs. PYTHON names another interpreter (3.11 or newer).
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+Q ?=
+
+.PHONY: help ask test check bench docs constraints clean
+
+help:
+	@echo 'make ask Q="…"     answer a question'
+	@echo 'make test          run the tests'
+	@echo 'make check         format, lint and types'
+	@echo 'make bench         measure, beside baselines in the same run'
+	@echo 'make docs          write the generated pages of docs/'
+	@echo 'make constraints   resolve constraints.txt anew'
+
+ask: $(VENV)/.installed
+	@$(BIN)/alita "$(Q)"
+
+test: $(VENV)/.installed-dev
+	@$(BIN)/alita model pull
+	$(BIN)/pytest
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev
+	@$(BIN)/alita model pull
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python docs/generate.py
+
+constraints: $(VENV)/uv
+	$(BIN)/uv pip compile -q pyproject.toml --all-extras --group dev --python-version 3.11 \
+		--no-header --no-annotate --no-emit-index-url -o constraints.new
+	(sed -n '/^#/p' constraints.txt; sed 's/+cpu$$//' constraints.new) > constraints.txt.tmp
+	mv constraints.txt.tmp constraints.txt
+	rm constraints.new
+
+$(VENV)/uv:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3.11 python3.11-venv"; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another: make PYTHON=… ask"; exit 2; }
+	@echo "Setting up $(VENV) …" >&2
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv >&2
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[local]" >&2
+	@$(BIN)/python -m compileall -q src >&2
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[local]" --group dev >&2
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
