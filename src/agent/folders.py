@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 CONFIG_FILE = "config.toml"
@@ -31,6 +31,12 @@ class Folders:
 
 def find_folders(environment: Mapping[str, str]) -> Folders:
     """The folders that this environment asks for."""
+    found = _find(environment)
+    config = environment.get("ALITA_CONFIG_DIR", "").strip()
+    return replace(found, config=Path(config).expanduser().absolute()) if config else found
+
+
+def _find(environment: Mapping[str, str]) -> Folders:
     home = environment.get("ALITA_HOME", "").strip()
     if home:
         root = Path(home).expanduser().absolute()

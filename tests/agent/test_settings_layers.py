@@ -194,3 +194,8 @@ def test_keys_are_never_shown(place):
     with pytest.raises(SettingsError) as caught:
         place.read()
     assert "12345" not in str(caught.value)
+
+
+def test_the_settings_file_may_be_elsewhere(place, tmp_path):
+    (tmp_path / "config.toml").write_text("max_steps = 9")
+    assert place.read(ALITA_CONFIG_DIR=str(tmp_path)).max_steps == 9

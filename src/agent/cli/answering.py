@@ -75,7 +75,7 @@ class _Session:
                 )
                 result = await ask(alita, self.listen)
         except asyncio.CancelledError:
-            return Answer("", "interrupted", run_id=self.run_id, error="Stopped by a second Ctrl-C.")
+            return Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
         if not self._finished:
             self._display.show(RunFinished(result))
         return result

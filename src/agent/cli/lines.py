@@ -102,9 +102,9 @@ def summary(answer: Answer) -> Line:
     usage = answer.usage
     parts = [
         answer.status.replace("_", " ") + (f" ({answer.limit})" if answer.limit else ""),
-        _count(answer.steps, "step"),
-        _count(usage.calls, "model call"),
-        _count(usage.input_tokens + usage.output_tokens, "token"),
+        *_count(answer.steps, "step"),
+        *_count(usage.calls, "model call"),
+        *_count(usage.input_tokens + usage.output_tokens, "token"),
         _time(answer.seconds),
     ]
     if usage.cost is None:
@@ -116,8 +116,9 @@ def summary(answer: Answer) -> Line:
     return Line("done", " · ".join(parts), "●", "bold")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _count(number: int, noun: str) -> list[str]:
+    """The number with its noun, and nothing for none."""
+    return [f"{number:,} {noun}{'' if number == 1 else 's'}"] if number else []
 
 
 def _time(seconds: float) -> str:

@@ -254,3 +254,42 @@ def test_a_folder_that_cannot_be_written_is_found(alita, tmp_path):
     ended = alita("doctor", "--json", ALITA_HOME=str(tmp_path / "file"))
     data = next(check for check in ended.json["checks"] if check["name"] == "data")
     assert not data["ok"]
+
+
+@pytest.fixture
+async def recorded(tmp_path):
+    """A finished run with one call in its journal."""
+    from dataclasses import replace
+
+    from agent.answer import Answer
+    from agent.store.journal import Journal
+    from agent.store.runs import create_run, journal_path, save_run
+
+    runs = tmp_path / "home" / "data" / "runs"
+    run = create_run(runs, "What is \x1b[31mred?", model="m")
+    journal = Journal.create(journal_path(runs, run.run_id))
+
+    async def perform():
+        return {"text": "a colour"}
+
+    await journal.call("model", {"messages": [{"role": "user", "content": "x"}]}, perform)
+    await journal.aclose()
+    save_run(runs, replace(run, status="answered", answer=Answer("a colour", "answered")))
+    return run.run_id
+
+
+async def test_runs_are_listed_and_shown(alita, recorded):
+    listed = alita("runs", "list")
+    assert listed.out.startswith(recorded)
+    assert "\x1b" not in listed.out
+    assert alita("runs", "list", "--json").json[0]["run_id"] == recorded
+    shown = alita("runs", "show", recorded[-4:], "--json").json
+    assert shown["calls"][0]["request"]["messages"] == [{"role": "user", "content": "x"}]
+    assert shown["answer"]["answer"] == "a colour"
+    assert "0  model  0.000 s  a colour" in alita("runs", "show").out
+    assert alita("resume", recorded).code == 2
+
+
+def test_arithmetic_is_answered_at_once_and_alone_on_stdout(alita):
+    ended = alita("-q", "2+2*3")
+    assert (ended.code, ended.out, ended.err) == (0, "8\n", "")
