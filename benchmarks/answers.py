@@ -12,22 +12,22 @@ import sys
 from pathlib import Path
 
 from reference import (
-    amounts,
     counting,
     dates,
     integers,
-    machines,
+    money,
     networks,
     parsing,
     samples,
     shapes,
     simulations,
     texts,
+    units,
 )
 from reference.question import QUESTIONS, Question
 
 FILE = Path(__file__).with_name("questions.jsonl")
-MODULES = (amounts, counting, dates, integers, machines, networks, parsing, samples, shapes, simulations, texts)
+MODULES = (counting, dates, integers, money, networks, parsing, samples, shapes, simulations, texts, units)
 """Importing them registers their questions."""
 
 

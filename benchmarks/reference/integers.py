@@ -1,4 +1,4 @@
-"""Numbers, sequences, bits."""
+"""Numbers, sequences, bases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reference.question import of_kind
 
 number = of_kind("numbers")
 sequence = of_kind("sequences")
-bits = of_kind("bits")
+bases = of_kind("bases")
 
 
 @number(
@@ -40,6 +40,32 @@ def divisor_count(n: int) -> int:
 
 @number(
     "easy",
+    "dev",
+    "What is the sum of all prime numbers below {limit}?",
+    {"limit": 1000},
+    {"limit": 250},
+    {"limit": 5000},
+    {"limit": 60},
+)
+def prime_sum(limit: int) -> int:
+    return sum(n for n in range(2, limit) if all(n % d for d in range(2, math.isqrt(n) + 1)))
+
+
+@number(
+    "easy",
+    "test",
+    "What is the greatest common divisor of {a} and {b}?",
+    {"a": 123552, "b": 80784},
+    {"a": 1071, "b": 462},
+    {"a": 98765, "b": 43210},
+    {"a": 7560, "b": 1848},
+)
+def greatest_common_divisor(a: int, b: int) -> int:
+    return math.gcd(a, b)
+
+
+@number(
+    "medium",
     "dev",
     "Several bus lines leave the central station together at {start}. After that, line by line, one leaves "
     "every {intervals} minutes. At what time (HH:MM, 24-hour clock) do all of the lines next leave at the "
@@ -73,20 +99,6 @@ def _is_prime(n: int) -> bool:
 
 
 @number(
-    "medium",
-    "dev",
-    "What is the smallest positive whole number x such that {factor} times x leaves the remainder "
-    "{remainder} when it is divided by {modulus}?",
-    {"factor": 137, "remainder": 5, "modulus": 10007},
-    {"factor": 64, "remainder": 11, "modulus": 5003},
-    {"factor": 999, "remainder": 1, "modulus": 4096},
-    {"factor": 77, "remainder": 30, "modulus": 8192},
-)
-def smallest_multiplier(factor: int, remainder: int, modulus: int) -> int:
-    return next(x for x in range(1, modulus + 1) if factor * x % modulus == remainder)
-
-
-@number(
     "hard",
     "test",
     "How many whole numbers from {low} to {high}, both included, meet all of these: they are divisible by "
@@ -109,22 +121,44 @@ def count_by_conditions(low: int, high: int, divisors: list[int], digit_modulus:
 @sequence(
     "easy",
     "test",
-    "A sequence starts with a(1) = {first} and a(2) = {second}; after that a(n) = {p} * a(n-1) + {q} * "
-    "a(n-2). What is a({n})?",
-    {"first": 2, "second": 5, "p": 3, "q": 2, "n": 16},
-    {"first": 1, "second": 1, "p": 2, "q": 5, "n": 12},
-    {"first": 4, "second": 0, "p": 1, "q": 3, "n": 20},
-    {"first": 7, "second": 3, "p": 4, "q": 1, "n": 10},
+    "The first two numbers of a sequence are {first} and {second}; every further number is the sum of the "
+    "two before it. What is number {n} of the sequence?",
+    {"first": 2, "second": 5, "n": 30},
+    {"first": 1, "second": 4, "n": 25},
+    {"first": 7, "second": 3, "n": 12},
+    {"first": 10, "second": 11, "n": 40},
 )
-def linear_recurrence(first: int, second: int, p: int, q: int, n: int) -> int:
+def additive_sequence(first: int, second: int, n: int) -> int:
     a, b = first, second
     for _ in range(n - 1):
-        a, b = b, p * b + q * a
+        a, b = b, a + b
     return a
 
 
 @sequence(
     "medium",
+    "test",
+    "Take a whole number; if it is even, halve it, and if it is odd, multiply it by 3 and add 1; repeat this "
+    "until you reach 1. Which starting number below {limit} needs the most steps? If several need equally "
+    "many, give the smallest.",
+    {"limit": 3000},
+    {"limit": 100},
+    {"limit": 500},
+    {"limit": 10000},
+)
+def collatz_longest(limit: int) -> int:
+    def steps(n: int) -> int:
+        count = 0
+        while n != 1:
+            n = 3 * n + 1 if n % 2 else n // 2
+            count += 1
+        return count
+
+    return max(range(1, limit), key=steps)
+
+
+@sequence(
+    "hard",
     "dev",
     "Each term of a sequence describes the one before it: read it from left to right and write, for every "
     "run of equal digits, first the length of the run and then the digit, so that 21 becomes 1211. Term 1 "
@@ -141,7 +175,7 @@ def look_and_say_length(seed: str, n: int) -> int:
     return len(term)
 
 
-@bits(
+@bases(
     "easy",
     "test",
     "How is the decimal number {number} written in base {base}? Use the digits 0-9 and then capital letters "
@@ -152,20 +186,17 @@ def look_and_say_length(seed: str, n: int) -> int:
     {"number": 31415926, "base": 36},
 )
 def written_in_base(number: int, base: int) -> str:
-    digits = ""
-    while number:
-        number, digit = divmod(number, base)
-        digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
-    return digits or "0"
+    digit = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % base]
+    return digit if number < base else written_in_base(number // base, base) + digit
 
 
-@bits(
+@bases(
     "easy",
     "dev",
     "Write {a} and {b} in binary and pad the shorter one with zeros on the left. In how many positions do "
     "the two differ?",
     {"a": 48271, "b": 16807},
-    {"a": 1023, "b": 512},
+    {"a": 1000, "b": 512},
     {"a": 123456789, "b": 987654321},
     {"a": 77, "b": 300},
 )
@@ -173,25 +204,18 @@ def differing_bits(a: int, b: int) -> int:
     return (a ^ b).bit_count()
 
 
-@bits(
-    "hard",
+@bases(
+    "medium",
     "test",
-    'Compute this 32-bit hash of the text "{text}". Start with h = {seed}. For each character in turn: '
-    "replace h by h XOR the character's ASCII code; multiply h by {multiplier} and keep the lowest 32 bits; "
-    "rotate h left by {rotation} bits within 32 bits. Besides, after every {every} characters (that is, "
-    "once the count of characters done so far is a multiple of {every}), replace h by h XOR (h shifted "
-    "right by 16 bits). Give the final h as exactly 8 lowercase hexadecimal digits.",
-    {"text": "invoice-2041.pdf", "seed": 5381, "multiplier": 33, "rotation": 5, "every": 4},
-    {"text": "Hello, world!", "seed": 2166136261, "multiplier": 16777619, "rotation": 7, "every": 3},
-    {"text": "node_17/temperature", "seed": 17, "multiplier": 65599, "rotation": 11, "every": 5},
-    {"text": "aaaaaaaaaa", "seed": 1, "multiplier": 31, "rotation": 3, "every": 2},
+    "What is the sum of all positive whole numbers below {limit} that read the same forwards and backwards "
+    "both in decimal and in binary (written without leading zeros)?",
+    {"limit": 10000},
+    {"limit": 100},
+    {"limit": 500},
+    {"limit": 100000},
 )
-def text_hash(text: str, seed: int, multiplier: int, rotation: int, every: int) -> str:
-    mask = 2**32 - 1
-    h = seed
-    for count, character in enumerate(text, start=1):
-        h = (h ^ ord(character)) * multiplier & mask
-        h = (h << rotation | h >> (32 - rotation)) & mask
-        if count % every == 0:
-            h ^= h >> 16
-    return f"{h:08x}"
+def double_palindromes(limit: int) -> int:
+    def reads_both_ways(text: str) -> bool:
+        return text == text[::-1]
+
+    return sum(n for n in range(1, limit) if reads_both_ways(str(n)) and reads_both_ways(f"{n:b}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from statistics import linear_regression, median
 
 from reference.question import of_kind, rounded
@@ -42,78 +41,18 @@ def sales_forecast(months: list[int], sales: list[int], ahead: int) -> float:
 @statistics(
     "hard",
     "test",
-    "In a diving contest the judges gave these marks: {marks}. The degrees of difficulty are {difficulty}, "
-    "and these numbers of faults were noted (none for the others): {faults}. For each diver, one highest "
-    "and one lowest mark are dropped, the rest are added up and multiplied by the difficulty, and {penalty} "
-    "points are taken off for each fault. A diver with any mark below {floor}, dropped or not, is out. Of "
-    "divers with equal points, the one with the lower difficulty comes first. Who are the first {places}, "
-    "best first, separated by commas?",
-    {
-        "marks": {
-            "Kim": [7.5, 8.0, 8.5, 7.0, 8.0],
-            "Lars": [9.0, 8.5, 9.0, 4.0, 9.5],
-            "Mina": [6.5, 7.0, 7.5, 7.0, 9.0],
-            "Noor": [8.0, 8.0, 8.5, 8.5, 8.0],
-            "Olek": [8.0, 7.5, 7.5, 8.5, 8.5],
-        },
-        "difficulty": {"Kim": 3.0, "Lars": 3.2, "Mina": 3.6, "Noor": 2.8, "Olek": 3.2},
-        "faults": {"Olek": 2, "Mina": 1},
-        "penalty": 3.5,
-        "floor": 5.0,
-        "places": 3,
-    },
-    {
-        "marks": {
-            "Ren": [6.0, 7.0, 8.0, 7.0],
-            "Sol": [8.0, 8.0, 9.0, 7.0],
-            "Tia": [9.0, 5.0, 7.0, 9.0],
-            "Udo": [7.0, 8.0, 7.0, 8.0],
-        },
-        "difficulty": {"Ren": 3.0, "Sol": 2.5, "Tia": 2.0, "Udo": 2.8},
-        "faults": {"Sol": 1},
-        "penalty": 2.0,
-        "floor": 6.0,
-        "places": 2,
-    },
-    {
-        "marks": {
-            "Ava": [5.0, 6.0, 7.0, 5.0],
-            "Bix": [7.0, 8.0, 9.0, 6.0],
-            "Cal": [8.0, 8.0, 8.0, 8.0],
-            "Dov": [9.0, 9.0, 3.0, 10.0],
-        },
-        "difficulty": {"Ava": 4.0, "Bix": 3.0, "Cal": 2.5, "Dov": 2.5},
-        "faults": {"Bix": 2, "Cal": 1},
-        "penalty": 1.5,
-        "floor": 3.0,
-        "places": 4,
-    },
-    {
-        "marks": {"Ella": [7.0, 7.0, 7.0], "Fitz": [6.0, 7.0, 8.0], "Gwen": [5.0, 9.0, 9.0]},
-        "difficulty": {"Ella": 3.0, "Fitz": 3.5, "Gwen": 2.0},
-        "faults": {"Fitz": 1},
-        "penalty": 3.5,
-        "floor": 5.0,
-        "places": 2,
-    },
+    "My result in a course is worked out like this: of the homework marks {marks} the lowest one is dropped "
+    "(only one, even if it occurs twice) and the others are averaged; this average counts {weight} percent, "
+    "and the exam mark of {exam} counts the remaining percent; finally {penalty} points are taken off for "
+    "each of my {missed} missed classes, but the result never falls below 0. What is my result, rounded to "
+    "2 decimals?",
+    {"marks": [71, 85, 90, 64, 78], "weight": 40, "exam": 82, "penalty": 1.5, "missed": 3},
+    {"marks": [95, 55, 55, 70], "weight": 25, "exam": 67, "penalty": 2.0, "missed": 1},
+    {"marks": [20, 35, 10, 28], "weight": 50, "exam": 18, "penalty": 5.5, "missed": 5},
+    {"marks": [100, 88, 93, 97, 91, 79, 85], "weight": 35, "exam": 74, "penalty": 0.5, "missed": 4},
 )
-def diving_places(
-    marks: dict[str, list[float]],
-    difficulty: dict[str, float],
-    faults: dict[str, int],
-    penalty: float,
-    floor: float,
-    places: int,
-) -> list[str]:
-    def points(diver: str) -> Fraction:
-        kept = sorted(marks[diver])[1:-1]
-        exact = Fraction(str(difficulty[diver])) * sum(Fraction(str(mark)) for mark in kept)
-        return exact - faults.get(diver, 0) * Fraction(str(penalty))
-
-    def rank(diver: str) -> tuple[Fraction, float]:
-        return -points(diver), difficulty[diver]
-
-    still_in = [diver for diver in marks if min(marks[diver]) >= floor]
-    if len({rank(diver) for diver in still_in}) < len(still_in):
-        raise ValueError("two divers share a place: choose other values")
-    return sorted(still_in, key=rank)[:places]
+def course_result(marks: list[int], weight: int, exam: int, penalty: float, missed: int) -> float:
+    kept = sorted(marks)[1:]
+    average = sum(kept) / len(kept)
+    weighted = average * weight / 100 + exam * (100 - weight) / 100
+    return rounded(max(0.0, weighted - penalty * missed), 2)

@@ -26,6 +26,21 @@ def triangle_area(a: int, b: int, c: int) -> float:
 
 @geometry(
     "medium",
+    "test",
+    "How many points (x, y) with whole-number coordinates are at least {inner} and at most {outer} away from "
+    "the point (0, 0)?",
+    {"inner": 7, "outer": 12},
+    {"inner": 1, "outer": 5},
+    {"inner": 20, "outer": 30},
+    {"inner": 10, "outer": 10},
+)
+def ring_points(inner: int, outer: int) -> int:
+    numbers = range(-outer, outer + 1)
+    return sum(inner**2 <= x**2 + y**2 <= outer**2 for x in numbers for y in numbers)
+
+
+@geometry(
+    "hard",
     "dev",
     "A plot of land has its corners, in order around it, at {corners:points}, in metres. How many square metres is it?",
     {"corners": [[0, 0], [12, 1], [9, 6], [15, 11], [4, 13], [2, 5]]},
@@ -39,33 +54,22 @@ def plot_area(corners: list[list[int]]) -> float:
     return abs(doubled) / 2
 
 
-@geometry(
-    "hard",
+@matrices(
+    "medium",
     "test",
-    "How many points with whole-number coordinates lie inside or on the border of the triangle with the "
-    "corners {corners:points}, are farther than {radius} from the point {centre:point}, and have "
-    "coordinates x and y whose sum is not a multiple of {modulus}?",
-    {"corners": [[0, 0], [24, 5], [7, 19]], "radius": 5, "centre": [10, 8], "modulus": 3},
-    {"corners": [[-10, -3], [12, 0], [0, 15]], "radius": 6, "centre": [0, 4], "modulus": 2},
-    {"corners": [[0, 0], [30, 0], [0, 30]], "radius": 10, "centre": [0, 0], "modulus": 4},
-    {"corners": [[2, 1], [9, 17], [20, 6]], "radius": 3, "centre": [9, 9], "modulus": 5},
+    "Multiply the matrix {a:json} by the matrix {b:json}, in this order. What is the sum of the numbers on "
+    "the main diagonal (top left to bottom right) of the product?",
+    {"a": [[3, -1, 4], [1, 5, -9], [2, 6, 5]], "b": [[2, 7, 1], [8, 2, -8], [1, 8, 2]]},
+    {"a": [[1, 2], [3, 4]], "b": [[5, 6], [7, 8]]},
+    {"a": [[2, 0, 1], [-4, 3, 6]], "b": [[1, 9], [5, -2], [7, 3]]},
+    {"a": [[10, 20], [30, 40]], "b": [[-1, 4], [2, 3]]},
 )
-def lattice_points(corners: list[list[int]], radius: int, centre: list[int], modulus: int) -> int:
-    def inside(x: int, y: int) -> bool:
-        sides = zip(corners, [*corners[1:], corners[0]], strict=True)
-        turns = [(x2 - x1) * (y - y1) - (y2 - y1) * (x - x1) for (x1, y1), (x2, y2) in sides]
-        return all(t >= 0 for t in turns) or all(t <= 0 for t in turns)
-
-    xs, ys = zip(*corners, strict=True)
-    return sum(
-        inside(x, y) and (x - centre[0]) ** 2 + (y - centre[1]) ** 2 > radius**2 and (x + y) % modulus != 0
-        for x in range(min(xs), max(xs) + 1)
-        for y in range(min(ys), max(ys) + 1)
-    )
+def product_trace(a: list[list[int]], b: list[list[int]]) -> int:
+    return sum(a[i][k] * b[k][i] for i in range(len(a)) for k in range(len(b)))
 
 
 @matrices(
-    "medium",
+    "hard",
     "dev",
     "I read the numbers of the matrix {matrix:json} in a spiral: along the first row to the right, down the "
     "last column, along the last row to the left, up the first column, and so on inwards. What are the last "
@@ -81,47 +85,3 @@ def spiral_end(matrix: list[list[int]], count: int) -> list[int]:
         read += rows.pop(0)
         rows = [list(column) for column in zip(*rows, strict=True)][::-1]
     return read[-count:]
-
-
-@matrices(
-    "hard",
-    "test",
-    "Take the matrix {matrix:json} and carry out these operations one after the other: {operations:json}. "
-    "'shift r k' moves the numbers of row r cyclically k places to the right; 'swap c d' exchanges columns "
-    "c and d; 'transpose' mirrors the matrix at its main diagonal; 'add r s' adds row r to row s, number by "
-    "number, and leaves row r as it is; 'turn' rotates the whole matrix a quarter clockwise. Rows and "
-    "columns are counted from 1. What is the sum of the numbers on the main diagonal (top left to bottom "
-    "right) at the end?",
-    {
-        "matrix": [[3, -1, 4], [1, 5, -9], [2, 6, 5]],
-        "operations": ["shift 1 1", "add 3 2", "turn", "swap 1 3", "add 1 3", "transpose", "shift 2 2"],
-    },
-    {"matrix": [[1, 2], [3, 4]], "operations": ["turn", "add 1 2", "transpose", "shift 1 1"]},
-    {
-        "matrix": [[2, 0, 1, 7], [5, 5, -3, 2], [8, 1, 0, 4], [-6, 3, 9, 1]],
-        "operations": ["swap 2 4", "shift 3 3", "add 4 1", "turn", "turn", "add 2 3", "transpose"],
-    },
-    {
-        "matrix": [[10, 20, 30], [40, 50, 60], [70, 80, 90]],
-        "operations": ["shift 2 1", "transpose", "add 1 2", "swap 1 2", "turn"],
-    },
-)
-def matrix_diagonal(matrix: list[list[int]], operations: list[str]) -> int:
-    rows = [list(row) for row in matrix]
-    for operation in operations:
-        name, *numbers = operation.split()
-        if name == "transpose":
-            rows = [list(column) for column in zip(*rows, strict=True)]
-        elif name == "turn":
-            rows = [list(column) for column in zip(*rows[::-1], strict=True)]
-        else:
-            first, second = int(numbers[0]) - 1, int(numbers[1]) - 1
-            if name == "shift":
-                k = (second + 1) % len(rows[first])
-                rows[first] = rows[first][-k:] + rows[first][:-k] if k else rows[first]
-            elif name == "swap":
-                for row in rows:
-                    row[first], row[second] = row[second], row[first]
-            else:
-                rows[second] = [a + b for a, b in zip(rows[first], rows[second], strict=True)]
-    return sum(rows[i][i] for i in range(len(rows)))

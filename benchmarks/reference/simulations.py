@@ -1,29 +1,52 @@
-"""Simulated games, queues and populations, by given rules."""
+"""Simulated robots, circles, stacks and cells, by given rules."""
 
 from __future__ import annotations
 
-from reference.question import of_kind
+from reference.question import of_kind, rounded
 
 question = of_kind("simulation")
 
 
 @question(
-    "easy",
-    "test",
-    "A pond holds {fish} fish. Every year their number grows by {percent} percent, with any fraction of a "
-    "fish dropped, and then {caught} are caught. After how many years are there, after the catch, more than "
-    "{target} fish for the first time?",
-    {"fish": 200, "percent": 15, "caught": 12, "target": 1000},
-    {"fish": 50, "percent": 40, "caught": 5, "target": 300},
-    {"fish": 1000, "percent": 8, "caught": 30, "target": 2500},
-    {"fish": 90, "percent": 25, "caught": 20, "target": 150},
+    "medium",
+    "dev",
+    'What is the value of the postfix (reverse Polish) expression "{expression}"? The operators +, - and * '
+    "act on the two values before them, the earlier one on the left.",
+    {"expression": "5 1 2 + 4 * + 3 - 7 2 - *"},
+    {"expression": "8 3 - 6 2 * -"},
+    {"expression": "2 3 4 5 6 + * - *"},
+    {"expression": "10 4 * 3 3 * + 1 -"},
 )
-def fish_pond(fish: int, percent: int, caught: int, target: int) -> int:
-    years = 0
-    while fish <= target:
-        fish = fish * (100 + percent) // 100 - caught
-        years += 1
-    return years
+def postfix_value(expression: str) -> int:
+    stack: list[int] = []
+    for token in expression.split():
+        if token in "+-*":
+            right, left = stack.pop(), stack.pop()
+            stack.append({"+": left + right, "-": left - right, "*": left * right}[token])
+        else:
+            stack.append(int(token))
+    return stack.pop()
+
+
+@question(
+    "medium",
+    "dev",
+    'A robot gets the commands "{commands}": F and a number means that many metres forward, L a quarter '
+    "turn to the left, R a quarter turn to the right. How many metres is the robot away from where it "
+    "started, in a straight line, rounded to 2 decimals?",
+    {"commands": "F10 R F3 L F4 R R F6 L F12"},
+    {"commands": "R F5 R F5 L F2"},
+    {"commands": "L L F7 R F3 R F20 L L F1"},
+    {"commands": "F8 R F8 R F3 L F2"},
+)
+def robot_distance(commands: str) -> float:
+    place, heading = 0j, 1j
+    for command in commands.split():
+        if command[0] == "F":
+            place += heading * int(command[1:])
+        else:
+            heading *= 1j if command == "L" else -1j
+    return rounded(abs(place), 2)
 
 
 @question(
@@ -48,96 +71,42 @@ def last_in_circle(names: list[str], step: int) -> str:
 @question(
     "hard",
     "test",
-    "A bank has {counters} counters. Customers 1, 2, 3, … arrive at minutes {arrivals} and need {service} "
-    "minutes of service; customers {priority} have priority. A free counter takes the priority customer who "
-    "has waited longest, or if none is waiting, the other customer who has waited longest. Within one "
-    "minute, first counters become free, then customers arrive, then free counters take customers. A "
-    "customer whose service has not begun {patience} minutes after arriving leaves at once; beginning "
-    "exactly {patience} minutes after arriving is still in time. How many customers leave without service, "
-    "and at which minute does the last service end? Answer with the two numbers separated by a comma.",
-    {
-        "counters": 2,
-        "arrivals": [0, 1, 3, 4, 6, 7, 9, 12, 13, 20],
-        "service": [9, 12, 5, 8, 4, 10, 6, 7, 3, 5],
-        "priority": [5, 9],
-        "patience": 8,
-    },
-    {
-        "counters": 1,
-        "arrivals": [0, 2, 3, 5, 8, 15],
-        "service": [6, 4, 7, 3, 2, 5],
-        "priority": [4],
-        "patience": 9,
-    },
-    {
-        "counters": 3,
-        "arrivals": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
-        "service": [10, 11, 12, 4, 4, 9, 9, 6, 6, 2],
-        "priority": [8, 10],
-        "patience": 10,
-    },
-    {
-        "counters": 2,
-        "arrivals": [5, 6, 7, 8, 9, 30],
-        "service": [20, 20, 1, 2, 3, 4],
-        "priority": [1, 5],
-        "patience": 17,
-    },
+    "A ring of {width} cells is numbered from 0 to the last; the neighbours of the first cell are the "
+    "second and the last. At the start only these cells are alive (1): {alive}; all others are dead (0). In "
+    "each step all cells change at once by Wolfram's rule {rule}: the new state of a cell is bit number 4*left + "
+    "2*itself + right of the rule number (bit 0 is the lowest). How many cells are alive after {steps} "
+    "steps?",
+    {"width": 31, "alive": [15], "rule": 30, "steps": 20},
+    {"width": 24, "alive": [0, 5, 6], "rule": 110, "steps": 15},
+    {"width": 40, "alive": [3, 20], "rule": 90, "steps": 11},
+    {"width": 17, "alive": [2, 3, 8, 9, 10], "rule": 54, "steps": 9},
 )
-def bank_counters(
-    counters: int, arrivals: list[int], service: list[int], priority: list[int], patience: int
-) -> list[int]:
-    free_at = [0] * counters
-    waiting: list[int] = []
-    left, minute, served = 0, 0, 0
-    while left + served < len(arrivals):
-        waiting += [i for i, arrival in enumerate(arrivals) if arrival == minute]
-        for counter in range(counters):
-            if free_at[counter] <= minute and waiting:
-                customer = min(waiting, key=lambda i: (i + 1 not in priority, arrivals[i]))
-                waiting.remove(customer)
-                free_at[counter] = minute + service[customer]
-                served += 1
-        gone = [i for i in waiting if minute >= arrivals[i] + patience]
-        waiting = [i for i in waiting if i not in gone]
-        left += len(gone)
-        minute += 1
-    return [left, max(free_at)]
+def automaton_alive(width: int, alive: list[int], rule: int, steps: int) -> int:
+    cells = [int(i in alive) for i in range(width)]
+    for _ in range(steps):
+        cells = [rule >> (4 * cells[i - 1] + 2 * cells[i] + cells[(i + 1) % width]) & 1 for i in range(width)]
+    return sum(cells)
 
 
 @question(
     "hard",
     "test",
-    "Ann and Bo play a board game on squares 1 to {squares}; both start on square 0, Ann begins, and they "
-    "take turns. A roll moves the player forward; if it goes beyond square {squares}, the rest is counted "
-    "backwards from there. Then these jumps apply, at most one per roll (from square: to square): {jumps}. "
-    "Then, if the player stands on the other player's square, the other one goes back to 0. Whoever rolled "
-    "a 6 rolls again before the turn passes. The game ends when somebody stands on square {squares}, or "
-    "when the rolls are used up. The rolls are {rolls}. On which squares do Ann and Bo stand at the end? "
-    "Answer with the two numbers, Ann's first, separated by a comma.",
-    {
-        "squares": 30,
-        "jumps": {"4": 14, "9": 2, "12": 25, "22": 11, "27": 8},
-        "rolls": [4, 6, 3, 5, 2, 6, 6, 1, 3, 2, 5, 4, 6, 2],
-    },
-    {"squares": 20, "jumps": {"3": 11, "6": 17, "18": 4}, "rolls": [3, 5, 6, 5, 1, 6, 4, 2]},
-    {
-        "squares": 25,
-        "jumps": {"5": 10, "8": 19, "16": 3, "23": 1},
-        "rolls": [5, 4, 6, 2, 3, 1, 6, 6, 4, 5, 5, 2],
-    },
-    {"squares": 15, "jumps": {"2": 8, "13": 5}, "rolls": [2, 6, 2, 1, 5, 4, 3, 6, 1, 2]},
+    "Here is the map of a warehouse, where # is a wall and . is floor:\n{rows:lines}\nA robot stands in the "
+    "top left corner and gets the moves {moves}: U, D, L, R are one field up, down, left and right. A move "
+    "into a wall or off the map is skipped. On how many different fields has the robot stood at the end, "
+    "counting the first and the last?",
+    {"rows": [".....#", ".##...", "...#..", ".#...."], "moves": "RRRRDRDDLLULUDDLLU"},
+    {"rows": ["...", ".#.", "..."], "moves": "RRRDDDLU"},
+    {"rows": [".#....", "...##.", ".#....", "....#."], "moves": "DRRURRRRDDDLULLLDDLU"},
+    {"rows": [".....", "####.", "....."], "moves": "RRRDRRDDLLULLUR"},
 )
-def board_game(squares: int, jumps: dict[str, int], rolls: list[int]) -> list[int]:
-    places, player = [0, 0], 0
-    for roll in rolls:
-        place = places[player] + roll
-        place = 2 * squares - place if place > squares else place
-        place = jumps.get(str(place), place)
-        places[player] = place
-        if places[1 - player] == place:
-            places[1 - player] = 0
-        if place == squares:
-            break
-        player = player if roll == 6 else 1 - player
-    return places
+def fields_visited(rows: list[str], moves: str) -> int:
+    steps = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
+    row, column = 0, 0
+    visited = {(0, 0)}
+    for move in moves:
+        down, right = row + steps[move][0], column + steps[move][1]
+        if 0 <= down < len(rows) and 0 <= right < len(rows[0]) and rows[down][right] == ".":
+            row, column = down, right
+            visited.add((row, column))
+    return len(visited)

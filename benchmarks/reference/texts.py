@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from itertools import groupby
 
-from reference.question import of_kind
+from reference.question import of_kind, sole_best
 
 string = of_kind("strings")
 cipher = of_kind("ciphers")
@@ -23,6 +25,19 @@ cipher = of_kind("ciphers")
 def letters_once(sentence: str) -> str:
     lower = sentence.lower()
     return "".join(c for c in "abcdefghijklmnopqrstuvwxyz" if lower.count(c) == 1)
+
+
+@string(
+    "easy",
+    "test",
+    'How many vowels (a, e, i, o, u, in small or capital letters) are there in "{sentence}"?',
+    {"sentence": "An old oak stood alone above the quiet river"},
+    {"sentence": "Extra umbrellas are in the hall"},
+    {"sentence": "Why try my gym?"},
+    {"sentence": "Every evening Olivia organises unusual outdoor events"},
+)
+def vowel_count(sentence: str) -> int:
+    return sum(c in "aeiou" for c in sentence.lower())
 
 
 @string(
@@ -56,85 +71,86 @@ def run_lengths(text: str) -> str:
 @string(
     "medium",
     "test",
-    "Sort these words by how many vowels (a, e, i, o, u; count each occurrence) they contain, most vowels "
-    "first; words with the same number of vowels in alphabetical order: {words}. Answer with the words "
-    "separated by commas.",
-    {"words": ["banana", "rhythm", "queue", "apple", "kiwi", "cherry", "education", "fig"]},
-    {"words": ["stone", "oasis", "sky", "river", "ocean", "dune"]},
-    {"words": ["violin", "cello", "oboe", "drum", "flute", "guitar", "harp"]},
-    {"words": ["zebra", "ant", "iguana", "lynx", "eagle"]},
+    'Which word occurs most often in this text: "{text}"? Ignore capitals and punctuation, and answer with '
+    "the word in small letters.",
+    {
+        "text": "The cat saw the dog. The dog saw a bird, and the bird saw nothing: birds rarely look, "
+        "but the cat and a dog do."
+    },
+    {"text": "Rain, rain, go away! We want sun; sun today, sun tomorrow, and no rain. Sun!"},
+    {"text": "To be or not to be: be brave, be kind, to all."},
+    {"text": "Tea? Tea. I drink tea in the morning, coffee at noon, and tea at night. I like it."},
 )
-def words_by_vowels(words: list[str]) -> list[str]:
-    return sorted(words, key=lambda word: (-sum(word.count(v) for v in "aeiou"), word))
+def most_frequent_word(text: str) -> str:
+    return sole_best(Counter(re.findall("[a-z]+", text.lower())))
 
 
 @string(
     "hard",
     "dev",
-    "The user {user} proposes these passwords: {candidates}. A password is accepted only if all of this "
-    "holds: it has at least {min_length} characters; it contains a capital letter, a small letter and a "
-    "digit; no character stands three or more times in a row; it does not contain the user name, neither "
-    "forwards nor backwards, in any mixture of capitals; and its digits add up to at most {max_digit_sum}. "
-    "Which ones are accepted? Answer in the given order, separated by commas.",
+    "A password is accepted only if all of this holds: it has at least {min_length} characters; it contains "
+    "a capital letter, a small letter and a digit; no character stands three or more times in a row; and "
+    "its digits add up to at most {max_digit_sum}. How many of these passwords are accepted: {candidates}?",
     {
-        "user": "mira",
         "candidates": [
             "Summer2024",
-            "xArim77Blue",
             "Bookkeeper1",
             "aaaBcdefg1",
             "Tr0ub4dor3",
             "qwertyuiop1",
             "Zz99Zz99Zz",
-            "MiRaculous1",
             "Green-Tea-21",
         ],
         "min_length": 10,
         "max_digit_sum": 16,
     },
     {
-        "user": "otto",
         "candidates": ["Lotto4all", "Kiwi5678", "Bravo777x", "Delta19", "Mango-3-2-1"],
         "min_length": 8,
         "max_digit_sum": 26,
     },
     {
-        "user": "lee",
-        "candidates": ["Steel12", "eelPie22X", "Wheel8Spin", "Peelings9", "hello7World", "Xyz123abc"],
-        "min_length": 7,
-        "max_digit_sum": 9,
+        "candidates": ["Steel12", "eelPie22X", "Wheel99Spin", "Peelings9", "hello7world", "Xyz123abc"],
+        "min_length": 8,
+        "max_digit_sum": 8,
     },
     {
-        "user": "sam",
-        "candidates": [
-            "Samba2000",
-            "Masonry44",
-            "Oooops1Ab",
-            "Rainy5Day6",
-            "N0stalgia8",
-            "Quiet000Sea",
-            "Lamp31x",
-        ],
+        "candidates": ["Noooops1Ab", "Rainy5Day6", "Quiet000Sea", "Lamp31x", "nocapital1", "Lamp31xyz"],
         "min_length": 8,
-        "max_digit_sum": 11,
+        "max_digit_sum": 10,
     },
 )
-def accepted_passwords(user: str, candidates: list[str], min_length: int, max_digit_sum: int) -> list[str]:
-    def accepted(word: str) -> bool:
-        kinds = any(c.isupper() for c in word) and any(c.islower() for c in word)
+def accepted_passwords(candidates: list[str], min_length: int, max_digit_sum: int) -> int:
+    accepted = 0
+    for word in candidates:
         digits = [int(c) for c in word if c.isdigit()]
+        upper, lower = any(c.isupper() for c in word), any(c.islower() for c in word)
         triple = any(len(list(run)) >= 3 for _, run in groupby(word))
-        named = user.lower() in word.lower() or user.lower()[::-1] in word.lower()
-        return (
-            len(word) >= min_length
-            and kinds
-            and bool(digits)
-            and not triple
-            and not named
-            and sum(digits) <= max_digit_sum
-        )
+        long, light = len(word) >= min_length, sum(digits) <= max_digit_sum
+        accepted += long and upper and lower and bool(digits) and light and not triple
+    return accepted
 
-    return [word for word in candidates if accepted(word)]
+
+@string(
+    "hard",
+    "test",
+    'Translate "{sentence}" into Pig Latin, word by word, with these rules. The vowels are a, e, i, o, u. A '
+    "word that begins with a vowel gets way at its end. In any other word, all the letters before its first "
+    "vowel are moved to its end, followed by ay; but a u directly after a q is not regarded as a vowel and "
+    "is moved along with the q.",
+    {"sentence": "the queen eats three square apples"},
+    {"sentence": "quick students open yellow boxes"},
+    {"sentence": "our school requires quiet in spring"},
+    {"sentence": "squirrels hide under strong branches"},
+)
+def pig_latin(sentence: str) -> str:
+    words = []
+    for word in sentence.split():
+        at = 0
+        while word[at] not in "aeiou" or word[max(0, at - 1) : at + 1] == "qu":
+            at += 1
+        words.append(word[at:] + word[:at] + ("ay" if at else "way"))
+    return " ".join(words)
 
 
 def _shifted(text: str, shift: int) -> str:
@@ -182,34 +198,21 @@ def luhn_missing_digit(number: str) -> int:
 @cipher(
     "hard",
     "test",
-    'Encrypt "{message}" with the Playfair cipher and the keyword {keyword}. The rules: drop spaces and '
-    "treat J as I. Fill a 5x5 square row by row with the letters of the keyword without repetitions, then "
-    "with the remaining letters of the alphabet in order (without J). Go through the message from left to "
-    "right taking two letters at a time; if the two would be equal, put an X after the first and let the "
-    "second begin the next pair; if one letter is left over at the end, add an X. Two letters in one row "
-    "are each replaced by the letter to their right (after the last column comes the first); two in one "
-    "column by the letter below (after the last row comes the first); otherwise each is replaced by the "
-    "letter in its own row and in the column of the other. Answer with the encrypted capital letters "
-    "without spaces.",
-    {"message": "HIDE THE GOLD IN THE TREE STUMP", "keyword": "MONARCHY"},
-    {"message": "BALLOON LIFTS AT NOON", "keyword": "LANTERN"},
-    {"message": "JUST ONE COPPER KETTLE", "keyword": "WORKSHOP"},
-    {"message": "SEND MORE PAPER", "keyword": "JUNGLE"},
+    'Encrypt "{message}" by columnar transposition with the keyword {keyword}: leave out the spaces; write '
+    "the letters row by row under the letters of the keyword; if the last row is not full, fill it with X; "
+    "then read the columns from top to bottom, one after the other in the alphabetical order of their "
+    "letters in the keyword. Answer with the capital letters without spaces.",
+    {"message": "MEET ME AT THE OLD BRIDGE", "keyword": "ZEBRA"},
+    {"message": "SEND MORE PAPER", "keyword": "LION"},
+    {"message": "THE PARCEL ARRIVES FRIDAY", "keyword": "SHADOW"},
+    {"message": "NOTHING TO SEE HERE", "keyword": "CAT"},
 )
-def playfair_encrypted(message: str, keyword: str) -> str:
-    square = "".join(dict.fromkeys(keyword.replace("J", "I") + "ABCDEFGHIKLMNOPQRSTUVWXYZ"))
-    letters = [c for c in message.replace("J", "I") if c.isalpha()]
+def columnar_transposition(message: str, keyword: str) -> str:
+    letters = message.replace(" ", "")
+    width = len(keyword)
+    while len(letters) % width:
+        letters += "X"
     encrypted = ""
-    while letters:
-        first = letters.pop(0)
-        second = letters.pop(0) if letters and letters[0] != first else "X"
-        row_1, column_1 = divmod(square.index(first), 5)
-        row_2, column_2 = divmod(square.index(second), 5)
-        if row_1 == row_2:
-            column_1, column_2 = (column_1 + 1) % 5, (column_2 + 1) % 5
-        elif column_1 == column_2:
-            row_1, row_2 = (row_1 + 1) % 5, (row_2 + 1) % 5
-        else:
-            column_1, column_2 = column_2, column_1
-        encrypted += square[row_1 * 5 + column_1] + square[row_2 * 5 + column_2]
+    for letter in sorted(keyword):
+        encrypted += letters[keyword.index(letter) :: width]
     return encrypted

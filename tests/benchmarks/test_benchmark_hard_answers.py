@@ -1,137 +1,32 @@
-"""The hard simulations again, written from the questions' text in another way than the reference."""
+"""The hard questions again, answered from their text in another way than the reference."""
 
 from __future__ import annotations
 
+import calendar
 import json
+import math
 import re
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import reduce
-from itertools import permutations
+from itertools import combinations, pairwise, permutations
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "questions.jsonl"
 ROWS = {r["id"]: r for r in map(json.loads, FILE.read_text(encoding="utf-8").splitlines())}
+ANSWERED_TWICE: list[str] = []
 
 
 def again(question_id):
     """Parametrizes a test with the four (values, answer) pairs of a question."""
+    ANSWERED_TWICE.append(question_id)
     row = ROWS[question_id]
     pairs = [(v["values"], v["answer"]) for v in (row, *row["held_back"])]
     return pytest.mark.parametrize(("v", "answer"), pairs, ids=["asked", "held1", "held2", "held3"])
-
-
-@again("job-finished")
-def test_job_by_stretches_of_work(v, answer):
-    left, day = v["minutes"], datetime.fromisoformat(v["arrival"]).replace(hour=0, minute=0)
-    arrival = datetime.fromisoformat(v["arrival"])
-
-    def at(clock):
-        return day + timedelta(hours=int(clock[:2]), minutes=int(clock[3:]))
-
-    while True:
-        stretches = [(at(v["opens"]), at(v["lunch_from"])), (at(v["lunch_to"]), at(v["closes"]))]
-        for begins, ends in stretches if day.weekday() < 5 and str(day.date()) not in v["holidays"] else []:
-            begins = max(begins, arrival)
-            length = max(0, (ends - begins).total_seconds() / 60)
-            if left <= length:
-                assert f"{begins + timedelta(minutes=left):%Y-%m-%d %H:%M}" == answer
-                return
-            left -= length
-        day += timedelta(days=1)
-
-
-@again("text-hash")
-def test_hash_with_numpy_words(v, answer):
-    h = np.uint64(v["seed"])
-    for i, byte in enumerate(v["text"].encode("ascii")):
-        h = np.uint64(int((h ^ np.uint64(byte)) * np.uint64(v["multiplier"])) % 2**32)
-        bits = f"{int(h):032b}"
-        h = np.uint64(int(bits[v["rotation"] :] + bits[: v["rotation"]], 2))
-        if not (i + 1) % v["every"]:
-            h = h ^ (h // np.uint64(65536))
-    assert format(int(h), "x").zfill(8) == answer
-
-
-@again("bank-counters")
-def test_bank_by_events_of_customers(v, answer):
-    customers = [
-        {"id": i, "at": a, "need": s, "first": i not in v["priority"]}
-        for i, (a, s) in enumerate(zip(v["arrivals"], v["service"], strict=True), start=1)
-    ]
-    busy, left, ends = [], 0, []
-    for minute in range(500):
-        busy = [end for end in busy if end > minute]
-        here = sorted((c for c in customers if c["at"] <= minute), key=lambda c: (c["first"], c["at"]))
-        for customer in here[: v["counters"] - len(busy)]:
-            customers.remove(customer)
-            busy.append(minute + customer["need"])
-            ends.append(busy[-1])
-        late = [c for c in customers if c["at"] + v["patience"] <= minute]
-        left += len(late)
-        customers = [c for c in customers if c not in late]
-    assert [left, max(ends)] == answer
-
-
-@again("board-game")
-def test_board_game_with_named_players(v, answer):
-    on, turn, rest = {"Ann": 0, "Bo": 0}, "Ann", list(v["rolls"])
-    while rest and v["squares"] not in on.values():
-        roll, other = rest.pop(0), "Bo" if turn == "Ann" else "Ann"
-        for _ in range(roll):
-            back = on.get("back", False) or on[turn] == v["squares"]
-            on["back"] = back
-            on[turn] += -1 if back else 1
-        on.pop("back")
-        on[turn] = v["jumps"].get(str(on[turn]), on[turn])
-        if on[turn] == on[other]:
-            on[other] = 0
-        turn = turn if roll == 6 else other
-    assert [on["Ann"], on["Bo"]] == answer
-
-
-@again("register-machine")
-def test_machine_as_lambdas(v, answer):
-    def step(state):
-        line, r = state[0], dict(state[1])
-        op, x, y = v["program"][line].split()
-        number = int(y) if re.fullmatch(r"-?\d+", y) else r[y]
-        changes = {
-            "set": lambda: {x: number},
-            "add": lambda: {x: r[x] + number},
-            "sub": lambda: {x: r[x] - number},
-            "swap": lambda: {x: r[y], y: r[x]},
-            "jpos": dict,
-        }
-        jump = number if op == "jpos" and r[x] > 0 else 1
-        return line + jump, {**r, **changes[op]()}
-
-    state = (0, dict.fromkeys("abcd", 0))
-    while state[0] in range(len(v["program"])):
-        state = step(state)
-    assert state[1][v["register"]] == answer
-
-
-@again("matrix-diagonal")
-def test_matrix_with_numpy(v, answer):
-    m = np.array(v["matrix"])
-    for operation in v["operations"]:
-        name, *args = operation.split()
-        a, b = ([int(x) for x in args] + [0, 0])[:2]
-        if name == "shift":
-            m[a - 1] = np.roll(m[a - 1], b)
-        elif name == "swap":
-            m[:, [a - 1, b - 1]] = m[:, [b - 1, a - 1]]
-        elif name == "transpose":
-            m = m.T.copy()
-        elif name == "turn":
-            m = np.rot90(m, -1).copy()
-        else:
-            m[b - 1] += m[a - 1]
-    assert np.trace(m) == answer
 
 
 @again("spiral-end")
@@ -147,126 +42,12 @@ def test_spiral_by_walking(v, answer):
     assert list(read.values())[-v["count"] :] == answer
 
 
-@again("lattice-points")
-def test_lattice_points_by_areas(v, answer):
-    def area(a, b, c):
-        return abs((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]))
-
-    a, b, c = v["corners"]
-    count = 0
-    for p in [(x, y) for x in range(-40, 41) for y in range(-40, 41)]:
-        inside = area(a, b, p) + area(b, c, p) + area(c, a, p) == area(a, b, c)
-        far = abs(complex(*p) - complex(*v["centre"])) > v["radius"] + 1e-9
-        count += inside and far and bool(sum(p) % v["modulus"])
-    assert count == answer
-
-
-@again("shared-tasks")
-def test_tasks_minute_by_minute(v, answer):
-    left, begun = dict(v["tasks"]), []
-    working: set[str] = set()
-    minute = 0
-    while left:
-        can = [t for t in left if t not in working and not set(v["needs"].get(t, [])) & set(left)]
-        can.sort(key=lambda t: (-v["tasks"][t], t))
-        for task in can[: v["workers"] - len(working)]:
-            working.add(task)
-            begun.append(task)
-        minute += 1
-        for task in list(working):
-            left[task] -= 1
-            if not left[task]:
-                del left[task]
-                working.remove(task)
-    assert [minute, begun[-1]] == answer
-
-
-@again("toll-route")
-def test_toll_route_over_all_orders_of_towns(v, answer):
-    roads = {frozenset((a, b)): (m, t) for a, b, m, t in v["roads"]}
-    towns = set().union(*roads) - {v["start"], v["goal"]}
-    found = []
-    for size in range(len(towns) + 1):
-        for middle in permutations(sorted(towns), size):
-            way = [v["start"], *middle, v["goal"]]
-            legs = [roads.get(frozenset(way[i : i + 2])) for i in range(len(way) - 1)]
-            if all(legs) and sum(toll for _, toll in legs) <= v["budget"]:
-                pauses = v["pause"] * sum(town != v["quick"] for town in middle)
-                found.append([sum(minutes for minutes, _ in legs) + pauses, sum(toll for _, toll in legs)])
-    assert min(found) == answer
-
-
-@again("diving-places")
-def test_divers_one_against_another(v, answer):
-    def points(name):
-        marks = v["marks"][name]
-        kept = sum(marks) - max(marks) - min(marks)
-        return round(kept * v["difficulty"][name] - v["penalty"] * v["faults"].get(name, 0), 6)
-
-    names = [n for n in v["marks"] if not any(mark < v["floor"] for mark in v["marks"][n])]
-    beaten_by = Counter()
-    for a, b in permutations(names, 2):
-        better = (points(a), -v["difficulty"][a]) > (points(b), -v["difficulty"][b])
-        beaten_by[b] += better
-        beaten_by[a] += 0
-    assert sorted(names, key=lambda n: beaten_by[n])[: v["places"]] == answer
-
-
-@again("longest-inside")
-def test_presence_minute_by_minute(v, answer):
-    events = [(int(t[:2]) * 60 + int(t[3:5]), *t[6:].split()) for t in v["log"].splitlines()]
-    close = int(v["closing"][:2]) * 60 + int(v["closing"][3:])
-    totals = {}
-    for name in {e[2] for e in events}:
-        mine = [e for e in events if e[2] == name]
-        inside = "".join(
-            "x" if next((d for m, d, _ in reversed(mine) if m <= minute), "out") == "in" else " "
-            for minute in range(close)
-        )
-        totals[name] = sum(len(stay) for stay in inside.split() if len(stay) >= v["shortest"])
-    assert [max(totals, key=totals.get), max(totals.values())] == answer
-
-
-@again("trip-debts")
-def test_debts_in_cents(v, answer):
-    owes = Counter()
-    for note in v["notes"]:
-        who, verb, rest = note.split(" ", 2)
-        if verb == "paid":
-            amount, names = rest.split(" for ")
-            owes[who] -= float(amount)
-            for name in names.split(", "):
-                owes[name] += float(amount) / len(names.split(", "))
-        else:
-            receiver, amount = rest.split()
-            owes.update({who: -float(amount), receiver: float(amount)})
-    (name, amount), *_ = owes.most_common()
-    assert name == answer[0]
-    assert amount == pytest.approx(answer[1], abs=0.0051)
-    assert sum(owes.values()) == pytest.approx(0)
-
-
 @again("count-by-conditions")
 def test_numbers_filtered_one_condition_after_the_other(v, answer):
     numbers = map(str, range(v["low"], v["high"] + 1))
     numbers = [n for n in numbers if str(v["banned"]) not in n]
     numbers = [n for n in numbers if [int(n) % d for d in v["divisors"]].count(0) == 1]
     assert sum(reduce(lambda a, b: a + int(b), n, 0) % v["digit_modulus"] > 0 for n in numbers) == answer
-
-
-@again("accepted-passwords")
-def test_passwords_by_patterns(v, answer):
-    user = v["user"]
-    must = [r"[A-Z]", r"[a-z]", r"\d", f"^.{{{v['min_length']},}}$"]
-    must_not = [r"(.)\1\1", "(?i)" + user, "(?i)" + user[::-1]]
-    fine = [
-        p
-        for p in v["candidates"]
-        if all(re.search(m, p) for m in must)
-        and not any(re.search(m, p) for m in must_not)
-        and sum(map(int, re.findall(r"\d", p))) <= v["max_digit_sum"]
-    ]
-    assert fine == answer
 
 
 @again("automaton-alive")
@@ -279,10 +60,198 @@ def test_automaton_by_its_table(v, answer):
     assert ring.count("1") == answer
 
 
-@again("robot-position")
-def test_robot_with_complex_numbers(v, answer):
-    at, facing = 0j, 1j
-    for command in v["commands"].split():
-        facing *= {"L": 1j, "R": -1j}.get(command, 1)
-        at += facing * {"F": 1, "B": -1}.get(command[0], 0) * int(command[1:] or 0)
-    assert [at.real, at.imag] == answer
+@again("choir-meeting")
+def test_choir_by_the_month_calendar(v, answer):
+    column = list(calendar.day_name).index(v["weekday"])
+    days = [week[column] for week in calendar.monthcalendar(v["year"], v["month"]) if week[column]]
+    wanted = date(v["year"], v["month"], days[v["nth"] - 1])
+    later = [wanted + timedelta(days=i) for i in range(1, 15)]
+    free = [d for d in later if str(d) not in v["holidays"] and d.isoweekday() < 6]
+    assert answer == str(free[0] if str(wanted) in v["holidays"] else wanted)
+
+
+@again("blocked-walks")
+def test_walks_one_by_one(v, answer):
+    length, good = v["width"] + v["height"], 0
+    for ups in combinations(range(length), v["height"]):
+        points, x, y = [[0, 0]], 0, 0
+        for i in range(length):
+            x, y = (x, y + 1) if i in ups else (x + 1, y)
+            points.append([x, y])
+        good += v["through"] in points and not any(point in points for point in v["blocked"])
+    assert good == answer
+
+
+@again("plot-area")
+def test_plot_by_trapezoids(v, answer):
+    closed = [*v["corners"], v["corners"][0]]
+    parts = [(x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in pairwise(closed)]
+    assert abs(sum(parts)) == answer
+
+
+@again("shortest-way")
+def test_shortest_way_over_all_orders_of_towns(v, answer):
+    km = {frozenset(road.split("-")): length for road, length in v["roads"].items()}
+    inner = set().union(*km) - {v["start"], v["goal"], v["closed"]}
+    lengths = []
+    for count in range(len(inner) + 1):
+        for middle in permutations(inner, count):
+            way = [v["start"], *middle, v["goal"]]
+            legs = [frozenset(leg) for leg in pairwise(way)]
+            if all(leg in km for leg in legs):
+                lengths.append(sum(km[leg] for leg in legs))
+    assert min(lengths) == answer
+
+
+@again("free-minutes")
+def test_free_minutes_between_merged_appointments(v, answer):
+    def minutes(clock):
+        return 60 * int(clock.split(":")[0]) + int(clock.split(":")[1])
+
+    free, now, end = 0, minutes(v["start"]), minutes(v["end"])
+    for begins, ends in sorted([minutes(c) for c in a.split("-")] for a in v["appointments"]):
+        free += max(0, min(begins, end) - now)
+        now = max(now, ends)
+    assert free + max(0, end - now) == answer
+
+
+@again("parking-fee")
+def test_parking_hour_by_hour(v, answer):
+    now, leaves = datetime.fromisoformat(v["arrival"]), datetime.fromisoformat(v["departure"])
+    total, today, hour = Decimal(0), Decimal(0), 0
+    while now < leaves:
+        if hour % 24 == 0:
+            total, today = total + today, Decimal(0)
+        price = v["further"] if hour % 24 else v["first"]
+        today = min(Decimal(str(v["cap"])), today + Decimal(str(price)))
+        now, hour = now + timedelta(hours=1), hour + 1
+    assert float(total + today) == answer
+
+
+@again("trip-debt")
+def test_trip_debts_cancel_out(v, answer):
+    people = {name.strip(",") for note in v["notes"] for name in note.split() if name[0].isupper()}
+    shares = dict.fromkeys(people, Fraction(0))
+    for payer, amount, names in (re.match(r"(\w+) paid ([\d.]+) for (.+)", n).groups() for n in v["notes"]):
+        shares[payer] -= Fraction(amount)
+        for name in names.split(", "):
+            shares[name] += Fraction(amount) / len(names.split(", "))
+    assert sum(shares.values()) == 0
+    assert float(shares[v["person"]]) == pytest.approx(answer, abs=0.0051)
+
+
+@again("income-tax")
+def test_tax_euro_by_euro(v, answer):
+    taxed = range(v["allowance"], v["income"])
+    cents = sum(v["rates"][sum(e - v["allowance"] >= limit for limit in v["limits"])] for e in taxed)
+    assert cents / 100 == answer
+
+
+@again("account-balance")
+def test_account_in_cases(v, answer):
+    held = v["balance"]
+    for amount in v["amounts"]:
+        refused = amount < 0 and held + amount < -v["limit"]
+        held += 0 if refused else amount
+        held -= v["fee"] if amount < 0 and not refused and held < 0 else 0
+    assert held == answer
+
+
+@again("average-pace")
+def test_pace_in_floating_point(v, answer):
+    seconds = sorted(datetime.strptime(lap, "%M:%S") - datetime(1900, 1, 1) for lap in v["laps"])[:-1]
+    metres = v["metres"] * len(seconds)
+    pace = round(sum(s.total_seconds() for s in seconds) / (metres / 1609.344))
+    assert f"{pace // 60}:{pace % 60:02}" == answer
+
+
+@again("paid-minutes")
+def test_paid_minutes_by_the_clock(v, answer):
+    paid = []
+    for line in v["sheet"]:
+        begin, end = (datetime.strptime(t, "%H:%M") for t in line[4:].split("-"))
+        there = (end - begin).seconds // 60
+        left = there - v["pause"] * (there > 6 * 60)
+        paid.append(min(left, v["most"]) if left >= v["least"] else 0)
+    assert sum(paid) == answer
+
+
+@again("accepted-passwords")
+def test_passwords_by_patterns(v, answer):
+    wanted = rf"(?=.*[A-Z])(?=.*[a-z])(?=.*\d)(?!.*(.)\1\1).{{{v['min_length']},}}"
+    fitting = [word for word in v["candidates"] if re.fullmatch(wanted, word)]
+    assert sum(sum(map(int, re.findall(r"\d", w))) <= v["max_digit_sum"] for w in fitting) == answer
+
+
+@again("pig-latin")
+def test_pig_latin_by_a_pattern(v, answer):
+    words = [re.fullmatch("((?:qu|[^aeiou])*)(.+)", word).groups() for word in v["sentence"].split()]
+    assert " ".join(rest + start + ("ay" if start else "way") for start, rest in words) == answer
+
+
+@again("columnar-transposition")
+def test_transposition_read_back(v, answer):
+    height = len(answer) // len(v["keyword"])
+    columns = {c: answer[i * height : (i + 1) * height] for i, c in enumerate(sorted(v["keyword"]))}
+    plain = "".join(columns[c][row] for row in range(height) for c in v["keyword"])
+    message = v["message"].replace(" ", "")
+    assert plain == message + "X" * (len(plain) - len(message))
+    assert len(plain) - len(message) < len(v["keyword"]) == len(set(v["keyword"]))
+
+
+@again("fields-visited")
+def test_fields_on_a_walled_map(v, answer):
+    width = len(v["rows"][0]) + 1
+    assert len({len(row) for row in v["rows"]}) == 1
+    walled = "#" * width + "#".join(["", *v["rows"], ""]) + "#" * width
+    place, stood = width + 1, {width + 1}
+    for move in v["moves"]:
+        ahead = place + {"U": -width, "D": width, "L": -1, "R": 1}[move]
+        place = ahead if walled[ahead] == "." else place
+        stood.add(place)
+    assert walled[width + 1] == "."
+    assert len(stood) == answer
+
+
+@again("top-region")
+def test_regions_by_splitting_lines(v, answer):
+    cents = Counter()
+    for line in v["table"].split("\n")[1:]:
+        _, region, units, price = line.split(",")
+        cents[region] += int(units or 0) * int(price.replace(".", ""))
+    (best, most), (_, second), *_ = cents.most_common()
+    assert best == answer
+    assert most > second
+
+
+@again("sum-with-a-pair")
+def test_pairs_as_the_rest_of_all_different_rolls(v, answer):
+    faces, good = range(1, v["sides"] + 1), 0
+    for first in combinations(faces, v["dice"]):
+        good -= (sum(first) >= v["least"]) * math.factorial(v["dice"])
+    sums = Counter({0: 1})
+    for _ in range(v["dice"]):
+        sums = sum((Counter({s + face: n for s, n in sums.items()}) for face in faces), Counter())
+    good += sum(n for s, n in sums.items() if s >= v["least"])
+    assert Fraction(good, v["sides"] ** v["dice"]) == Fraction(answer)
+    assert math.gcd(*map(int, answer.split("/"))) == 1
+
+
+@again("course-result")
+def test_course_in_exact_fractions(v, answer):
+    homework = Fraction(sum(v["marks"]) - min(v["marks"]), len(v["marks"]) - 1)
+    percent = homework * v["weight"] + v["exam"] * (100 - v["weight"])
+    result = percent / 100 - Fraction(str(v["penalty"])) * v["missed"]
+    assert float(max(result, 0)) == pytest.approx(answer, abs=0.0051)
+
+
+@again("look-and-say-length")
+def test_look_and_say_with_a_pattern(v, answer):
+    term = v["seed"]
+    for _ in range(v["n"] - 1):
+        term = re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", term)
+    assert len(term) == answer
+
+
+def test_every_hard_question_is_answered_twice():
+    assert sorted(ANSWERED_TWICE) == sorted(r["id"] for r in ROWS.values() if r["difficulty"] == "hard")
