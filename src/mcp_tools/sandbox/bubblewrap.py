@@ -14,13 +14,13 @@ from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox import interpreter
 from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
 from mcp_tools.sandbox.protocol import Isolation, Level
+from mcp_tools.sandbox.users import NOBODY, unprivileged_users
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
 
 SCRATCH_BYTES = 1 << 29
 """What all scratch folders of an interpreter may hold together: they are in memory."""
 
-NOBODY = 65534
 _SCRATCH = "/tmp"  # noqa: S108 - a private file system inside
 _SEARCHED_ENTRIES = 2000
 
@@ -76,7 +76,7 @@ class BubblewrapSandbox(WarmSandbox):
             environment=environment,
             scratch=_SCRATCH,
             layers=("landlock", "seccomp"),
-            user=_users() if leave_root else None,
+            user=unprivileged_users() if leave_root else None,
             user_is_private=True,
         )
         arguments = self._arguments(environment, leave_root=leave_root)
@@ -114,10 +114,12 @@ class BubblewrapSandbox(WarmSandbox):
         return ["--unshare-all", "--unshare-user", *identity, *nested]
 
     def _judge(self, ready: Ready) -> Isolation:
-        if ready.faults:
-            raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
-        layers = ("namespaces", *ready.layers, "supervisor")
-        return Isolation(level=Level.STRONG, backend="bubblewrap", layers=layers)
+        """Strong; medium where the kernel has no Landlock, which nothing else makes up for."""
+        faults = [fault for fault in ready.faults if ready.landlock_abi or not fault.startswith("landlock:")]
+        if faults:
+            raise IsolationError(f"a layer of the sandbox failed: {'; '.join(faults)}")
+        level = Level.STRONG if "landlock" in ready.layers else Level.MEDIUM
+        return Isolation(level=level, backend="bubblewrap", layers=("namespaces", *ready.layers, "supervisor"))
 
 
 def _mounted(environment: Environment) -> tuple[str, ...]:
@@ -128,11 +130,6 @@ def _parents(paths: Iterable[str]) -> list[str]:
     """The folders above the paths, made for everybody: by itself bubblewrap makes them for their owner alone."""
     above = {str(parent) for path in paths for parent in Path(path).parents} - {"/", _SCRATCH, *paths}
     return [part for parent in sorted(above) for part in ("--dir", parent)]
-
-
-def _users() -> tuple[int, ...]:
-    """A user that nobody else is, so that its threads are counted alone; `nobody` where it cannot be had."""
-    return 1_600_000_000 + os.getpid() % 1_000_000, NOBODY
 
 
 def _others_can_read(environment: Environment) -> bool:

@@ -50,7 +50,8 @@ def executable() -> str:
 @functools.cache
 def library_folders() -> tuple[str, ...]:
     """The folders of the standard library: what `sys.path` starts with inside."""
-    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    folders = [sysconfig.get_path("stdlib"), f"{sys.base_exec_prefix}/{sys.platlibdir}/{version}"]
     folders += [str(Path(folder) / "lib-dynload") for folder in folders]
     return tuple(folder for folder in dict.fromkeys(folders) if Path(folder).is_dir())
 

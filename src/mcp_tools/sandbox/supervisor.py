@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 from mcp_tools.sandbox.inside.child import MAGIC
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
@@ -87,11 +87,11 @@ class Supervisor:
         self._job = job
         self._limits = job.limits
         self._isolation = isolation
+        self._request = _request(job, what)
         self._settled = asyncio.Event()
         self._result = _Intake(job.limits.result_bytes + _ENVELOPE, self._changed)
         self._output = _Intake(job.limits.output_bytes, self._changed)
         self._errors = _Intake(job.limits.output_bytes, self._changed)
-        self._request = _request(job, what)
         self._ending: Ending | None = None
 
     async def watch(self, zygote: Zygote, call: int) -> Seen:
@@ -167,9 +167,7 @@ class Supervisor:
         problem = Problem(**report["problem"])
         return Seen(self._outcome(measured, peak, problem=problem), trusted=problem.kind != "sandbox")
 
-    def _outcome(
-        self, seconds: float, peak: float, *, value: Any = None, problem: Problem | None = None
-    ) -> Outcome:
+    def _outcome(self, seconds: float, peak: float, *, value: Any = None, problem: Problem | None = None) -> Outcome:
         return Outcome(
             ok=problem is None,
             isolation=self._isolation,
@@ -238,12 +236,11 @@ def _parsed(data: bytearray) -> dict[str, Any] | None:
     """The report, if it has the right form: tool code can write into this pipe too."""
     try:
         report = json.loads(data[_HEADER : _HEADER + _length(data)])
-        problem = report.get("problem")
         right = (
             isinstance(report["ok"], bool)
             and isinstance(report["seconds"], (int, float))
             and isinstance(report["peak_kb"], (int, float))
-            and ("value" in report if report["ok"] else _is_problem(problem))
+            and ("value" in report if report["ok"] else _is_problem(report.get("problem")))
         )
     except (ValueError, KeyError, AttributeError, RecursionError):
         return None
@@ -255,5 +252,7 @@ def _is_problem(problem: Any) -> bool:
         isinstance(problem, dict)
         and problem.keys() == {"kind", "message", "traceback", "line"}
         and isinstance(problem["message"], str)
-        and isinstance(problem["kind"], str)
+        and isinstance(problem["traceback"], str)
+        and (problem["line"] is None or isinstance(problem["line"], int))
+        and problem["kind"] in get_args(ProblemKind)
     )

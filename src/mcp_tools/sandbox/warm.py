@@ -7,12 +7,13 @@ import itertools
 import os
 import time
 from collections import OrderedDict
+from typing import Self
 from dataclasses import replace
 
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import Environment
-from mcp_tools.sandbox.protocol import Description, Isolation, Job, Limits, Outcome, Problem
-from mcp_tools.sandbox.supervisor import Seen, Supervisor
+from mcp_tools.sandbox.protocol import Description, Isolation, Job, Limits, Outcome, Problem, ProblemKind
+from mcp_tools.sandbox.supervisor import Supervisor
 from mcp_tools.sandbox.zygote import Ready, Zygote
 
 CALLS_PER_ZYGOTE = 2000
@@ -32,7 +33,7 @@ class WarmSandbox:
     def __init__(self) -> None:
         self._zygotes: OrderedDict[Environment, asyncio.Task[Zygote]] = OrderedDict()
         self._used: dict[Environment, float] = {}
-        self._retired: set[Zygote] = set()
+        self._burials: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count(1)
         self._places = asyncio.Semaphore(max(4, 4 * (os.cpu_count() or 1)))
         self._isolation: Isolation | None = None
@@ -51,7 +52,11 @@ class WarmSandbox:
         Raises:
             IsolationError: The isolation of this back end cannot be had here.
         """
-        await self._zygote(Environment())
+        try:
+            await self._zygote(Environment())
+        except IsolationError:
+            self._release()
+            raise
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
@@ -70,12 +75,11 @@ class WarmSandbox:
         tasks = list(self._zygotes.values())
         self._zygotes.clear()
         started = await asyncio.gather(*tasks, return_exceptions=True)
-        zygotes = {*self._retired, *(found for found in started if isinstance(found, Zygote))}
-        self._retired.clear()
-        await asyncio.gather(*(zygote.end() for zygote in zygotes))
+        ends = [found.end() for found in started if isinstance(found, Zygote)]
+        await asyncio.gather(*ends, *self._burials)
         self._release()
 
-    async def __aenter__(self) -> WarmSandbox:
+    async def __aenter__(self) -> Self:
         """Opens the sandbox."""
         await self.open()
         return self
@@ -103,36 +107,40 @@ class WarmSandbox:
         environment = Environment.of(job)
         wanting = environment.problem
         if wanting:
-            return Outcome(ok=False, isolation=self.isolation, problem=Problem("denied", wanting))
-        try:
-            supervisor = Supervisor(job, what, self.isolation)
-        except (TypeError, ValueError, RecursionError) as error:
-            problem = Problem("arguments", f"the arguments are not JSON: {error}")
-            return Outcome(ok=False, isolation=self.isolation, problem=problem)
+            return self._refusal("denied", wanting)
         async with self._places:
             zygote = await self._zygote(environment)
+            try:
+                supervisor = Supervisor(job, what, self.isolation)
+            except (TypeError, ValueError, RecursionError) as error:
+                return self._refusal("arguments", f"the arguments are not JSON: {error}")
             seen = await supervisor.watch(zygote, next(self._numbers))
-        await self._retire_if_due(environment, zygote, seen)
-        problem = seen.outcome.problem
-        if problem and problem.kind == "sandbox" and seen.outcome.seconds and "layer" in problem.message:
-            raise IsolationError(problem.message)
+        if not seen.trusted or zygote.calls >= self.calls_per_zygote:
+            self._retire(environment, zygote)
         return seen.outcome
+
+    def _refusal(self, kind: ProblemKind, message: str) -> Outcome:
+        return Outcome(ok=False, isolation=self.isolation, problem=Problem(kind, message))
 
     async def _zygote(self, environment: Environment) -> Zygote:
         """The interpreter of an environment, started now if there is none that can go on."""
-        if self._closed:
-            raise IsolationError("the sandbox is closed")
-        task = self._zygotes.get(environment)
-        if task is not None and task.done() and (task.exception() or not task.result().alive):
-            await self._drop(environment)
-            task = None
-        if task is None:
-            task = asyncio.create_task(self._start(environment))
-            self._zygotes[environment] = task
-            await self._make_room()
-        self._zygotes.move_to_end(environment)
-        self._used[environment] = time.monotonic()
-        return await asyncio.shield(task)
+        while not self._closed:
+            task = self._zygotes.get(environment)
+            if task is None:
+                task = asyncio.create_task(self._start(environment))
+                self._zygotes[environment] = task
+                self._make_room()
+            self._zygotes.move_to_end(environment)
+            try:
+                zygote = await asyncio.shield(task)
+            except IsolationError:
+                self._forget(environment, task)
+                raise
+            if zygote.alive and zygote.calls < self.calls_per_zygote:
+                self._used[environment] = time.monotonic()
+                return zygote
+            self._retire(environment, zygote)
+        raise IsolationError("the sandbox is closed")
 
     async def _start(self, environment: Environment) -> Zygote:
         zygote = self._create(environment)
@@ -152,38 +160,36 @@ class WarmSandbox:
         self._isolation = isolation
         return zygote
 
-    async def _retire_if_due(self, environment: Environment, zygote: Zygote, seen: Seen) -> None:
-        if seen.trusted and zygote.calls < self.calls_per_zygote:
-            return
-        zygote.retired = True
-        task = self._zygotes.get(environment)
-        if task is not None and task.done() and not task.exception() and task.result() is zygote:
-            await self._drop(environment)
-        elif zygote in self._retired and not zygote.busy:
-            await self._bury(zygote)
-
-    async def _drop(self, environment: Environment) -> None:
+    def _retire(self, environment: Environment, zygote: Zygote) -> None:
         """Takes an interpreter out of service; it ends when its last call has ended."""
-        task = self._zygotes.pop(environment, None)
-        self._used.pop(environment, None)
-        if task is None or (task.done() and task.exception()):
-            return
-        zygote = await task
-        zygote.retired = True
-        self._retired.add(zygote)
-        if not zygote.busy:
-            await self._bury(zygote)
+        task = self._zygotes.get(environment)
+        if task is not None and _result(task) is zygote:
+            self._forget(environment, task)
+        if not zygote.retired:
+            zygote.retired = True
+            burial = asyncio.create_task(zygote.end_when_idle())
+            self._burials.add(burial)
+            burial.add_done_callback(self._burials.discard)
 
-    async def _bury(self, zygote: Zygote) -> None:
-        self._retired.discard(zygote)
-        await zygote.end()
+    def _forget(self, environment: Environment, task: asyncio.Task[Zygote]) -> None:
+        if self._zygotes.get(environment) is task:
+            del self._zygotes[environment]
+            self._used.pop(environment, None)
 
-    async def _make_room(self) -> None:
+    def _make_room(self) -> None:
+        """Retires interpreters that were idle for long, and the longest unused ones where there are too many."""
         now = time.monotonic()
-        plain = Environment()
-        for environment in [e for e in self._zygotes if e != plain][:-1]:
+        for environment, task in list(self._zygotes.items()):
+            zygote = _result(task)
+            if zygote is None or zygote.busy or environment == Environment():
+                continue
             idle = now - self._used.get(environment, now) > IDLE_SECONDS
             if idle or len(self._zygotes) > KEPT_ENVIRONMENTS:
-                await self._drop(environment)
+                self._retire(environment, zygote)
 
 
+def _result(task: asyncio.Task[Zygote]) -> Zygote | None:
+    """The interpreter that a start gave, if it is done and did."""
+    if not task.done() or task.cancelled() or task.exception() is not None:
+        return None
+    return task.result()

@@ -21,7 +21,15 @@ from mcp_tools.sandbox.environment import DEVICES, Environment
 START_SECONDS = 30.0
 """A start takes some 30 ms, with large packages on a cold disk seconds."""
 
-_BOOTSTRAP = "import sys; sys.path[:0] = [{parent!r}]; from {package}.zygote import main; del sys.path[0]; {before}main()"
+_BOOTSTRAP = """
+import sys
+sys.path[:] = {path!r}
+sys.path.insert(0, {parent!r})
+from {package}.zygote import main
+del sys.path[0]
+{before}
+main()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +52,8 @@ class Settings:
     def command(self, control: int) -> list[str]:
         """The interpreter's command line."""
         parent, package = os.path.split(interpreter.inside_source())
-        start = _BOOTSTRAP.format(parent=parent, package=package, before=self.before)
         path = list(self.environment.search_path)
-        start = f"import sys; sys.path[:] = {path!r}; {start}"
+        start = _BOOTSTRAP.format(path=path, parent=parent, package=package, before=self.before)
         return [interpreter.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), self.as_json()]
 
     def as_json(self) -> str:
@@ -85,7 +92,9 @@ class Ready:
 
     layers: tuple[str, ...]
     landlock_abi: int
+    """What the kernel offers; 0 for nothing."""
     root: bool
+    """Whether calls run as root of the whole machine, or as what a namespace makes of it."""
     faults: tuple[str, ...] = field(default=())
     """Layers that could not be put on, or did not hold."""
 
@@ -99,9 +108,7 @@ class Zygote:
         variables: Its environment.
     """
 
-    def __init__(
-        self, wrap: Callable[[list[str]], list[str]], settings: Settings, variables: dict[str, str]
-    ) -> None:
+    def __init__(self, wrap: Callable[[list[str]], list[str]], settings: Settings, variables: dict[str, str]) -> None:
         self.calls = 0
         """How many calls it was given."""
         self.retired = False
@@ -195,6 +202,12 @@ class Zygote:
                 self._control.send(b"k %d" % call)
             except OSError:
                 self._lose()
+
+    async def end_when_idle(self) -> None:
+        """Waits for the calls under way, each of which its own deadline ends, and ends the interpreter."""
+        if self._waiting:
+            await asyncio.wait(list(self._waiting.values()))
+        await self.end()
 
     async def end(self) -> None:
         """Ends the interpreter and every process in it."""

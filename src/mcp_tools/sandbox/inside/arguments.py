@@ -131,9 +131,11 @@ def _fits(value: Any, option: Any) -> bool:
 def _structured(value: Any, kind: type, items: tuple[Any, ...], where: str) -> Any:
     if typing.is_typeddict(kind):
         hints = typing.get_type_hints(kind)
-        return {k: convert(v, hints.get(k, Any), f"{where}[{k!r}]") for k, v in value.items()} if isinstance(
-            value, dict
-        ) else value
+        return (
+            {k: convert(v, hints.get(k, Any), f"{where}[{k!r}]") for k, v in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
     if dataclasses.is_dataclass(kind):
         return _dataclass(value, kind, where)
     if issubclass(kind, enum.Enum):
@@ -194,9 +196,7 @@ def _mapping(value: Any, kind: type, items: tuple[Any, ...], where: str) -> Any:
     if not isinstance(value, dict):
         return value
     if len(items) == 2:
-        value = {
-            _key(k, items[0], where): convert(v, items[1], f"{where}[{k!r}]") for k, v in value.items()
-        }
+        value = {_key(k, items[0], where): convert(v, items[1], f"{where}[{k!r}]") for k, v in value.items()}
     if kind is collections.defaultdict:
         return collections.defaultdict(None, value)
     return kind(value) if kind in (collections.OrderedDict, collections.Counter) else value

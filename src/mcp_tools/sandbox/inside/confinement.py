@@ -62,11 +62,6 @@ class Confinement:
             layers.append("seccomp")
         return layers
 
-    @property
-    def landlock_abi(self) -> int:
-        """The version in force; 0 for none."""
-        return self._grants.abi if self._grants else 0
-
     def enter(self, scratch: str) -> None:
         """Ties the child to the warm interpreter's life and to what it may reach.
 

@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import gc
 import importlib
+import importlib.machinery
 import json
 import os
 import select
@@ -20,7 +21,7 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from . import child
+from . import child, landlock
 from .confinement import Confinement, used_address_space
 
 _RESERVED_DESCRIPTORS = 10
@@ -40,15 +41,16 @@ class Zygote:
         self._readable: list[str] = settings["readable"]
         self._scratch: str = settings["scratch"]
         self._keep: list[int] = []
-        if settings["user"] is not None:
-            self._leave_root(settings["user"])
         self._confinement = Confinement(
             settings["readable"],
             settings["devices"],
             settings["layers"],
             metadata=settings["deny_metadata"],
-            capped=os.getuid() != 0 and settings["user_is_private"],
+            capped=settings["user_is_private"] and (os.getuid() != 0 or settings["user"] is not None),
         )
+        if settings["user"] is not None:
+            # after the grants were opened: a private home above them is closed to the user to be
+            self._leave_root(settings["user"])
         self._granted = settings["granted"]
         self._later = list(settings["preload"])
         self._children: dict[int, tuple[int, str]] = {}  # pid -> (call, scratch folder)
@@ -63,8 +65,9 @@ class Zygote:
 
         A folder under a private home cannot be reached by path any more, but beneath an open descriptor it can.
         """
-        self._keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in sys.path if os.path.isdir(path)]
-        reachable = all(_others_reach(path) for path in sys.path if os.path.isdir(path))
+        folders = [path for path in sys.path if os.path.isdir(path)]
+        self._keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
+        reachable = all(_others_reach(path) for path in folders)
         for user in users:
             try:
                 os.chown(self._scratch, user, user)
@@ -81,11 +84,13 @@ class Zygote:
                 os.close(descriptor)
             self._keep = []
         else:
-            sys.path[:] = [f"/proc/self/fd/{descriptor}" for descriptor in self._keep]
+            _lead_through(folders, self._keep)
 
     def prepare(self, packages: list[str]) -> None:
         """Loads what calls need at once, tries the layers out, and tells the host."""
         builtins.exit = builtins.quit = sys.exit  # `site`, which brings them, is not loaded
+        # fills the listings of `sys.path`: children may read what is in the folders, but not list them
+        importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
         for name in packages:
             with contextlib.suppress(Exception):  # the call that imports it gets the error
                 importlib.import_module(name)
@@ -96,7 +101,7 @@ class Zygote:
         found = self._examined()
         ready = {
             "layers": self._confinement.layers,
-            "landlock_abi": self._confinement.landlock_abi,
+            "landlock_abi": landlock.abi(),
             "errors": self._confinement.errors,
             "root": os.geteuid() == 0,
             **found,
@@ -203,6 +208,19 @@ def _remove(scratch: str) -> None:
         os._exit(0)
 
 
+def _lead_through(folders: list[str], descriptors: list[int]) -> None:
+    """Makes imports, those from packages loaded already too, go through open descriptors of their folders."""
+    places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, descriptors, strict=True)}
+    sys.path[:] = places.values()
+    for module in list(sys.modules.values()):
+        for i, path in enumerate(getattr(module, "__path__", ())):
+            for folder, place in sorted(places.items(), key=lambda item: len(item[0]), reverse=True):
+                if path.startswith(folder + "/"):
+                    module.__path__[i] = place + path[len(folder) :]
+                    break
+    sys.path_importer_cache.clear()
+
+
 def _others_reach(path: str) -> bool:
     while True:
         if not os.stat(path).st_mode & 0o001:
@@ -214,7 +232,9 @@ def _others_reach(path: str) -> bool:
 
 def _warm_compiler() -> None:
     """The first compilation of a process takes ten times as long as the next: children inherit the second."""
-    source = "import math\n\ndef f(a: int, b: list[str]) -> dict[str, int]:\n    '''D.'''\n    return {c: a for c in b}\n"
+    source = (
+        "import math\n\ndef f(a: int, b: list[str]) -> dict[str, int]:\n    '''D.'''\n    return {c: a for c in b}\n"
+    )
     namespace: dict[str, Any] = {}
     exec(compile(source, "warm.py", "exec", dont_inherit=True), namespace)  # noqa: S102 - a constant
     json.dumps(json.loads('{"a": [1, 2.5, "x"]}'))

@@ -1,0 +1,287 @@
+"""A function's schemas, JSON Schema 2020-12, from its real signature and its docstring."""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import inspect
+import pathlib
+import types
+import typing
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from .docstring import Docstring, parse
+from .result import ResultError, encode
+
+Schema = dict[str, Any]
+
+_MAXIMUM_DEPTH = 20
+
+
+class SchemaError(Exception):
+    """An annotation has no schema; the message says which, and what to write instead."""
+
+
+def describe(function: Callable[..., Any]) -> dict[str, Any]:
+    """Name, description and both schemas of a function.
+
+    Raises:
+        SchemaError: Something in the signature cannot be put into a schema.
+    """
+    signature = inspect.signature(function)
+    hints = _hints(function)
+    documented = parse(inspect.getdoc(function) or "")
+    returned = _of(hints.get("return", Any), "the return value")
+    if documented.returns and "description" not in returned:
+        returned = {**returned, "description": documented.returns}
+    return {
+        "name": function.__name__,
+        "description": documented.text,
+        "input_schema": _input(signature, hints, documented),
+        "output_schema": {
+            "type": "object",
+            "properties": {"result": returned},
+            "required": ["result"],
+            "additionalProperties": False,
+        },
+    }
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except Exception as error:
+        raise SchemaError(
+            f"an annotation of {function.__name__}() cannot be resolved: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _input(signature: inspect.Signature, hints: dict[str, Any], documented: Docstring) -> Schema:
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
+            raise SchemaError(f"the parameter {stars}{name} has no schema: name each parameter")
+        schema = _of(hints.get(name, Any), f"the parameter {name!r}")
+        description = documented.parameters.get(name)
+        if description and "description" not in schema:
+            schema = {**schema, "description": description}
+        if parameter.default is parameter.empty:
+            required.append(name)
+        else:
+            schema = {**schema, **_default(parameter.default)}
+        properties[name] = schema
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _default(value: Any) -> Schema:
+    import json
+
+    try:
+        return {"default": json.loads(encode(value))}
+    except ResultError:
+        return {}
+
+
+def _of(hint: Any, where: str, depth: int = 0) -> Schema:
+    """The schema of an annotation."""
+    if depth > _MAXIMUM_DEPTH:
+        raise SchemaError(f"{where} has a type that contains itself: use dict or list in its place")
+    origin, items = typing.get_origin(hint), typing.get_args(hint)
+    if hint in (Any, object, inspect.Parameter.empty):
+        return {}
+    if isinstance(hint, typing.NewType):
+        return _of(hint.__supertype__, where, depth)
+    if isinstance(hint, typing.TypeVar):
+        return _of(hint.__bound__ or Any, where, depth)
+    if origin is typing.Annotated:
+        return _annotated(items, where, depth)
+    if origin in (typing.Required, typing.NotRequired, typing.Final):
+        return _of(items[0], where, depth)
+    if origin is typing.Literal:
+        return _values(list(items))
+    if origin in (typing.Union, types.UnionType):
+        return _union(items, where, depth)
+    if hint is None or hint is type(None):
+        return {"type": "null"}
+    kind = origin or hint
+    if not isinstance(kind, type):
+        raise _unsupported(hint, where)
+    return _of_class(kind, items, hint, where, depth)
+
+
+def _of_class(kind: type, items: tuple[Any, ...], hint: Any, where: str, depth: int) -> Schema:
+    if kind in _SCALARS:
+        return dict(_SCALARS[kind])
+    if typing.is_typeddict(kind):
+        return _typed_dict(kind, where, depth)
+    if dataclasses.is_dataclass(kind):
+        return _dataclass(kind, where, depth)
+    if issubclass(kind, enum.Enum):
+        return _values([member.value for member in kind])
+    if issubclass(kind, tuple):
+        return _tuple(kind, items, where, depth)
+    if issubclass(kind, collections.abc.Mapping):
+        return _mapping(kind, items, where, depth)
+    if kind in _SETS:
+        return {**_array(items, where, depth), "uniqueItems": True}
+    if kind in _ARRAYS:
+        return _array(items, where, depth)
+    for base in (str, bool, int, float):
+        if issubclass(kind, base):
+            return dict(_SCALARS[base])
+    raise _unsupported(hint, where)
+
+
+def _unsupported(hint: Any, where: str) -> SchemaError:
+    shown = hint.__qualname__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+    return SchemaError(
+        f"{where} is annotated {shown}, which JSON cannot carry: use int, float, str, bool, None, list, dict, "
+        "tuple, set, Literal, Enum, TypedDict, a dataclass, date, datetime or Decimal"
+    )
+
+
+def _annotated(items: tuple[Any, ...], where: str, depth: int) -> Schema:
+    schema = _of(items[0], where, depth)
+    texts = [note for note in items[1:] if isinstance(note, str)]
+    return {**schema, "description": texts[0]} if texts else schema
+
+
+def _union(items: tuple[Any, ...], where: str, depth: int) -> Schema:
+    options: list[Schema] = []
+    for item in items:
+        schema = _of(item, where, depth + 1)
+        if not schema:
+            return {}
+        if schema not in options:
+            options.append(schema)
+    if all(option.keys() == {"type"} and isinstance(option["type"], str) for option in options):
+        names = [option["type"] for option in options]
+        if "number" in names and "integer" in names:
+            names.remove("integer")
+        return {"type": names[0] if len(names) == 1 else names}
+    return options[0] if len(options) == 1 else {"anyOf": options}
+
+
+def _values(values: list[Any]) -> Schema:
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    kinds = [names.get(type(value)) or _plain_kind(value) for value in values]
+    schema: Schema = {"enum": values}
+    if None not in kinds:
+        distinct = list(dict.fromkeys(kinds))
+        schema["type"] = distinct[0] if len(distinct) == 1 else distinct
+    return schema
+
+
+def _plain_kind(value: Any) -> str | None:
+    return next((name for kind, name in ((str, "string"), (int, "integer")) if isinstance(value, kind)), None)
+
+
+def _array(items: tuple[Any, ...], where: str, depth: int) -> Schema:
+    inner = _of(items[0], where, depth + 1) if items else {}
+    return {"type": "array", "items": inner} if inner else {"type": "array"}
+
+
+def _tuple(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema:
+    if hasattr(kind, "_fields"):
+        hints = _class_hints(kind, where)
+        items = tuple(hints.get(name, Any) for name in kind._fields)
+    elif not items:
+        return {"type": "array"}
+    elif len(items) == 2 and items[1] is ...:
+        return _array(items[:1], where, depth)
+    prefix = [_of(item, where, depth + 1) for item in items if item != ()]
+    return {"type": "array", "prefixItems": prefix, "minItems": len(prefix), "maxItems": len(prefix)}
+
+
+def _mapping(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema:
+    if kind is collections.Counter:
+        return {"type": "object", "additionalProperties": {"type": "integer"}}
+    if len(items) != 2:
+        return {"type": "object"}
+    inner = _of(items[1], where, depth + 1)
+    schema: Schema = {"type": "object"}
+    if inner:
+        schema["additionalProperties"] = inner
+    key = _of(items[0], where, depth + 1) if typing.get_origin(items[0]) is typing.Literal else {}
+    if "enum" in key:
+        schema["propertyNames"] = {"enum": key["enum"]}
+    return schema
+
+
+def _class_hints(kind: type, where: str) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except Exception as error:
+        message = f"{where}: a field of {kind.__name__} cannot be resolved: {error}"
+        raise SchemaError(message) from error
+
+
+def _typed_dict(kind: Any, where: str, depth: int) -> Schema:
+    fields = {
+        name: _of(hint, f"{where}, field {name!r},", depth + 1) for name, hint in _class_hints(kind, where).items()
+    }
+    required = [name for name in fields if name in kind.__required_keys__]
+    return _object(fields, required)
+
+
+def _dataclass(kind: Any, where: str, depth: int) -> Schema:
+    hints = _class_hints(kind, where)
+    fields: dict[str, Schema] = {}
+    required = []
+    for field in dataclasses.fields(kind):
+        schema = _of(hints.get(field.name, Any), f"{where}, field {field.name!r},", depth + 1)
+        if field.default is not dataclasses.MISSING:
+            schema = {**schema, **_default(field.default)}
+        elif field.default_factory is dataclasses.MISSING:
+            required.append(field.name)
+        fields[field.name] = schema
+    return _object(fields, required)
+
+
+def _object(fields: dict[str, Schema], required: list[str]) -> Schema:
+    return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+
+
+_NUMBER_OR_TEXT: Schema = {"type": ["number", "string"]}
+_SCALARS: dict[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    decimal.Decimal: {**_NUMBER_OR_TEXT, "description": "a decimal number; as text where digits matter"},
+    fractions.Fraction: {**_NUMBER_OR_TEXT, "description": "a number, or a fraction such as '1/3'"},
+    datetime.date: {"type": "string", "format": "date"},
+    datetime.datetime: {"type": "string", "format": "date-time"},
+    datetime.time: {"type": "string", "format": "time"},
+    datetime.timedelta: {"type": "number", "description": "seconds"},
+    uuid.UUID: {"type": "string", "format": "uuid"},
+    pathlib.Path: {"type": "string"},
+    pathlib.PurePath: {"type": "string"},
+    pathlib.PosixPath: {"type": "string"},
+}
+_SETS = {set, frozenset, collections.abc.Set, collections.abc.MutableSet}
+_ARRAYS = {
+    list,
+    collections.deque,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Iterable,
+    collections.abc.Iterator,
+    collections.abc.Collection,
+    collections.abc.Generator,
+    range,
+}

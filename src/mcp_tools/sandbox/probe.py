@@ -1,0 +1,126 @@
+"""What this machine offers for isolation, found by trying each mechanism in a throw-away process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_tools.errors import IsolationError
+
+_TRIAL_SECONDS = 10.0
+
+# Runs in a fresh interpreter; what it prints is the error.
+_TRIALS = {
+    "user namespaces": """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x10000000) != 0: print(os.strerror(ctypes.get_errno()))
+""",
+    "landlock": """
+from inside.confinement import Confinement
+c = Confinement([], [], ["landlock"], metadata=False, capped=False)
+if not c.errors: c.enter("/tmp")
+print(c.errors.get("landlock") or "".join(c.gaps()))
+""",
+    "seccomp": """
+from inside.confinement import Confinement
+c = Confinement([], [], ["seccomp"], metadata=True, capped=False)
+if not c.errors: c.limit({"cpu_seconds": 5, "memory_mb": 512, "file_bytes": 1000}, 1 << 30)
+print(c.errors.get("seccomp") or ", ".join(c.gaps()))
+""",
+}
+
+_APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+_USERNS_CLONE = Path("/proc/sys/kernel/unprivileged_userns_clone")
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """One thing that isolation is made of."""
+
+    name: str
+    works: bool
+    detail: str
+    """What was found, or the exact error."""
+    remedy: str = ""
+    """What to do where it does not work."""
+
+
+async def probe() -> list[Mechanism]:
+    """Tries the kernel's mechanisms and each back end. Never raises for what it finds."""
+    trials = [_tried(name, source) for name, source in _TRIALS.items()]
+    backends = [_opened(name) for name in ("bubblewrap", "sandlock")]
+    return list(await asyncio.gather(*trials, *backends))
+
+
+async def _tried(name: str, source: str) -> Mechanism:
+    from mcp_tools.sandbox import interpreter
+
+    parent = str(Path(interpreter.inside_source()).parent)
+    start = f"import sys; sys.path.insert(0, {parent!r})\n{source}"
+    process = await asyncio.create_subprocess_exec(
+        interpreter.executable(), "-I", "-S", "-c", start,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env={},
+    )  # fmt: skip
+    try:
+        output, errors = await asyncio.wait_for(process.communicate(), _TRIAL_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return Mechanism(name, False, f"no answer within {_TRIAL_SECONDS:.0f} s")
+    said = output.decode(errors="replace").strip()
+    if process.returncode != 0 and not said:
+        said = (errors.decode(errors="replace").strip().splitlines() or [f"status {process.returncode}"])[-1]
+    if said:
+        return Mechanism(name, False, said, _remedy(name, said))
+    return Mechanism(name, True, _detail(name))
+
+
+async def _opened(name: str) -> Mechanism:
+    from mcp_tools.sandbox.opening import create
+
+    sandbox = create(name)
+    try:
+        await sandbox.open()
+    except IsolationError as error:
+        return Mechanism(name, False, error.message, error.remedy or _remedy(name, error.message))
+    try:
+        isolation = sandbox.isolation
+        return Mechanism(name, True, f"level {isolation.level}: {', '.join(isolation.layers)}")
+    finally:
+        await sandbox.aclose()
+
+
+def _detail(name: str) -> str:
+    if name == "landlock":
+        from mcp_tools.sandbox.inside.landlock import abi
+
+        return f"version {abi()} of the interface"
+    return "works"
+
+
+def _remedy(name: str, said: str) -> str:
+    if name == "landlock":
+        return "a kernel of 5.13 or later with `landlock` in its lsm= list; in a container, its seccomp profile"
+    if name == "seccomp":
+        return "a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64"
+    if name == "sandlock":
+        return "Linux 6.7 or later with Landlock"
+    if _reads(_APPARMOR, "1"):
+        return "AppArmor restricts user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+    if _reads(_USERNS_CLONE, "0"):
+        return "user namespaces are switched off: sudo sysctl kernel.unprivileged_userns_clone=1"
+    if Path("/.dockerenv").exists() or os.environ.get("container"):
+        return "the container forbids namespaces: docker run --security-opt seccomp=unconfined, or use sandlock"
+    if "No space left" in said:
+        return "no further user namespace is allowed here: sudo sysctl user.max_user_namespaces=15000"
+    return "allow user namespaces on this machine, or install sandlock"
+
+
+def _reads(path: Path, value: str) -> bool:
+    try:
+        return path.read_text().strip() == value
+    except OSError:
+        return False

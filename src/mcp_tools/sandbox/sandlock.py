@@ -1,0 +1,81 @@
+"""The second back end, for machines that forbid namespaces: sandlock around the warm interpreter, no root needed.
+
+What is left open: the metadata of files (names, sizes, times) can be seen, though no content.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
+from mcp_tools.sandbox.protocol import Isolation, Level
+from mcp_tools.sandbox.users import unprivileged_users
+from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
+
+# Runs in the fresh interpreter: sandlock is imported from where it is installed, and forgotten again.
+_CONFINE = """
+sys.path.append({folder!r})
+import sandlock
+sandlock.confine(sandlock.Sandbox(fs_readable={readable!r}, fs_writable={writable!r}))
+sys.path.remove({folder!r})
+for name in [name for name in sys.modules if name.split('.')[0] == 'sandlock']: del sys.modules[name]
+"""
+
+
+class SandlockSandbox(WarmSandbox):
+    """Level medium: Landlock around the interpreter, and limits, Landlock and seccomp in each child."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scratches: list[str] = []
+
+    async def open(self) -> None:
+        """Starts the plain interpreter, which is also the probe.
+
+        Raises:
+            IsolationError: sandlock is not installed, or the kernel lacks what it needs.
+        """
+        if importlib.util.find_spec("sandlock") is None:
+            raise IsolationError("sandlock is not installed", remedy="pip install sandlock")
+        await super().open()
+
+    def _create(self, environment: Environment) -> Zygote:
+        scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
+        self._scratches.append(scratch)
+        root = os.geteuid() == 0
+        spec = importlib.util.find_spec("sandlock")
+        assert spec is not None and spec.origin is not None
+        folder = Path(spec.origin).parent
+        settings = Settings(
+            environment=environment,
+            scratch=scratch,
+            layers=("landlock", "seccomp"),
+            deny_metadata=True,
+            user=unprivileged_users() if root else None,
+            user_is_private=root,
+            before=_CONFINE.format(
+                folder=str(folder.parent),
+                readable=[*environment.readable, *environment.found.folders, str(folder)],
+                writable=[scratch, *DEVICES],
+            ),
+        )
+        return Zygote(lambda command: command, settings, dict(VARIABLES))
+
+    def _judge(self, ready: Ready) -> Isolation:
+        if ready.faults:
+            raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
+        if ready.root:
+            raise IsolationError("the interpreter is still root", remedy="run alita as an ordinary user")
+        layers = ("sandlock", *ready.layers, "supervisor")
+        return Isolation(level=Level.MEDIUM, backend="sandlock", layers=layers)
+
+    def _release(self) -> None:
+        for scratch in self._scratches:
+            shutil.rmtree(scratch, ignore_errors=True)
+        self._scratches.clear()
