@@ -1,0 +1,254 @@
+"""Accuracy on benchmarks/questions.jsonl: alita beside the same model alone and with one program run once.
+
+    python benchmarks/accuracy.py --out accuracy.jsonl            # all arms, all questions; resumes where it stopped
+    python benchmarks/accuracy.py --out accuracy.jsonl --report   # only the table, from what was measured
+
+Every question is asked with a library of its own, empty at the start, so that no question helps another. Of each tool
+that was registered, the question's held-back variants are asked of the tool itself: the call's arguments get the
+variant's values. Then one variant is asked of alita with that tool in its library: that is the reuse figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from scoring import is_right
+
+from agent.alita import Alita
+from agent.answer import Answer
+from agent.events import Event, ToolCalled
+from agent.layers import read_settings
+from agent.models.protocol import Model, Role
+from agent.models.roles import open_models
+from agent.nodes.evaluate import final_form
+from agent.settings import Settings
+from agent.steps import value_text
+from mcp_tools.create.assemble import extract_code
+from mcp_tools.library import Library
+from mcp_tools.prompt import load_prompt, parse_prompt
+from mcp_tools.sandbox import Job, Limits, Sandbox, open_sandbox
+
+QUESTIONS = Path(__file__).with_name("questions.jsonl")
+ARMS = ("alone", "program", "alita")
+PROGRAM_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
+ALONE = parse_prompt(
+    "alone",
+    """<!-- system -->
+Think step by step, then give the final answer on the last line as `Answer: …`, with only what was asked for.
+<!-- user -->
+{{question}}""",
+)
+
+Row = dict[str, Any]
+
+
+async def ask_alone(question: str, model: Model) -> str:
+    """The model's own answer, thinking aloud."""
+    completion = await model.complete(ALONE.render(question=question), temperature=0, max_tokens=600)
+    lines = [line for line in completion.text.strip().splitlines() if line.strip()] or [""]
+    return final_form(lines[-1].replace("*", ""))
+
+
+async def ask_program(question: str, model: Model, sandbox: Sandbox) -> str:
+    """What one program prints that the model writes and that is run once."""
+    messages = load_prompt("mcp_tools.create", "program").render(question=question, evidence="")
+    completion = await model.complete(messages, temperature=0, max_tokens=900)
+    outcome = await sandbox.run(Job(extract_code(completion.text), None, limits=PROGRAM_LIMITS))
+    return outcome.stdout.strip()
+
+
+async def ask_alita(row: Row, settings: Settings, tools: Path) -> Row:
+    """alita's answer, and what became of the tool it made."""
+    calls: list[ToolCalled] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, ToolCalled):
+            calls.append(event)
+
+    settings = settings.model_copy(update={"tools_dir": tools, "use_cache": False})
+    async with await Alita.open(settings) as alita:
+        answer = await alita.ask(row["question"], on_event=listen)
+        found: Row = {"answer": answer.text, "created": list(answer.tools_created), "steps": answer.steps}
+        found["tokens"] = answer.usage.input_tokens + answer.usage.output_tokens
+        if answer.tools_created and calls:
+            found["held_back"] = await held_back(row, answer.tools_created[0], calls[-1].arguments, tools, alita)
+            started = time.monotonic()
+            again: Answer = await alita.ask(row["held_back"][0]["question"])
+            found["reuse"] = {
+                "seconds": time.monotonic() - started,
+                "created": list(again.tools_created),
+                "used": list(again.tools_used),
+                "right": is_right(again.text, row["held_back"][0]["answer"]),
+            }
+    return found
+
+
+async def held_back(row: Row, name: str, arguments: Row, tools: Path, alita: Alita) -> list[bool | None]:
+    """For each variant whether the tool gives its answer; None where its values have no place in the arguments."""
+    tool = Library(tools).get(name)
+    results: list[bool | None] = []
+    sandbox = await open_sandbox()
+    try:
+        for variant in row["held_back"]:
+            changed = placed(arguments, row["values"], variant["values"])
+            if changed is None:
+                results.append(None)
+                continue
+            outcome = await sandbox.run(Job(tool.source, name, changed))
+            results.append(outcome.ok and is_right(value_text(outcome.value), variant["answer"]))
+    finally:
+        await sandbox.aclose()
+    return results
+
+
+def placed(arguments: Row, values: Row, others: Row) -> Row | None:
+    """The arguments with other values where the known ones stand; None when one stands nowhere."""
+    used: set[str] = set()
+
+    def change(inner: Any) -> Any:
+        for name, value in values.items():
+            if _equal(inner, value):
+                used.add(name)
+                return _shaped(others[name], inner)
+        if isinstance(inner, dict):
+            return {key: change(part) for key, part in inner.items()}
+        if isinstance(inner, list):
+            return [change(part) for part in inner]
+        return inner
+
+    changed = {name: change(value) for name, value in arguments.items()}
+    needed = {name for name in values if values[name] != others[name]}
+    return changed if needed <= used else None
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return str(one).strip() == str(other).strip()
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _shaped(value: Any, like: Any) -> Any:
+    """The value in the type that the tool was called with."""
+    if isinstance(like, str) and not isinstance(value, str):
+        return str(value)
+    if isinstance(like, float) and isinstance(value, int):
+        return float(value)
+    return value
+
+
+async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
+    """Asks what the ledger does not hold yet, a line for each question and arm."""
+    done = {(line["arm"], line["id"]) for line in _lines(out)}
+    settings = read_settings({})
+    models = open_models(Alita(settings)._model_settings())
+    model = models.for_role(Role.WRITER)
+    sandbox = await open_sandbox()
+    try:
+        for arm in arms:
+            for row in rows:
+                if (arm, row["id"]) in done:
+                    continue
+                line = await _one(arm, row, model, sandbox, settings)
+                with out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                print(
+                    f"{arm:8} {row['difficulty']:6} {row['id']:24} {'right' if line['right'] else 'wrong':5} "
+                    f"{line['seconds']:6.1f} s  {line['answer'][:40]!r}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+    finally:
+        await sandbox.aclose()
+        await models.aclose()
+
+
+async def _one(arm: str, row: Row, model: Model, sandbox: Sandbox, settings: Settings) -> Row:
+    started = time.monotonic()
+    more: Row = {}
+    try:
+        if arm == "alone":
+            more["answer"] = await ask_alone(row["question"], model)
+        elif arm == "program":
+            more["answer"] = await ask_program(row["question"], model, sandbox)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                more = await ask_alita(row, settings, Path(folder))
+    except Exception as failure:
+        more = {"answer": "", "error": repr(failure)[:300]}
+    reuse = more.get("reuse", {}).get("seconds", 0.0)
+    return {
+        "arm": arm,
+        "id": row["id"],
+        "difficulty": row["difficulty"],
+        "split": row["split"],
+        "right": is_right(more["answer"], row["answer"]),
+        "seconds": round(time.monotonic() - started - reuse, 2),
+        **more,
+    }
+
+
+def report(lines: list[Row]) -> Row:
+    """The figures, over all questions and over those that no prompt was tuned on."""
+    figures: Row = {}
+    for arm in ARMS:
+        mine = [line for line in lines if line["arm"] == arm]
+        for part in ("all", "test", "dev", "easy", "medium", "hard"):
+            rows = [line for line in mine if part in ("all", line["split"], line["difficulty"])]
+            figures[f"{arm} {part}"] = [sum(line["right"] for line in rows), len(rows)]
+        figures[f"{arm} seconds, median"] = _median([line["seconds"] for line in mine])
+    mine = [line for line in lines if line["arm"] == "alita"]
+    tried = [result for line in mine for result in line.get("held_back", [])]
+    figures["tools registered"] = sum(bool(line.get("created")) for line in mine)
+    figures["held-back tests passed"] = [sum(r is True for r in tried), sum(r is not None for r in tried)]
+    figures["held-back variants without a place"] = sum(r is None for r in tried)
+    good = [line for line in mine if line.get("held_back") and all(r is not False for r in line["held_back"])]
+    figures["tools that pass every held-back test"] = [len(good), sum(bool(line.get("held_back")) for line in mine)]
+    reused = [line for line in mine if "reuse" in line]
+    figures["reuse without creation"] = [sum(not line["reuse"]["created"] for line in reused), len(reused)]
+    figures["reuse right"] = [sum(line["reuse"]["right"] for line in reused), len(reused)]
+    figures["reuse time / first time, median"] = _median(
+        [line["reuse"]["seconds"] / line["seconds"] for line in reused if not line["reuse"]["created"]]
+    )
+    return figures
+
+
+def _median(values: list[float]) -> float | None:
+    return round(sorted(values)[len(values) // 2], 3) if values else None
+
+
+def _lines(out: Path) -> list[Row]:
+    if not out.exists():
+        return []
+    return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("accuracy.jsonl"), help="the ledger; measured rows are kept")
+    parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--split", choices=["dev", "test"])
+    parser.add_argument("--report", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if options.split in (None, row["split"])]
+    if not options.report:
+        asyncio.run(measure(rows, options.arms.split(","), options.out))
+    for name, value in report(_lines(options.out)).items():
+        shown = f"{value[0]} of {value[1]}" if isinstance(value, list) else value
+        print(f"{name:40} {shown}")
+
+
+if __name__ == "__main__":
+    main()
