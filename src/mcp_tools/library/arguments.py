@@ -43,7 +43,8 @@ def _usage(tool: Tool) -> str:
     properties = tool.input_schema.get("properties")
     if not isinstance(properties, dict):
         return f"{tool.name} takes any JSON object"
-    required = tool.input_schema.get("required", [])
+    listed = tool.input_schema.get("required", [])
+    required = listed if isinstance(listed, list) else []
     parts = [f"{name}{'' if name in required else '?'}: {_expected(schema)}" for name, schema in properties.items()]
     return f"{tool.name} takes {{{', '.join(parts)}}}"
 
@@ -68,11 +69,16 @@ def _expected(schema: Json) -> str:
 
 
 def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
-    validator = _validator(json.dumps(schema, sort_keys=True))
+    from jsonschema.exceptions import SchemaError
+    from referencing.exceptions import Unresolvable
+
     try:
+        validator = _validator(json.dumps(schema, sort_keys=True))
         errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
     except RecursionError:
         return ["it is nested too deeply"]
+    except (SchemaError, Unresolvable) as error:
+        return [f"the tool's own schema cannot be used: {_cut(str(error).partition(chr(10))[0], 200)}"]
     messages = list(dict.fromkeys(message for error in errors for message in _described(error)))
     more = [f"and {len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
     return messages[:_MOST_SHOWN] + more
@@ -85,7 +91,9 @@ def _validator(schema: str) -> Draft202012Validator:
     from referencing import Registry
 
     registry: Registry[Any] = Registry()
-    return Draft202012Validator(json.loads(schema), registry=registry)
+    content = json.loads(schema)
+    Draft202012Validator.check_schema(content)
+    return Draft202012Validator(content, registry=registry)
 
 
 def _described(error: ValidationError) -> Iterable[str]:

@@ -1,0 +1,160 @@
+"""Arguments and results against schemas, with messages that say what to change."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from library_tools import make_tool
+
+from mcp_tools.errors import ArgumentsError
+from mcp_tools.library import valid_name, validate_arguments, validate_result
+from mcp_tools.tool import Tool
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer", "minimum": 1},
+        "names": {"type": "array", "items": {"type": "string"}},
+        "unit": {"enum": ["km", "miles"]},
+        "point": {
+            "type": "object",
+            "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
+            "required": ["x", "y"],
+        },
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    },
+    "required": ["count", "names"],
+    "additionalProperties": False,
+}
+GOOD = {"count": 2, "names": ["a"], "unit": "km", "point": {"x": 1, "y": 2.5}, "maybe": None}
+
+
+def with_schema(schema: dict[str, Any]) -> Tool:
+    return replace(make_tool(), input_schema=schema)
+
+
+def test_fitting_arguments_pass() -> None:
+    """Optional ones may be left out."""
+    validate_arguments(with_schema(SCHEMA), GOOD)
+    validate_arguments(with_schema(SCHEMA), {"count": 1, "names": []})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"count": "2"}, 'count is "2" (string), expected integer'),
+        ({"count": 2.5}, "count is 2.5 (number), expected integer"),
+        ({"count": True}, "count is true (boolean), expected integer"),
+        ({"count": 0}, "count is 0 (integer): 0 is less than the minimum of 1"),
+        ({"names": ["a", 3]}, "names[1] is 3 (integer), expected string"),
+        ({"names": "a"}, 'names is "a" (string), expected array of string'),
+        ({"unit": "m"}, 'unit is "m" (string), expected one of "km" (string), "miles" (string)'),
+        ({"point": {"x": 1}}, "point.y is missing, expected number"),
+        ({"maybe": "x"}, 'maybe is "x" (string), expected integer or null'),
+        ({"nmes": []}, "nmes is unknown, did you mean 'names'?"),
+    ],
+)
+def test_a_misfit_is_named_with_its_place_and_what_is_expected(change: dict[str, Any], says: str) -> None:
+    """And the whole signature is the remedy."""
+    with pytest.raises(ArgumentsError) as caught:
+        validate_arguments(with_schema(SCHEMA), GOOD | change)
+    assert f"- {says}" in caught.value.message
+    assert "count: integer, names: array of string, unit?: one of" in caught.value.remedy
+
+
+def test_all_misfits_are_told_at_once_but_not_endlessly() -> None:
+    """A model repairs in one turn what it is told in one."""
+    with pytest.raises(ArgumentsError) as caught:
+        validate_arguments(with_schema(SCHEMA), {"unit": 1, "other": 2})
+    assert {line.split()[1] for line in caught.value.message.splitlines()[1:]} == {"count", "names", "other", "unit"}
+    with pytest.raises(ArgumentsError) as caught:
+        validate_arguments(with_schema(SCHEMA), {"count": 1, "names": list(range(1000))})
+    assert len(caught.value.message.splitlines()) == 10
+    assert "and 992 more" in caught.value.message
+
+
+@pytest.mark.parametrize("arguments", [None, [], "x", 5])
+def test_arguments_must_be_an_object(arguments: Any) -> None:
+    """Anything else is told so."""
+    with pytest.raises(ArgumentsError, match="one JSON object"):
+        validate_arguments(make_tool(), arguments)
+
+
+def test_a_result_is_held_against_the_output_schema() -> None:
+    """The value stands under `result`."""
+    assert validate_result(make_tool(), 5) == []
+    assert validate_result(make_tool(), "5") == ['result is "5" (string), expected integer']
+
+
+def test_a_reference_to_elsewhere_is_never_fetched() -> None:
+    """It fails as a misfit of the schema, without a request."""
+    tool = with_schema({"type": "object", "properties": {"n": {"$ref": "http://127.0.0.1:9/schema.json"}}})
+    with pytest.raises(ArgumentsError, match="schema"):
+        validate_arguments(tool, {"n": 1})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+FITTING = st.fixed_dictionaries(
+    {"count": st.integers(1), "names": st.lists(st.text())},
+    optional={"unit": st.sampled_from(["km", "miles"]), "maybe": st.none() | st.integers()},
+)
+ALMOST = st.fixed_dictionaries({}, optional=dict.fromkeys(SCHEMA["properties"], JSON))
+
+
+@given(FITTING)
+@settings(deadline=None)
+def test_whatever_fits_passes(arguments: dict[str, Any]) -> None:
+    """Arguments drawn as the schema says."""
+    validate_arguments(with_schema(SCHEMA), arguments)
+
+
+@given(ALMOST | st.dictionaries(st.text(), JSON), JSON)
+@settings(deadline=None)
+def test_whatever_does_not_fit_is_described(arguments: dict[str, Any], value: Any) -> None:
+    """In agreement with the validator, and never with another exception."""
+    if jsonschema.Draft202012Validator(SCHEMA).is_valid(arguments):
+        validate_arguments(with_schema(SCHEMA), arguments)
+    else:
+        with pytest.raises(ArgumentsError) as caught:
+            validate_arguments(with_schema(SCHEMA), arguments)
+        assert all(len(line) < 600 for line in caught.value.message.splitlines() if line.isprintable())
+    assert isinstance(validate_result(make_tool(), value), list)
+
+
+@given(st.dictionaries(st.sampled_from(["type", "properties", "required", "items", "enum", "anyOf", "pattern"]), JSON))
+@settings(deadline=None, max_examples=50)
+def test_any_schema_of_a_file_gives_a_message(schema: dict[str, Any]) -> None:
+    """A schema that was edited into nonsense is told as such."""
+    with contextlib.suppress(ArgumentsError):
+        validate_arguments(with_schema(schema), {"n": 1})
+
+
+@given(st.text(max_size=80))
+def test_a_valid_name_is_a_plain_identifier(text: str) -> None:
+    """Whatever is valid can be defined as a function and hides nothing."""
+    if valid_name(text):
+        scope: dict[str, Any] = {}
+        exec(f"def {text}(): return 1", scope)
+        assert text.isascii()
+        assert text == text.lower()
+        assert len(text) <= 64
+
+
+def test_importing_the_library_is_cheap() -> None:
+    """jsonschema comes with the first validation, filelock with the first write."""
+    heavy = "{'jsonschema', 'filelock', 'referencing'}"
+    code = f"import sys, mcp_tools.library, mcp_tools.checks; print({heavy} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"

@@ -1,0 +1,314 @@
+"""Tools are registered, found, replaced and deleted; what is damaged is told and never in the way."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from library_tools import make_tool
+
+from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.library import Library, free_name
+from mcp_tools.tool import Status
+
+
+def test_an_absent_folder_is_an_empty_library(library: Library) -> None:
+    """Reading creates nothing."""
+    assert library.list() == []
+    assert library.search("fibonacci") == []
+    assert library.flaws() == []
+    assert library.stats("nth_fibonacci").calls == 0
+    assert not library.folder.exists()
+
+
+def test_a_registered_tool_comes_back_whole(library: Library) -> None:
+    """From another process's view too, with its provenance and a date."""
+    registered = library.register(make_tool(spec={"purpose": "…"}, model="embedded", capabilities={"read": True}))
+    other = Library(library.folder)
+    assert other.get("nth_fibonacci") == registered
+    assert other.list() == [registered]
+    assert registered.capabilities.read
+    assert registered.provenance["created"]
+    other.close()
+
+
+def test_the_json_file_is_an_mcp_tool_object(library: Library) -> None:
+    """Made to be read by others, with what is ours under namespaced keys of _meta."""
+    tool = library.register(make_tool(run="r1"))
+    document = json.loads((library.folder / "nth_fibonacci.json").read_text())
+    assert list(document) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"]
+    assert document["_meta"]["alita/status"] == "verified"
+    assert document["_meta"]["alita/source-hash"] == tool.source_hash
+    assert document["_meta"]["alita/provenance"]["run"] == "r1"
+    assert (library.folder / "nth_fibonacci.py").read_text() == tool.source
+
+
+def test_the_same_source_is_one_tool(library: Library) -> None:
+    """However often it is registered, and under its second name too."""
+    first = library.register(make_tool())
+    assert library.register(make_tool(model="other")) == first
+    second = library.register(make_tool(body="return n + 1"))
+    assert library.register(make_tool(body="return n + 1")) == second
+    assert [tool.name for tool in library.list()] == ["nth_fibonacci", "nth_fibonacci_2"]
+
+
+def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed(library: Library) -> None:
+    """Uses of the function are renamed; a parameter, an attribute and a text of that name are not."""
+    library.register(make_tool())
+    body = "x = 'nth_fibonacci'\n    return n if n < 2 else nth_fibonacci(n - 1) + len(x.nth_fibonacci)"
+    second = library.register(make_tool(body=body))
+    assert second.name == "nth_fibonacci_2"
+    assert "def nth_fibonacci_2(n: int)" in second.source
+    assert (
+        "x = 'nth_fibonacci'\n    return n if n < 2 else nth_fibonacci_2(n - 1) + len(x.nth_fibonacci)" in second.source
+    )
+    assert library.get("nth_fibonacci").source == make_tool().source
+
+
+def test_replacing_keeps_the_old_version(library: Library) -> None:
+    """The parent is in the provenance, its files among the versions."""
+    old = library.register(make_tool())
+    new = library.register(make_tool(body="return n + 1"), replace=True)
+    assert new.provenance["parent_version"] == old.source_hash
+    assert library.get("nth_fibonacci") == new
+    kept = library.folder / ".alita" / "versions" / "nth_fibonacci" / f"{old.source_hash[:12]}.py"
+    assert kept.read_text() == old.source
+
+
+def test_a_status_is_changed_by_replacing(library: Library) -> None:
+    """The source stays, so there is no parent; a quarantined tool is listed but not found."""
+    library.register(make_tool())
+    library.register(make_tool(status=Status.QUARANTINED), replace=True)
+    assert library.get("nth_fibonacci").status is Status.QUARANTINED
+    assert "parent_version" not in library.get("nth_fibonacci").provenance
+    assert library.search("fibonacci") == []
+    assert len(library.list()) == 1
+
+
+@pytest.mark.parametrize("name", ["", "Caps", "9lives", "a b", "../up", "class", "sum", "a" * 65, "ünder", "match"])
+def test_a_name_that_cannot_name_a_tool_is_refused(library: Library, name: str) -> None:
+    """Before anything is written; asking for it is asking for an unknown tool."""
+    with pytest.raises(LibraryError, match="cannot name a tool"):
+        library.register(make_tool(name))
+    assert not library.folder.exists()
+    with pytest.raises(UnknownToolError):
+        library.get(name)
+
+
+def test_what_json_cannot_carry_is_refused(library: Library) -> None:
+    """Nothing is written."""
+    with pytest.raises(LibraryError, match="JSON"):
+        library.register(make_tool(spec={"x": float("nan")}))
+    with pytest.raises(LibraryError, match="JSON"):
+        library.register(make_tool(spec={1, 2}))
+    assert library.list() == []
+    assert library.flaws() == []
+
+
+def test_an_unknown_name_tells_the_nearest(library: Library) -> None:
+    """So that a typo is corrected at once."""
+    library.register(make_tool())
+    with pytest.raises(UnknownToolError, match="did you mean nth_fibonacci"):
+        library.get("nth_fibonaci")
+    with pytest.raises(UnknownToolError):
+        library.delete("nth_fibonaci")
+
+
+def test_a_deleted_tool_is_gone_and_kept_among_the_versions(library: Library) -> None:
+    """Nothing is lost by a delete."""
+    tool = library.register(make_tool())
+    library.delete("nth_fibonacci")
+    assert library.list() == []
+    assert library.search("fibonacci") == []
+    kept = library.folder / ".alita" / "versions" / "nth_fibonacci"
+    assert {path.name for path in kept.iterdir()} == {f"{tool.source_hash[:12]}.py", f"{tool.source_hash[:12]}.json"}
+
+
+# Search
+
+
+def test_search_finds_by_description_name_and_parameters(library: Library) -> None:
+    """Other endings of a word are the same word; stop words and the question's numbers count nothing."""
+    library.register(make_tool())
+    library.register(make_tool("days_between", description="Count the days between two dates."))
+    library.register(make_tool("count_primes", description="Count primes below a limit."))
+    assert [hit.tool.name for hit in library.search("What is the 57th Fibonacci number?")] == ["nth_fibonacci"]
+    assert library.search("How many days lie between these dates?")[0].tool.name == "days_between"
+    assert library.search("prime")[0].tool.name == "count_primes"
+    assert library.search("what is the of it") == []
+    assert len(library.search("count", limit=1)) == 1
+    assert library.search("count", limit=0) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "   ", '"', "a AND OR NOT (", "name:*", "NEAR(a b)", "'; DROP TABLE tools", "\0", "é 漢字", "x" * 10**6],
+)
+def test_any_query_is_only_words(library: Library, query: str) -> None:
+    """No syntax of the search engine gets through."""
+    library.register(make_tool())
+    assert isinstance(library.search(query), list)
+
+
+def test_a_change_made_by_another_process_is_seen_at_once(library: Library) -> None:
+    """New, replaced and deleted tools."""
+    other = Library(library.folder)
+    assert other.search("fibonacci") == []
+    library.register(make_tool())
+    assert other.search("fibonacci")
+    library.register(make_tool(description="Return a Lucas number."), replace=True)
+    assert other.search("lucas")
+    assert other.search("fibonacci")[0].tool.description == "Return a Lucas number."
+    library.delete("nth_fibonacci")
+    assert other.search("lucas") == []
+    other.close()
+
+
+@pytest.mark.parametrize("damage", ["delete", "scribble", "truncate", "delete while open"])
+def test_the_index_may_be_lost_at_any_time(library: Library, damage: str) -> None:
+    """It is derived: the tools and the counts stand."""
+    library.register(make_tool())
+    library.record_call("nth_fibonacci", True)
+    assert library.search("fibonacci")
+    path = library.folder / ".alita" / "index.sqlite"
+    if damage != "delete while open":
+        library.close()
+    if damage.startswith("delete"):
+        for file in path.parent.glob("index.sqlite*"):
+            file.unlink()
+    else:
+        path.write_bytes(b"nonsense" * 1000 if damage == "scribble" else path.read_bytes()[:5000])
+    assert [hit.tool.name for hit in library.search("fibonacci")] == ["nth_fibonacci"]
+    assert len(library.list()) == 1
+    assert library.stats("nth_fibonacci").calls == 1
+
+
+# What is damaged
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "no JSON": (lambda folder: (folder / "broken.json").write_text("{"), "corrupt", "broken.json is damaged"),
+    "empty": (lambda folder: (folder / "broken.json").write_text(""), "corrupt", "broken.json is damaged"),
+    "deep": (lambda folder: (folder / "broken.json").write_text("[" * 100_000), "corrupt", "damaged"),
+    "a list": (lambda folder: (folder / "broken.json").write_text("[]"), "corrupt", "holds no object"),
+    "other name": (lambda folder: _edit(folder, name="x"), "corrupt", "describes 'x'"),
+    "no schema": (lambda folder: _edit(folder, inputSchema=None), "corrupt", "inputSchema"),
+    "no meta": (lambda folder: _edit(folder, _meta={}), "corrupt", "alita/status"),
+    "not UTF-8": (lambda folder: (folder / "broken.json").write_bytes(b"\xff\xfe"), "corrupt", "damaged"),
+    "source not UTF-8": (lambda folder: (folder / "broken.py").write_bytes(b"\xff\xfe"), "corrupt", "broken.py"),
+    "edited": (lambda folder: (folder / "broken.py").write_text("x = 1"), "changed", "was changed"),
+    "edited line ends": (
+        lambda folder: (folder / "broken.py").write_bytes(make_tool("broken").source.replace("\n", "\r\n").encode()),
+        "changed",
+        "was changed",
+    ),
+    "no source": (lambda folder: (folder / "broken.py").unlink(), "incomplete", "no broken.py"),
+    "no object": (lambda folder: (folder / "broken.json").unlink(), "incomplete", "no broken.json"),
+}
+
+
+def _edit(folder: Path, **changes: object) -> None:
+    document = json.loads((folder / "broken.json").read_text())
+    (folder / "broken.json").write_text(json.dumps(document | changes))
+
+
+@pytest.mark.parametrize(("damage", "kind", "says"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_tool_is_told_and_the_others_stand(
+    library: Library, damage: Callable[[Path], object], kind: str, says: str
+) -> None:
+    """It is not listed, not found, not given; its flaw has a remedy; its name stays its own until it is deleted."""
+    library.register(make_tool("broken"))
+    library.register(make_tool("whole"))
+    damage(library.folder)
+    library.close()
+    assert [tool.name for tool in library.list()] == ["whole"]
+    assert [hit.tool.name for hit in library.search("fibonacci")] == ["whole"]
+    [flaw] = library.flaws()
+    assert (flaw.name, flaw.kind) == ("broken", kind)
+    assert says in flaw.message
+    with pytest.raises(LibraryError, match="alita tools"):
+        library.get("broken")
+    assert library.register(make_tool("broken", body="return 7 * n")).name == "broken_2"
+    library.delete("broken")
+    assert library.flaws() == []
+
+
+def test_an_edit_in_place_is_noticed_without_reopening(library: Library) -> None:
+    """Neither the search nor a look-up gives what was never checked; checking again brings it back."""
+    library.register(make_tool())
+    assert library.search("fibonacci")
+    edited = make_tool(body="return n + 1")
+    library.path("nth_fibonacci").write_text(edited.source)
+    assert library.search("fibonacci") == []
+    with pytest.raises(LibraryError, match="alita tools check nth_fibonacci"):
+        library.get("nth_fibonacci")
+    library.register(edited, replace=True)
+    assert library.get("nth_fibonacci").source == edited.source
+
+
+def test_foreign_files_are_left_alone(library: Library) -> None:
+    """A README, a folder, a hidden file and a private module are no flaws."""
+    library.register(make_tool())
+    for name in ("README.md", ".hidden.py", "_private.py", "data.csv"):
+        (library.folder / name).write_text("x")
+    (library.folder / "sub.py").mkdir()
+    library.close()
+    assert library.flaws() == []
+    assert len(library.list()) == 1
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
+    """For reading and for writing."""
+    (tmp_path / "tools").write_text("x")
+    library = Library(tmp_path / "tools")
+    with pytest.raises(LibraryError, match="cannot be written"):
+        library.register(make_tool())
+    with pytest.raises(LibraryError, match="cannot be read"):
+        library.list()
+
+
+# Counts
+
+
+def test_calls_are_counted_by_kind(library: Library) -> None:
+    """Also for a second opener, and after the tool is gone."""
+    library.register(make_tool())
+    for _ in range(3):
+        library.record_call("nth_fibonacci", True)
+    library.record_call("nth_fibonacci", False, "exception")
+    library.record_call("nth_fibonacci", False)
+    stats = Library(library.folder).stats("nth_fibonacci")
+    assert (stats.calls, stats.successes, stats.failures) == (5, 3, {"exception": 1, "unknown": 1})
+    assert stats.last is not None
+
+
+def test_damaged_counts_are_put_aside(library: Library) -> None:
+    """Counting goes on, and the damaged file is kept."""
+    library.register(make_tool())
+    path = library.folder / ".alita" / "calls.sqlite"
+    path.write_bytes(b"nonsense" * 1000)
+    library.record_call("nth_fibonacci", True)
+    assert library.stats("nth_fibonacci").calls == 1
+    assert list(path.parent.glob("calls.damaged-*"))
+
+
+def test_a_newer_index_is_built_anew(library: Library) -> None:
+    """A file of another version of the program is replaced."""
+    library.register(make_tool())
+    library.list()
+    library.close()
+    with sqlite3.connect(library.folder / ".alita" / "index.sqlite") as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    assert len(library.list()) == 1
+
+
+def test_free_names_stay_within_the_length() -> None:
+    """The number takes the place of the last letters."""
+    assert free_name("a", set()) == "a"
+    assert free_name("a", {"a", "a_2"}) == "a_3"
+    long = "a" * 64
+    assert free_name(long, {long}) == "a" * 62 + "_2"
