@@ -196,7 +196,7 @@ def parking_fee(first: float, further: float, cap: float, arrival: str, departur
     "{fee} euros is taken from it as well, even beyond that limit. How many euros does the account hold at "
     "the end? Give a negative number if it is overdrawn.",
     {"balance": 120, "amounts": [-150, 40, -300, -90, -200, 310, -60, -75], "limit": 250, "fee": 6},
-    {"balance": 50, "amounts": [-80, -20, -60, 30, -45], "limit": 100, "fee": 5},
+    {"balance": 50, "amounts": [-80, -20, -40, 30, -45], "limit": 100, "fee": 5},
     {"balance": 500, "amounts": [-620, 75, -90, 200, -10, -400], "limit": 300, "fee": 12},
     {"balance": 10, "amounts": [-10, -200, 15, -25, -1, -40], "limit": 50, "fee": 3},
 )
