@@ -137,6 +137,8 @@ class OpenAIServer:
 def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = 1 << 16
 
         def log_message(self, *args: Any) -> None:
             pass

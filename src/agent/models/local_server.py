@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import importlib.util
 import os
 import signal
@@ -39,6 +41,7 @@ class LocalServer:
         options: How the server is started.
         notify: Told that the model is being loaded.
         start_timeout: Seconds that loading may take.
+        hung_after: Seconds of silence after which a server that had loaded is taken for hung, and ended.
     """
 
     def __init__(
@@ -48,11 +51,13 @@ class LocalServer:
         *,
         notify: Notify | None = None,
         start_timeout: float = 180.0,
+        hung_after: float = 20.0,
     ) -> None:
         self._runtime = runtime
         self._options = options
         self._notify = notify
         self._start_timeout = start_timeout
+        self._hung_after = hung_after
         self._starting = asyncio.Lock()
 
     @property
@@ -77,17 +82,19 @@ class LocalServer:
     async def _start(self, files: ServerFiles) -> ServerState:
         if self._notify:
             self._notify("loading the embedded model")
-        deadline = time.monotonic() + self._start_timeout
+        began = tried = time.monotonic()
         process = self._spawn(files)
-        tried = time.monotonic()
-        while time.monotonic() < deadline:
+        while time.monotonic() < began + self._start_timeout:
             state = files.read()
-            if state is not None and state.ready and await _answers(state):
-                return state
+            if state is not None and state.ready:
+                if await _answers(state):
+                    return state
+                if time.monotonic() - began > self._hung_after:
+                    _kill(state)
             if process.poll() is not None:
                 if process.returncode != ALREADY_RUNNING:
                     raise _not_started(files, process.returncode)
-                # Another one holds the lock. Should it die while it loads, the next attempt takes its place.
+                # Another one holds the lock. Should it end before it is of use, the next attempt takes its place.
                 if time.monotonic() - tried > 2.0:
                     process, tried = self._spawn(files), time.monotonic()
             await asyncio.sleep(0.1)
@@ -126,22 +133,36 @@ def stop_servers(runtime: Path, *, wait: float = 10.0) -> int:
     """Ends the embedded model's servers of this runtime folder and says how many there were."""
     found = running(runtime)
     for _, state in found:
-        os.kill(state.pid, signal.SIGTERM)
+        _kill(state, signal.SIGTERM)
     deadline = time.monotonic() + wait
     while any(state.alive for _, state in found) and time.monotonic() < deadline:
         time.sleep(0.05)
     for files, state in found:
-        if state.alive:
-            os.kill(state.pid, signal.SIGKILL)
+        _kill(state)
         files.state.unlink(missing_ok=True)
     return len(found)
+
+
+def _kill(state: ServerState, number: signal.Signals = signal.SIGKILL) -> None:
+    """Ends the server, and no other process that got its number meanwhile."""
+    if state.alive:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(state.pid, number)
+
+
+@atexit.register
+def _leave_running() -> None:
+    """Keeps the interpreter from warning of servers that outlive it, as they are meant to."""
+    for process in _STARTED:
+        if process.poll() is None:
+            process.returncode = 0
 
 
 async def _answers(state: ServerState) -> bool:
     import httpx2
 
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=5.0) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=3.0) as client:
             response = await client.get(f"http://127.0.0.1:{state.port}/health")
             return response.status_code == 200
     except httpx2.HTTPError:

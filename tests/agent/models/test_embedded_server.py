@@ -123,6 +123,15 @@ async def test_death_in_the_middle_of_a_call_is_told_after_its_retries(open_mode
     assert await pid_of(model) != first
 
 
+async def test_a_hung_server_is_replaced(open_model: Open, runtime: Path, tmp_path: Path) -> None:
+    pid = await pid_of(open_model())
+    os.kill(pid, signal.SIGSTOP)
+    options = ServerOptions(tmp_path / "fake.gguf", threads=1)
+    state = await LocalServer(runtime, options, hung_after=0.5).find()
+    assert state.pid != pid
+    assert not born(pid)
+
+
 async def test_a_state_whose_number_another_process_has_is_stale(open_model: Open, runtime: Path) -> None:
     first = await pid_of(open_model())
     [(files, state)] = running(runtime)

@@ -45,6 +45,8 @@ class Server:
 def _handler(server: Server, params: CommonParams) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = 1 << 16
 
         def log_message(self, *args: Any) -> None:
             pass
