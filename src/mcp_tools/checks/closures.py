@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from mcp_tools.checks.scopes import parameters
-from mcp_tools.checks.syntax import walk
+from mcp_tools.checks.syntax import children, walk
 
 SILENT = frozenset({"print", "isinstance", "type", "id", "breakpoint"})
 """Builtins whose call alone, as a statement, changes nothing."""
@@ -19,6 +19,24 @@ class Closure:
     reads: frozenset[str]
     """Names around it."""
     changes: frozenset[str]
+
+
+_SCALARS = frozenset(
+    {"len", "int", "str", "float", "bool", "sum", "abs", "range", "round", "ord", "chr", "pow", "divmod"}
+)
+"""Builtins whose results share nothing with their arguments."""
+
+
+def shared_names(value: ast.AST) -> set[str]:
+    """The names whose objects the value of an expression may be, hold, or be a part of."""
+    match value:
+        case ast.Name(id=name):
+            return {name}
+        case ast.BinOp() | ast.Compare() | ast.UnaryOp() | ast.JoinedStr() | ast.Lambda() | ast.Constant():
+            return set()
+        case ast.Call(func=ast.Name(id=name)) if name in _SCALARS:
+            return set()
+    return {name for child in children(value) for name in shared_names(child)}
 
 
 def changes_surroundings(helper: ast.AST) -> bool:

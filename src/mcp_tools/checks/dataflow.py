@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mcp_tools.checks.closures import SILENT, Closure, changes_surroundings, closure_of
+from mcp_tools.checks.closures import SILENT, Closure, changes_surroundings, closure_of, shared_names
 from mcp_tools.checks.modules import words
 from mcp_tools.checks.scopes import module_names, parameters
 from mcp_tools.checks.syntax import children, walk
@@ -87,6 +87,8 @@ class _Run:
         self.summaries = summaries
         self.values: dict[str, Carried] = {}
         self.closures: dict[str, Closure] = {}
+        self.links: dict[str, set[str]] = {}
+        """Names that may stand for one object or for parts of it: a change through one is seen through the others."""
         self.heads: dict[ast.AST, dict[str, Carried]] = {}
         self.control: Carried = _NONE
         """What decides whether the present statement runs."""
@@ -121,7 +123,7 @@ class _Run:
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, value)
             case ast.AugAssign(target=target, value=value):
-                self.add(target, self.read(value))
+                self.augment(target, self.read(value))
             case ast.Return(value=value):
                 self.returned |= self.read(value) | self.control | self.decided
                 self.decided |= self.control
@@ -145,6 +147,7 @@ class _Run:
                 for item in items:
                     carried = self.read(item.context_expr)
                     if item.optional_vars:
+                        self.link(item.optional_vars, item.context_expr)
                         self.store(item.optional_vars, carried | self.control | self.decided)
                 self.block(body)
             case ast.Match(subject=subject, cases=cases):
@@ -193,6 +196,7 @@ class _Run:
         else:
             carried = self.read(node.iter)
             self.control = around | carried
+            self.link(node.target, node.iter)
             self.store(node.target, carried | self.control | self.decided)
         start = dict(self.values)
         self.block(node.body)
@@ -230,7 +234,26 @@ class _Run:
 
     # Names and places
 
+    def link(self, target: ast.expr, value: ast.expr) -> None:
+        names = {node.id for node in walk(target) if isinstance(node, ast.Name)}
+        shared = shared_names(value)
+        for one in names:
+            for other in shared - {one}:
+                self.links.setdefault(one, set()).add(other)
+                self.links.setdefault(other, set()).add(one)
+
+    def linked(self, name: str) -> set[str]:
+        """The name itself and all that may stand for the same object."""
+        found = {name}
+        waiting = [name]
+        while waiting:
+            fresh = self.links.get(waiting.pop(), set()) - found
+            found |= fresh
+            waiting += fresh
+        return found
+
     def bind(self, target: ast.expr, value: ast.expr) -> None:
+        self.link(target, value)
         match target, value:
             case (ast.Name(id=name), ast.Lambda()):
                 self.values[name] = _NONE
@@ -265,10 +288,17 @@ class _Run:
                 carried |= self.read(target.slice)
             target = target.func if isinstance(target, ast.Call) else target.value
         if isinstance(target, ast.Name):
-            if target.id in self.values:
-                self.values[target.id] |= carried
-            else:
-                self.shared |= carried
+            for name in self.linked(target.id):
+                if name in self.values:
+                    self.values[name] |= carried
+                else:
+                    self.shared |= carried
+
+    def augment(self, target: ast.expr, carried: Carried) -> None:
+        if isinstance(target, ast.Name) and target.id in self.values:
+            self.values[target.id] |= carried | self.control | self.decided
+        else:
+            self.add(target, carried)
 
     def name(self, name: str) -> Carried:
         if name not in self.values and name in ("locals", "vars"):
@@ -363,6 +393,8 @@ class _Run:
         if isinstance(function, ast.Name) and function.id in self.closures:
             for name in self.closures[function.id].changes:
                 self.add(ast.Name(name, ast.Load()), carried)
+        elif isinstance(function, ast.Name) and function.id in self.values:
+            self.add(function, carried)  # a method under a name of its own: `append = found.append`
         elif isinstance(function, ast.Name) and self.summaries.acts(function.id):
             self.shared |= carried
 

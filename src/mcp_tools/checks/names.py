@@ -36,6 +36,8 @@ _FORBIDDEN = {
 
 def undefined_name(source: Source) -> Iterator[Remark]:
     """Each name is a builtin, imported, or bound somewhere in its scope."""
+    if source.has_star_import:
+        return  # it may bind anything; `allowed-imports` speaks of it
     seen: set[str] = set()
     for free in source.free_names:
         if free.name not in _BUILTINS and free.name not in seen:

@@ -86,6 +86,11 @@ class Source:
                 found.update((alias.asname or alias.name, node.module or ".") for alias in node.names)
         return found
 
+    @property
+    def has_star_import(self) -> bool:
+        """Whether names come in that the source does not tell."""
+        return "*" in self.origins
+
     @cached_property
     def classes(self) -> set[str]:
         """The classes at the top level: making an instance of one is a constant like any other."""

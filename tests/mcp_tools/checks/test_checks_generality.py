@@ -76,6 +76,11 @@ ALIVE = {
     "deleted": "row = [1, 2, 3]\ndel row[a]\nreturn row[b]",
     "update of a dict": "d = dict(x=1)\nd.update({'x': a})\nreturn d['x'] * b",
     "iterator": "it = iter(range(a))\nreturn next(it) + b",
+    "trie": "root = {}\nfor word in range(a):\n    node = root\n    for c in str(word * b):\n        node = node.setdefault(c, {})\n    node['end'] = 1\nreturn len(str(root))",
+    "method by name": "found = []\nadd = found.append\nadd(a)\nadd(b)\nreturn len(found) + found[0]",
+    "row of a grid": "grid = [[0] * 3 for _ in range(3)]\nfor row in grid:\n    row[0] = a * b\nreturn sum(map(sum, grid))",
+    "part seen from the whole": "grid = [[1], [2]]\nfirst = grid[0]\nfirst.append(a + b)\nreturn grid[0][1]",
+    "whole seen from the part": "grid = [[1], [2]]\nfirst = grid[0]\ngrid[0].append(a + b)\nreturn first[1]",
     "locals": "return len(str(locals()))",
 }
 
