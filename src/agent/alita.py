@@ -21,7 +21,7 @@ from agent.models.roles import ROLES, Models, ModelSettings, open_models
 from agent.models.weights import Weights
 from agent.store.answers import AnswerCache
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledModel, JournaledSandbox
+from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.store.redact import Redactor
 from agent.store.runs import Run, create_run, describe_file, find_run, find_unfinished, journal_path, load_run, save_run
 from mcp_tools.library import Library
@@ -185,7 +185,7 @@ class Alita:
         files = tuple(Path(file.path) for file in run.files)
         context = Context(
             models=_RunModels(await self._open_models(), journal, budget),
-            library=self._library,
+            library=JournaledLibrary(self._library, journal),
             sandbox=JournaledSandbox(await self._open_sandbox(), journal),
             journal=journal,
             budget=budget,
@@ -208,7 +208,9 @@ class Alita:
             try:
                 return cast(
                     dict[str, Any],
-                    await graph.ainvoke(start, config, context=context, durability="exit", control=self._control),
+                    await graph.ainvoke(
+                        start, config, context=context, durability="exit" if kept else None, control=self._control
+                    ),
                 )
             except GraphDrained:
                 return {"status": "interrupted", "steps": []}

@@ -41,7 +41,7 @@ async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) ->
     if outcome.ok and (misfits := validate_result(tool, outcome.value)):
         failure = f"the result is not what the tool promises: {'; '.join(misfits)}"
     kind = outcome.problem.kind if outcome.problem else "result" if failure else None
-    context.library.record_call(tool.name, not failure, kind if kind in _TOOL_FAILURES else None)
+    await context.library.record_call(tool.name, not failure, kind if kind in _TOOL_FAILURES else None)
     if failure:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(failure), outcome.seconds))
         return CallResult(False, None, f"{shown} failed: {failure}")

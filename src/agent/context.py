@@ -12,7 +12,7 @@ from agent.budget import Budget
 from agent.events import Event, ModelCalled
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
-from mcp_tools.library import Library
+from agent.store.journaled import JournaledLibrary
 from mcp_tools.sandbox.protocol import Sandbox
 
 WEAK_MODELS = frozenset({"embedded"})
@@ -32,7 +32,7 @@ class Context:
     """The collaborators of one run; nothing of it is saved with the state."""
 
     models: RoleModels
-    library: Library
+    library: JournaledLibrary
     sandbox: Sandbox
     journal: Journal
     budget: Budget

@@ -18,19 +18,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Finds the few tools of the library that may fit the question."""
     context = runtime.context
 
-    async def look() -> list[dict[str, Any]]:
-        hits = context.library.search(state["question"], limit=SHOWN_TOOLS)
-        return [
-            {
-                "name": hit.tool.name,
-                "description": hit.tool.description,
-                "inputSchema": hit.tool.input_schema,
-                "source_hash": hit.tool.source_hash,
-            }
-            for hit in hits
-        ]
-
-    tools = await context.journal.call("library", {"search": state["question"], "limit": SHOWN_TOOLS}, look)
-    for tool in tools:
-        context.emit(ToolFound(tool["name"]))
+    found = await context.library.search(state["question"], SHOWN_TOOLS)
+    tools = [{"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in found]
+    for tool in found:
+        context.emit(ToolFound(tool.name))
     return {"tools": tools}

@@ -29,6 +29,7 @@ async def run_code(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         tools="; ".join(f"{tool['name']}: {tool['description']}" for tool in state.get("tools", [])) or "none",
         evidence=evidence_text(state.get("steps", [])),
     )
+    modules = await _modules(state, context)
     finding = ""
     for _ in range(_ATTEMPTS):
         try:
@@ -37,7 +38,7 @@ async def run_code(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
             finding = stopped.message
             break
         source = extract_code(completion.text)
-        outcome = await context.sandbox.run(Job(source, None, read=context.files, modules=_modules(state, context)))
+        outcome = await context.sandbox.run(Job(source, None, read=context.files, modules=modules))
         printed = outcome.stdout.strip()
         context.emit(ToolCalled("program", {}, outcome.ok, one_line(printed or _failure(outcome)), outcome.seconds))
         if outcome.ok and printed:
@@ -56,12 +57,12 @@ def _failure(outcome: Outcome) -> str:
     return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"
 
 
-def _modules(state: State, context: Context) -> dict[str, str]:
+async def _modules(state: State, context: Context) -> dict[str, str]:
     """The sources of the tools that were shown, importable by name."""
     found = {}
     for shown in state.get("tools", []):
         try:
-            found[str(shown["name"])] = context.library.get(str(shown["name"])).source
+            found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
         except UnknownToolError:
             continue
     return found

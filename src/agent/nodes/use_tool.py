@@ -17,7 +17,7 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Calls the tool that was decided on; its result, or what was wrong, is the step's finding."""
     decision = decision_of(state)
     try:
-        tool = runtime.context.library.get(decision.tool)
+        tool = await runtime.context.library.get(decision.tool)
     except UnknownToolError as unknown:
         return {"steps": [step(state, ok=False, finding=str(unknown))]}
     result = await call_tool(runtime.context, tool, decision.arguments)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from agent.models.protocol import Completion, Message, Model, ToolCall, Usage
 from agent.store.journal import Journal
+from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem, Sandbox
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, Status, Tool
 
 
 class JournaledModel:
@@ -121,6 +123,61 @@ class JournaledSandbox:
     async def aclose(self) -> None:
         """Ends the sandbox, not the journal."""
         await self._sandbox.aclose()
+
+
+class JournaledLibrary:
+    """A library whose answers are recorded, and which a replay neither reads nor changes."""
+
+    def __init__(self, library: Library, journal: Journal) -> None:
+        self._library = library
+        self._journal = journal
+
+    @property
+    def folder(self) -> Path:
+        """The library's own."""
+        return self._library.folder
+
+    async def search(self, query: str, limit: int) -> list[Tool]:
+        """The tools that fit a query best, best first."""
+
+        async def perform() -> Json:
+            return [asdict(hit.tool) for hit in self._library.search(query, limit=limit)]
+
+        found = await self._journal.call("library", {"search": query, "limit": limit}, perform)
+        return [_tool(data) for data in found]
+
+    async def get(self, name: str) -> Tool:
+        """The tool of a name.
+
+        Raises:
+            UnknownToolError: There is none.
+        """
+
+        async def perform() -> Json:
+            return asdict(self._library.get(name))
+
+        return _tool(await self._journal.call("library", {"get": name}, perform))
+
+    async def register(self, tool: Tool) -> Tool:
+        """Keeps a tool; registering the same source again changes nothing."""
+
+        async def perform() -> Json:
+            return asdict(self._library.register(tool))
+
+        request = {"register": tool.name, "source": tool.source}
+        return _tool(await self._journal.call("library", request, perform))
+
+    async def record_call(self, name: str, ok: bool, kind: str | None) -> None:
+        """Counts a call of a tool, once."""
+
+        async def perform() -> Json:
+            self._library.record_call(name, ok, kind)
+
+        await self._journal.call("library", {"call": name, "ok": ok, "kind": kind}, perform)
+
+
+def _tool(data: dict[str, Any]) -> Tool:
+    return Tool(**{**data, "status": Status(data["status"])})
 
 
 def _shifted(options: dict[str, Any], by: int) -> dict[str, Any]:

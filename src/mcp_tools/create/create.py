@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_tools.create.examine import write_tests
 from mcp_tools.create.look import look
-from mcp_tools.create.protocol import Candidate, Creation, Request, Test, Watcher, Writer
+from mcp_tools.create.protocol import Candidate, Creation, Request, Shelf, Test, Watcher, Writer
 from mcp_tools.create.prove import doubts, suite_of
 from mcp_tools.create.scratch import Scratch, write_programs
 from mcp_tools.create.spec import Wanted, call_text, write_spec
@@ -18,7 +18,6 @@ from mcp_tools.create.variations import variations
 from mcp_tools.create.vote import Verdict, vote
 from mcp_tools.create.write import failure_of, repair, write_candidates
 from mcp_tools.errors import CreationError, LibraryError, StoppedError
-from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
@@ -28,7 +27,7 @@ PROGRAMS = 2
 
 
 async def create_tool(
-    request: Request, *, writer: Writer, sandbox: Sandbox, library: Library, watcher: Watcher
+    request: Request, *, writer: Writer, sandbox: Sandbox, library: Shelf, watcher: Watcher
 ) -> Creation:
     """Creates the tool that a question lacks, proves it and keeps it.
 
@@ -150,7 +149,7 @@ class _Workshop:
             if not passed(test, outcome)
         ]
 
-    async def keep(self, verdict: Verdict, library: Library) -> Creation:
+    async def keep(self, verdict: Verdict, library: Shelf) -> Creation:
         """Registers the winner when nothing speaks against it."""
         scratch = Creation(
             self.wanted.spec,
@@ -188,7 +187,7 @@ class _Workshop:
             provenance=provenance,
         )
         try:
-            tool = library.register(draft)
+            tool = await library.register(draft)
         except LibraryError as problem:
             return replace(scratch, reason=str(problem))
         return replace(scratch, tool=tool, choice="create", reason=self._belief(verdict, suite, mutation))

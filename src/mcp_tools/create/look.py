@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcp_tools.create.protocol import Request
+from mcp_tools.create.protocol import Request, Shelf
 from mcp_tools.create.spec import Wanted
 from mcp_tools.errors import ArgumentsError
-from mcp_tools.library import Library, validate_arguments
+from mcp_tools.library import validate_arguments
 from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
@@ -23,12 +23,11 @@ class Look:
     rejected: tuple[str, ...] = ()
 
 
-async def look(wanted: Wanted, request: Request, library: Library, sandbox: Sandbox) -> Look:
+async def look(wanted: Wanted, request: Request, library: Shelf, sandbox: Sandbox) -> Look:
     """The tool that takes the wanted parameters by their names and answers; none is guessed to fit."""
     rejected = []
     spec = wanted.spec
-    for hit in library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", limit=_NEIGHBOURS):
-        tool = hit.tool
+    for tool in await library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", _NEIGHBOURS):
         if tool.status in {Status.QUARANTINED, Status.RETIRED}:
             rejected.append(f"{tool.name}: {tool.status}")
             continue

@@ -39,6 +39,18 @@ class Writer(Protocol):
         ...
 
 
+class Shelf(Protocol):
+    """The library, as far as creating a tool needs it."""
+
+    async def search(self, query: str, limit: int) -> list[Tool]:
+        """The tools that fit a query best, best first."""
+        ...
+
+    async def register(self, tool: Tool) -> Tool:
+        """Keeps a tool; the result has the name and the version it got."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a tool is wanted for."""
