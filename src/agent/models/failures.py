@@ -148,7 +148,7 @@ class Failure(Exception):
             Kind.UNKNOWN_MODEL: f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}.",
             Kind.UNREACHABLE: "Check --base-url and the network; `alita doctor` shows what can be reached.",
             Kind.CUT: "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1).",
-            Kind.TIMEOUT: "Try again, or allow more time for each call with the setting `model_timeout`.",
+            Kind.TIMEOUT: "Try again, or allow more time for each call with the setting `timeout`.",
             Kind.BUSY: "Wait and try again with `alita resume`, or name another model with --model.",
             Kind.CREDIT: "Check the billing of the account, or name another model with --model.",
             Kind.TOO_LONG: "Ask a shorter question, or name a model with a larger context with --model.",

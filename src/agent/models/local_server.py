@@ -194,11 +194,8 @@ def _not_started(files: ServerFiles, status: int) -> ModelUnreachableError:
 
 def _not_answering(files: ServerFiles) -> ModelUnreachableError:
     state = files.read()
-    who = f" (process {state.pid})" if state else ""
-    return ModelUnreachableError(
-        f"the embedded model's server{who} does not answer",
-        remedy=f"End it with `alita model stop` and try again. Its log is {files.log}.",
-    )
+    end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
+    return ModelUnreachableError("the embedded model's server does not answer", remedy=f"{end}Its log is {files.log}.")
 
 
 def _last_words(files: ServerFiles) -> str:

@@ -25,6 +25,7 @@ from agent.models.local_server import LocalServer, stop_servers
 from agent.models.retry import Retry
 from agent.models.server_state import ServerOptions, ServerState, born, running
 
+SOURCE = Path(__file__).parents[3] / "src"
 FAKE = Path(__file__).parents[2] / "support" / "fake_llama"
 SCHEMA = {"type": "object", "properties": {"pid": {"type": "integer"}}, "required": ["pid"]}
 
@@ -33,7 +34,7 @@ Open = Callable[..., EmbeddedModel]
 
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PYTHONPATH", str(FAKE))
+    monkeypatch.setenv("PYTHONPATH", f"{FAKE}:{SOURCE}")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-must-not-be-inherited")
     return tmp_path / "runtime"
 
@@ -137,6 +138,7 @@ async def test_a_state_whose_number_another_process_has_is_stale(open_model: Ope
     [(files, state)] = running(runtime)
     stop_servers(runtime)
     files.write(ServerState(os.getpid(), "another birth", state.weights, state.port, "t"))
+    assert files.read() is None
     assert await pid_of(open_model()) not in (first, os.getpid())
 
 

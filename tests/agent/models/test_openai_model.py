@@ -23,7 +23,7 @@ from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
 from support.openai_server import OpenAIServer
 
-KEY = "sk-secret-1234567890abcdef"
+KEY = "shaped-like-no-known-key-1234567890"
 ASK = [{"role": "user", "content": "Hello?"}]
 FAST = Retry(base=0.01)
 
