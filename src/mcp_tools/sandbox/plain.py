@@ -1,4 +1,4 @@
-"""No isolation: a fresh interpreter per call, with limits. For machines that offer nothing else, when asked for by name."""
+"""No isolation: a fresh interpreter per call, with limits. Only when asked for by name."""
 
 from __future__ import annotations
 

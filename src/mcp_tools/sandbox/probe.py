@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +26,7 @@ print(c.errors.get("landlock") or "".join(c.gaps()))
     "seccomp": """
 from inside.confinement import Confinement
 c = Confinement([], [], ["seccomp"], metadata=True, capped=False)
-if not c.errors: c.limit({"cpu_seconds": 5, "memory_mb": 512, "file_bytes": 1000}, 1 << 30)
+if not c.errors: c.filter()
 print(c.errors.get("seccomp") or ", ".join(c.gaps()))
 """,
 }
@@ -112,7 +111,7 @@ def _remedy(name: str, said: str) -> str:
         return "AppArmor restricts user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
     if _reads(_USERNS_CLONE, "0"):
         return "user namespaces are switched off: sudo sysctl kernel.unprivileged_userns_clone=1"
-    if Path("/.dockerenv").exists() or os.environ.get("container"):
+    if Path("/.dockerenv").exists():
         return "the container forbids namespaces: docker run --security-opt seccomp=unconfined, or use sandlock"
     if "No space left" in said:
         return "no further user namespace is allowed here: sudo sysctl user.max_user_namespaces=15000"

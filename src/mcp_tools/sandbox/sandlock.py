@@ -28,6 +28,18 @@ for name in [name for name in sys.modules if name.split('.')[0] == 'sandlock']: 
 """
 
 
+def _installed() -> Path:
+    """The folder of the package.
+
+    Raises:
+        IsolationError: It is not installed.
+    """
+    spec = importlib.util.find_spec("sandlock")
+    if spec is None or spec.origin is None:
+        raise IsolationError("sandlock is not installed", remedy="pip install sandlock")
+    return Path(spec.origin).parent
+
+
 class SandlockSandbox(WarmSandbox):
     """Level medium: Landlock around the interpreter, and limits, Landlock and seccomp in each child."""
 
@@ -35,23 +47,11 @@ class SandlockSandbox(WarmSandbox):
         super().__init__()
         self._scratches: list[str] = []
 
-    async def open(self) -> None:
-        """Starts the plain interpreter, which is also the probe.
-
-        Raises:
-            IsolationError: sandlock is not installed, or the kernel lacks what it needs.
-        """
-        if importlib.util.find_spec("sandlock") is None:
-            raise IsolationError("sandlock is not installed", remedy="pip install sandlock")
-        await super().open()
-
     def _create(self, environment: Environment) -> Zygote:
+        folder = _installed()
         scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
         self._scratches.append(scratch)
         root = os.geteuid() == 0
-        spec = importlib.util.find_spec("sandlock")
-        assert spec is not None and spec.origin is not None
-        folder = Path(spec.origin).parent
         settings = Settings(
             environment=environment,
             scratch=scratch,

@@ -8,7 +8,6 @@ import os
 import time
 from collections import OrderedDict
 from typing import Self
-from dataclasses import replace
 
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import Environment

@@ -220,7 +220,7 @@ class Zygote:
         if process is None:
             return
         deadline = time.monotonic() + 1.0
-        while process.poll() is None and time.monotonic() < deadline:
+        while process.poll() is None and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells of it sooner
             await asyncio.sleep(0.002)
         # the group too: children of a back end without a namespace of their own
         with contextlib.suppress(ProcessLookupError, PermissionError):

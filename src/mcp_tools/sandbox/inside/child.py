@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import io
 import json
+import linecache
 import os
 import resource
 import signal
+import socket
 import sys
 import time
 from typing import Any, NoReturn
@@ -22,44 +24,102 @@ FIRST_FREE = 5
 MAGIC = b"alita1"
 """Begins the report; then its length in eight bytes, then JSON."""
 
+_SAMPLE = """
+import math
+
+def f(a: int, b: list) -> dict[str, int]:
+    return {c: a for c in b}
+"""
 _LARGEST_DESCRIPTOR = 1 << 20
 
 
-def live(
-    confinement: Confinement,
-    descriptors: list[int],
-    scratch: str,
-    *,
-    used: int,
-    readable: list[str],
-    keep: list[int],
-) -> NoReturn:
-    """Runs one job in this freshly forked process, and ends it.
+class Place:
+    """What a child is given by the warm interpreter before it knows its job.
 
     Args:
         confinement: The layers to put on.
-        descriptors: Where the job comes from, and where result, output and errors go, in this order.
-        scratch: This call's own folder.
+        scratch: The call's own folder.
         used: Address space that was taken before the call, in bytes.
         readable: The paths that may be read.
         keep: Descriptors that imports need.
     """
+
+    def __init__(self, confinement: Confinement, scratch: str, used: int, readable: list[str], keep: list[int]) -> None:
+        self.confinement = confinement
+        self.scratch = scratch
+        self.used = used
+        self.readable = readable
+        self.keep = keep
+
+    def enter(self) -> None:
+        """Puts on everything but the limits, which come with the job."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(self.scratch)
+        os.environ["HOME"] = os.environ["TMPDIR"] = self.scratch
+        self.confinement.enter(self.scratch)
+        _close_others(self.keep)
+        _reseed()
+        self.confinement.filter()
+        gc.enable()
+
+
+def live(place: Place, descriptors: list[int]) -> NoReturn:
+    """Runs one job in this freshly forked process, and ends it.
+
+    Args:
+        place: What it was given.
+        descriptors: Where the job comes from, and where result, output and errors go, in this order.
+    """
     started = time.perf_counter()
     try:
         _rewire(descriptors)
-        job = _job()
-        os.chdir(scratch)
-        os.environ.update(HOME=scratch, TMPDIR=scratch)
-        confinement.enter(scratch)
-        _close_others(keep)
-        output = _streams()
-        _reseed()
-        confinement.limit(job["limits"], used)
+        place.enter()
     except BaseException as error:  # noqa: BLE001 - a child that is not confined must not run
         _report(_broken(error), started)
         os._exit(70)
-    gc.enable()
-    report = call.run(job, [scratch, *readable], relieve_memory)
+    _work(place, started)
+
+
+def wait(place: Place, line: int) -> NoReturn:
+    """Prepares this freshly forked process, waits for the descriptors of a job, runs it, and ends.
+
+    Args:
+        place: What it was given.
+        line: The socket over which the descriptors come.
+    """
+    failure = None
+    try:
+        os.dup2(line, JOB)
+        place.enter()
+        rehearse(1)
+    except BaseException as error:  # noqa: BLE001 - told to the call that comes
+        failure = error
+    line_socket = socket.socket(fileno=JOB)
+    message, descriptors, _, _ = socket.recv_fds(line_socket, 16, 8)
+    line_socket.detach()
+    started = time.perf_counter()
+    if not message:
+        os._exit(0)
+    _rewire(descriptors)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if failure is not None:
+        _report(_broken(failure), started)
+        os._exit(70)
+    _work(place, started)
+
+
+def _work(place: Place, started: float) -> NoReturn:
+    try:
+        job = _job()
+        output = [sys.stdout, sys.stderr]
+        place.confinement.limit(job["limits"], place.used)
+    except BaseException as error:  # noqa: BLE001 - a child without limits must not run
+        _report(_broken(error), started)
+        os._exit(70)
+    report = call.run(job, [place.scratch, *place.readable], relieve_memory)
     for stream in output:
         try:
             stream.flush()
@@ -75,13 +135,28 @@ def live(
     os._exit(0)
 
 
-def examine(confinement: Confinement, descriptor: int, scratch: str, used: int) -> NoReturn:
+def rehearse(times: int) -> None:
+    """Walks the path of a call, for what comes after to be quick.
+
+    In the warm interpreter this specialises the code that children share; in a child that waits it copies the
+    pages that its call will write to.
+    """
+    limits = {"result_bytes": 1000, "memory_mb": 1}
+    job = {"what": "call", "source": _SAMPLE, "entry": "f", "arguments": {"a": 1, "b": ["x"]}}
+    for _ in range(times):
+        call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
+    sys.modules.pop("tool", None)
+    linecache.cache.clear()
+
+
+def examine(place: Place, descriptor: int) -> NoReturn:
     """Puts every layer on this process, tries to get past each, and writes down what worked."""
     limits = {"cpu_seconds": 5, "memory_mb": 64, "file_bytes": 1_000_000}
     try:
-        confinement.enter(scratch)
-        confinement.limit(limits, used)
-        found = json.dumps({"gaps": confinement.gaps()})
+        place.confinement.enter(place.scratch)
+        place.confinement.filter()
+        place.confinement.limit(limits, place.used)
+        found = json.dumps({"gaps": place.confinement.gaps()})
     except BaseException as error:  # noqa: BLE001 - all of it is the finding
         found = json.dumps({"error": problems.described(error)})
     os.write(descriptor, found.encode())
@@ -89,25 +164,23 @@ def examine(confinement: Confinement, descriptor: int, scratch: str, used: int) 
 
 
 def _rewire(descriptors: list[int]) -> None:
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for source, target in zip(descriptors, (JOB, RESULT, 1, 2), strict=True):
         os.dup2(source, target, inheritable=False)
 
 
 def _job() -> dict[str, Any]:
     chunks = []
-    offset = 0
-    while chunk := os.pread(JOB, 1 << 20, offset):
+    offset, size = 0, os.fstat(JOB).st_size
+    while offset < size:
+        chunk = os.pread(JOB, size - offset, offset)
         chunks.append(chunk)
         offset += len(chunk)
+    os.close(JOB)
     job: dict[str, Any] = json.loads(b"".join(chunks))
     return job
 
 
 def _close_others(keep: list[int]) -> None:
-    os.close(JOB)
     low = FIRST_FREE
     for descriptor in sorted(keep):
         os.closerange(low, descriptor)
@@ -115,8 +188,9 @@ def _close_others(keep: list[int]) -> None:
     os.closerange(low, _LARGEST_DESCRIPTOR)
 
 
-def _streams() -> list[io.TextIOWrapper]:
-    streams = [
+def make_streams() -> None:
+    """Standard output and errors as calls get them. Made once: each child inherits them."""
+    streams: list[io.TextIOWrapper] = [
         io.TextIOWrapper(
             io.BufferedWriter(io.FileIO(descriptor, "w", closefd=False)),
             encoding="utf-8",
@@ -125,8 +199,8 @@ def _streams() -> list[io.TextIOWrapper]:
         )
         for descriptor in (1, 2)
     ]
-    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams
-    return streams
+    sys.stdout, sys.stderr = streams
+    vars(sys).update(__stdout__=streams[0], __stderr__=streams[1])
 
 
 def _reseed() -> None:

@@ -16,6 +16,7 @@ MAXIMUM_DESCRIPTORS = 256
 MAXIMUM_THREADS = 1024
 """Counted for the sandbox's user as a whole, where the kernel counts."""
 
+_prctl = ctypes.CDLL(None).prctl
 _MIB = 1 << 20
 _RESERVE = 64 * _MIB
 """Address space kept back so that a call out of memory can still say so."""
@@ -68,19 +69,28 @@ class Confinement:
         Raises:
             OSError: A layer could not be put on.
         """
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+        _prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
         if self._grants:
             self._grants.confine(scratch)
 
+    def filter(self) -> None:
+        """Denies system calls from here on. Forking is over.
+
+        Raises:
+            OSError: The kernel refused the filter.
+        """
+        if self._filter:
+            seccomp.install(self._filter)
+
     def limit(self, limits: dict[str, Any], used: int) -> None:
-        """Sets the limits and, last of all, the filter.
+        """Sets the limits.
 
         Args:
             limits: The host's `Limits` as JSON.
             used: Address space that the warm interpreter takes already, in bytes.
 
         Raises:
-            OSError: A layer could not be put on.
+            OSError: The kernel refused one.
         """
         cpu = max(1, int(-(-limits["cpu_seconds"] // 1)))
         memory = used + limits["memory_mb"] * _MIB
@@ -95,8 +105,6 @@ class Confinement:
             wanted[resource.RLIMIT_NPROC] = (MAXIMUM_THREADS, MAXIMUM_THREADS)
         for kind, (soft, hard) in wanted.items():
             _set_limit(kind, soft, hard)
-        if self._filter:
-            seccomp.install(self._filter)
 
     def gaps(self) -> list[str]:
         """What the calling child can still do although a layer should stop it."""

@@ -22,12 +22,16 @@ _DEVICE = _READ_FILE | _WRITE_FILE
 _NET_TCP = 0b11
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
+_PR_SET_NO_NEW_PRIVS = 38
+
 _libc = ctypes.CDLL(None, use_errno=True)
+_syscall, _prctl = _libc.syscall, _libc.prctl
+_syscall.restype = ctypes.c_long
 
 
 def abi() -> int:
     """The version of Landlock that this kernel offers; 0 where there is none."""
-    version = _libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_QUERY))
+    version = _syscall(_CREATE, None, 0, _VERSION_QUERY)
     return max(0, int(version))
 
 
@@ -46,8 +50,16 @@ class Grants:
         self.abi = abi()
         if self.abi < 1:
             raise OSError(38, "Landlock: not offered by this kernel")
-        self._rules = [(_open(path), _READ) for path in readable]
-        self._rules += [(_open(path), _DEVICE) for path in devices]
+        self._handled = _handled(self.abi)
+        self._attributes = _attributes(self.abi, self._handled)
+        wanted = [(path, _READ) for path in readable] + [(path, _DEVICE) for path in devices]
+        rules = {}
+        for path, rights in wanted:
+            descriptor = _open(path)
+            status = os.fstat(descriptor)
+            # one folder often has two names, as /lib and /usr/lib: a rule for each would be paid in every call
+            rules[status.st_dev, status.st_ino, rights] = self._rule(descriptor, rights)
+        self._rules = list(rules.values())
 
     def confine(self, scratch: str) -> None:
         """Restricts the calling process to the grants and its scratch folder, for good.
@@ -55,35 +67,41 @@ class Grants:
         Raises:
             OSError: The kernel refused a rule: the child must not run.
         """
-        handled = self._handled()
-        attributes = struct.pack("=Q", handled)
-        if self.abi >= 4:
-            attributes += struct.pack("=Q", _NET_TCP)
-        if self.abi >= 6:
-            attributes += struct.pack("=Q", _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
-        ruleset = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
-        for descriptor, rights in [*self._rules, (_open(scratch), _SCRATCH)]:
-            if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                rights &= _FILE_RIGHTS
-            rule = struct.pack("=Qi", rights & handled, descriptor)
-            _call(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
-        if _libc.prctl(38, 1, 0, 0, 0) != 0:
+        ruleset = _call(_CREATE, self._attributes, len(self._attributes), 0)
+        for rule in (*self._rules, self._rule(_open(scratch), _SCRATCH)):
+            _call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
+        if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "no_new_privs")
-        _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+        _call(_RESTRICT, ruleset, 0)
         os.close(ruleset)
 
-    def _handled(self) -> int:
-        """Every file-system right that this version knows, so that what is not granted is denied."""
-        bits = {1: 13, 2: 14, 3: 15, 4: 15}.get(self.abi, 16)
-        return (1 << bits) - 1
+    def _rule(self, descriptor: int, rights: int) -> bytes:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= _FILE_RIGHTS
+        return struct.pack("=Qi", rights & self._handled, descriptor)
+
+
+def _handled(version: int) -> int:
+    """Every file-system right that this version knows, so that what is not granted is denied."""
+    bits = {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)
+    return (1 << bits) - 1
+
+
+def _attributes(version: int, handled: int) -> bytes:
+    fields = [handled]
+    if version >= 4:
+        fields.append(_NET_TCP)
+    if version >= 6:
+        fields.append(_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
+    return struct.pack(f"={len(fields)}Q", *fields)
 
 
 def _open(path: str) -> int:
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
-def _call(number: int, *arguments: object) -> int:
-    result = _libc.syscall(number, *arguments)
+def _call(number: int, *arguments: int | bytes) -> int:
+    result = _syscall(number, *arguments)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"Landlock: {os.strerror(code)}")

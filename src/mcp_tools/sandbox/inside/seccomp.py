@@ -27,6 +27,8 @@ _PR_SET_PDEATHSIG, _PR_SET_PTRACER = 1, 0x59616D61
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+
 Instruction = tuple[int, int, int, int]
 Code = list[Instruction]
 
@@ -58,14 +60,9 @@ def install(program: bytes) -> None:
     own = program.replace(struct.pack("=I", _OWN_PID), struct.pack("=I", os.getpid()))
     buffer = ctypes.create_string_buffer(own, len(own))
     address = struct.pack("@HP", len(own) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    for option, first, second in (
-        (_PR_SET_NO_NEW_PRIVS, 1, None),
-        (_PR_SET_SECCOMP, _MODE_FILTER, address),
-    ):
-        if libc.prctl(option, first, second or 0, 0, 0) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, f"seccomp: {os.strerror(code)}")
+    if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or _prctl(_PR_SET_SECCOMP, _MODE_FILTER, address, 0, 0) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"seccomp: {os.strerror(code)}")
 
 
 def _returns(verdict: int) -> Code:

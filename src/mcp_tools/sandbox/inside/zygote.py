@@ -54,6 +54,7 @@ class Zygote:
         self._granted = settings["granted"]
         self._later = list(settings["preload"])
         self._children: dict[int, tuple[int, str]] = {}  # pid -> (call, scratch folder)
+        self._spare: tuple[int, socket.socket, str] | None = None  # pid, line to it, scratch folder
         self._used: int | None = None
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -88,13 +89,14 @@ class Zygote:
 
     def prepare(self, packages: list[str]) -> None:
         """Loads what calls need at once, tries the layers out, and tells the host."""
-        builtins.exit = builtins.quit = sys.exit  # `site`, which brings them, is not loaded
+        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
         # fills the listings of `sys.path`: children may read what is in the folders, but not list them
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
         for name in packages:
             with contextlib.suppress(Exception):  # the call that imports it gets the error
                 importlib.import_module(name)
-        _warm_compiler()
+        child.make_streams()
+        child.rehearse(1)  # the first compilation of a process takes ten times as long as the next
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -114,10 +116,10 @@ class Zygote:
         poll.register(self._control.fileno(), select.POLLIN)
         poll.register(self._woken, select.POLLIN)
         while True:
-            idle = bool(self._later) and not self._children
+            idle = not self._children if self._later else self._spare is None
             events = dict(poll.poll(0 if idle else None))
             if not events and idle:
-                self._preload_next()
+                self._use_leisure()
             if self._woken in events:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
@@ -125,72 +127,94 @@ class Zygote:
             if self._control.fileno() in events:
                 self._obey()
 
-    def _obey(self) -> None:
-        message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 8)
-        if not message:
-            os._exit(0)
-        verb, call = message.decode().split()
-        if verb == "r":
-            self._fork(int(call), descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        if verb == "k":
-            for pid, (known, _) in self._children.items():
-                if known == int(call):
-                    os.kill(pid, signal.SIGKILL)
-
-    def _fork(self, call: int, descriptors: list[int]) -> None:
-        if self._used is None:
-            self._used = used_address_space()
-        scratch = os.path.join(self._scratch, os.urandom(12).hex())
-        os.mkdir(scratch, 0o700)
-        pid = os.fork()
-        if pid == 0:
-            child.live(
-                self._confinement,
-                descriptors,
-                scratch,
-                used=self._used,
-                readable=self._granted,
-                keep=self._keep,
-            )
-        self._children[pid] = (call, scratch)
-
-    def _bury(self) -> None:
-        while self._children:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            if pid not in self._children:
-                continue
-            call, scratch = self._children.pop(pid)
-            _remove(scratch)
-            milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
-            self._control.send(b"d %d %d %d %d" % (call, status, usage.ru_maxrss, milliseconds))
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-
-    def _preload_next(self) -> None:
+    def _use_leisure(self) -> None:
+        """Imports the next module; when all are there, forks the child of the next call ahead of it."""
+        if not self._later:
+            self._keep_spare()
+            return
         with contextlib.suppress(Exception):
             importlib.import_module(self._later.pop(0))
         self._used = None
         if not self._later:
+            child.rehearse(12)
+            gc.collect()
             gc.freeze()
 
-    def _examined(self) -> dict[str, Any]:
-        scratch = os.path.join(self._scratch, "examination")
+    def _obey(self) -> None:
+        message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 8)
+        if not message:
+            os._exit(0)
+        verb, number = message.decode().split()
+        call_id = int(number)
+        if verb == "r" and not self._hand_over(call_id, descriptors):
+            place = self._place()
+            pid = os.fork()
+            if pid == 0:
+                child.live(place, descriptors)
+            self._children[pid] = (call_id, place.scratch)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if verb == "k":
+            for pid, (known, _) in self._children.items():
+                if known == call_id:
+                    os.kill(pid, signal.SIGKILL)
+
+    def _place(self) -> child.Place:
+        if self._used is None:
+            self._used = used_address_space()
+        scratch = os.path.join(self._scratch, os.urandom(12).hex())
         os.mkdir(scratch, 0o700)
-        read, write = os.pipe()
-        used = used_address_space()
+        return child.Place(self._confinement, scratch, self._used, self._granted, self._keep)
+
+    def _keep_spare(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        place = self._place()
         pid = os.fork()
         if pid == 0:
-            child.examine(self._confinement, write, scratch, used)
+            child.wait(place, theirs.fileno())
+        theirs.close()
+        self._spare = (pid, ours, place.scratch)
+
+    def _hand_over(self, call_id: int, descriptors: list[int]) -> bool:
+        """Gives the call to the child that waits for one, if there is any."""
+        if self._spare is None:
+            return False
+        pid, line, scratch = self._spare
+        self._spare = None
+        with line:
+            try:
+                socket.send_fds(line, [b"r"], descriptors)
+            except OSError:
+                return False
+        self._children[pid] = (call_id, scratch)
+        return True
+
+    def _bury(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if self._spare is not None and pid == self._spare[0]:
+                    self._spare[1].close()
+                    self._spare = None
+                if pid in self._children:
+                    call_id, scratch = self._children.pop(pid)
+                    _remove(scratch)
+                    milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
+                    self._control.send(b"d %d %d %d %d" % (call_id, status, usage.ru_maxrss, milliseconds))
+
+    def _examined(self) -> dict[str, Any]:
+        place = self._place()
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            child.examine(place, write)
         os.close(write)
         found = os.read(read, 65536)
         os.close(read)
         os.waitpid(pid, 0)
-        os.rmdir(scratch)
+        os.rmdir(place.scratch)
         result: dict[str, Any] = json.loads(found or b'{"error": "the trial child ended without a word"}')
         return result
 
@@ -228,16 +252,6 @@ def _others_reach(path: str) -> bool:
         if path == "/":
             return True
         path = os.path.dirname(path)
-
-
-def _warm_compiler() -> None:
-    """The first compilation of a process takes ten times as long as the next: children inherit the second."""
-    source = (
-        "import math\n\ndef f(a: int, b: list[str]) -> dict[str, int]:\n    '''D.'''\n    return {c: a for c in b}\n"
-    )
-    namespace: dict[str, Any] = {}
-    exec(compile(source, "warm.py", "exec", dont_inherit=True), namespace)  # noqa: S102 - a constant
-    json.dumps(json.loads('{"a": [1, 2.5, "x"]}'))
 
 
 def _vacate_low_descriptors(control: int) -> int:
