@@ -28,7 +28,7 @@ from agent.answer import Answer
 from agent.events import Event, ToolCalled
 from agent.layers import read_settings
 from agent.models.protocol import Model, Role
-from agent.models.roles import open_models
+from agent.models.roles import model_settings, open_models
 from agent.nodes.evaluate import final_form
 from agent.settings import Settings
 from agent.steps import value_text
@@ -149,7 +149,7 @@ async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
     """Asks what the ledger does not hold yet, a line for each question and arm."""
     done = {(line["arm"], line["id"]) for line in _lines(out)}
     settings = read_settings({})
-    models = open_models(Alita(settings)._model_settings())
+    models = open_models(model_settings(settings))
     model = models.for_role(Role.WRITER)
     sandbox = await open_sandbox()
     try:

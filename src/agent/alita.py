@@ -17,7 +17,7 @@ from agent.errors import AlitaError, UsageError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
 from agent.models.budgeted import BudgetedModel
 from agent.models.protocol import Model
-from agent.models.roles import ROLES, Models, ModelSettings, open_models
+from agent.models.roles import ROLES, Models, open_models
 from agent.models.weights import Weights
 from agent.store.answers import AnswerCache
 from agent.store.journal import Journal
@@ -217,7 +217,7 @@ class Alita:
 
     async def _open_models(self) -> Models:
         if self._models is None:
-            settings = self._model_settings()
+            settings = model_settings(self._settings)
             self._models = open_models(settings, notify=lambda text: self._listener(Note(text)))
             if "embedded" in {self._settings.model, *(n for names in settings.roles.values() for n in names)}:
                 await self._fetch_weights()
@@ -250,21 +250,6 @@ class Alita:
             ended = (forced.limit, forced.steps) if forced.limit else None
             return Budget(Limits(steps=s.max_steps), ended=ended)
         return Budget(Limits(s.max_steps, s.max_tokens, s.max_seconds, s.max_cost))
-
-    def _model_settings(self) -> ModelSettings:
-        s = self._settings
-        return ModelSettings(
-            weights_folder=s.models_dir,
-            runtime_folder=s.runtime_dir,
-            cache_folder=s.cache_dir,
-            model=s.model,
-            base_url=s.base_url,
-            api_key=s.api_key.get_secret_value() if s.api_key else None,
-            roles={role: s.models_for(role) for role in ROLES},
-            timeout=s.timeout,
-            concurrency=s.concurrency,
-            idle=s.model_idle_seconds,
-        )
 
     def _configuration(self) -> dict[str, str]:
         """What the answer depends on beside question and files."""
