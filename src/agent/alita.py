@@ -17,7 +17,7 @@ from agent.errors import AlitaError, UsageError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
 from agent.models.budgeted import BudgetedModel
 from agent.models.protocol import Model
-from agent.models.roles import ROLES, Models, open_models
+from agent.models.roles import ROLES, Models, model_settings, open_models
 from agent.models.weights import Weights
 from agent.store.answers import AnswerCache
 from agent.store.journal import Journal
