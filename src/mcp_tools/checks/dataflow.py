@@ -12,26 +12,24 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mcp_tools.checks.closures import SILENT, Closure, changes_surroundings, closure_of, shared_names
+from mcp_tools.checks.carried import NOTHING, Carried, Places
+from mcp_tools.checks.closures import SILENT, changes_surroundings, closure_of
 from mcp_tools.checks.modules import words
-from mcp_tools.checks.scopes import module_names, parameters
+from mcp_tools.checks.scopes import parameters
 from mcp_tools.checks.syntax import children, walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _CHANGES_NOTHING = SILENT | words("len range int str float bool sum min max abs sorted enumerate zip map")
 
-Carried = frozenset[str]
-"""Names of parameters."""
-_NONE: Carried = frozenset()
 _MOST_PASSES = 20
 _DEEPEST_CALLS = 8
 
 
-def reaching(function: ast.FunctionDef | ast.AsyncFunctionDef, module: ast.Module) -> Carried:
+def reaching(function: ast.FunctionDef | ast.AsyncFunctionDef, module: ast.Module, names: set[str]) -> Carried:
     """The parameters whose values at the call can change what the function returns."""
     helpers = {node.name: node for node in module.body if isinstance(node, _FUNCTIONS)}
-    return _Summaries(helpers, module_names(module)).of(function)
+    return _Summaries(helpers, names).of(function)
 
 
 @dataclass
@@ -79,25 +77,16 @@ class _Summaries:
         return set(unused)
 
 
-class _Run:
+class _Run(Places):
     """One abstract run of a function, repeated until no loop changes anything more."""
 
     def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef, summaries: _Summaries) -> None:
+        super().__init__(frozenset(parameter.arg for parameter in parameters(function)), summaries.names)
         self.function = function
         self.summaries = summaries
-        self.values: dict[str, Carried] = {}
-        self.closures: dict[str, Closure] = {}
-        self.links: dict[str, set[str]] = {}
-        """Names that may stand for one object or for parts of it: a change through one is seen through the others."""
         self.heads: dict[ast.AST, dict[str, Carried]] = {}
-        self.control: Carried = _NONE
-        """What decides whether the present statement runs."""
-        self.decided: Carried = _NONE
-        """What decided an earlier break, continue, return or exception: it reaches all that follows."""
-        self.returned: Carried = _NONE
-        self.shared: Carried = _NONE
-        """What has reached names of the module."""
-        self.all = frozenset(parameter.arg for parameter in parameters(function))
+        """What any pass has brought to the head of each loop."""
+        self.returned: Carried = NOTHING
 
     def result(self) -> Carried:
         for _ in range(_MOST_PASSES):
@@ -130,7 +119,7 @@ class _Run:
             case ast.Break() | ast.Continue():
                 self.decided |= self.control
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self.values[node.name] = _NONE
+                self.values[node.name] = NOTHING
                 self.closures[node.name] = closure_of(node)
             case _:
                 self.compound(node)
@@ -208,7 +197,7 @@ class _Run:
     def attempt(self, node: ast.Try | ast.TryStar) -> None:
         """A try statement: whatever its body reads decides which handler runs."""
         start = dict(self.values)
-        raised = _NONE
+        raised = NOTHING
         for statement in node.body:
             self.statement(statement)
             raised |= self.read_inside(statement)
@@ -232,31 +221,11 @@ class _Run:
         names = (node for node in walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
         return frozenset().union(*(self.name(node.id) for node in names))
 
-    # Names and places
-
-    def link(self, target: ast.expr, value: ast.expr) -> None:
-        names = {node.id for node in walk(target) if isinstance(node, ast.Name)}
-        shared = shared_names(value)
-        for one in names:
-            for other in shared - {one}:
-                self.links.setdefault(one, set()).add(other)
-                self.links.setdefault(other, set()).add(one)
-
-    def linked(self, name: str) -> set[str]:
-        """The name itself and all that may stand for the same object."""
-        found = {name}
-        waiting = [name]
-        while waiting:
-            fresh = self.links.get(waiting.pop(), set()) - found
-            found |= fresh
-            waiting += fresh
-        return found
-
     def bind(self, target: ast.expr, value: ast.expr) -> None:
         self.link(target, value)
         match target, value:
             case (ast.Name(id=name), ast.Lambda()):
-                self.values[name] = _NONE
+                self.values[name] = NOTHING
                 self.closures[name] = closure_of(value)
             case (ast.Tuple(elts=places) | ast.List(elts=places), ast.Tuple(elts=parts) | ast.List(elts=parts)) if len(
                 places
@@ -267,65 +236,13 @@ class _Run:
             case _:
                 self.store(target, self.read(value) | self.control | self.decided)
 
-    def store(self, target: ast.AST, carried: Carried) -> None:
-        match target:
-            case ast.Name(id=name):
-                self.values[name] = carried
-                self.closures.pop(name, None)
-            case ast.Tuple(elts=places) | ast.List(elts=places):
-                for place in places:
-                    self.store(place, carried)
-            case ast.Starred(value=place):
-                self.store(place, carried)
-            case _:
-                self.add(target, carried)
-
-    def add(self, target: ast.AST, carried: Carried) -> None:
-        """Something is changed in place: what it carried stays."""
-        carried |= self.control | self.decided
-        while isinstance(target, ast.Subscript | ast.Attribute | ast.Starred | ast.Call):
-            if isinstance(target, ast.Subscript):
-                carried |= self.read(target.slice)
-            target = target.func if isinstance(target, ast.Call) else target.value
-        if isinstance(target, ast.Name):
-            for name in self.linked(target.id):
-                if name in self.values:
-                    self.values[name] |= carried
-                else:
-                    self.shared |= carried
-
-    def augment(self, target: ast.expr, carried: Carried) -> None:
-        if isinstance(target, ast.Name) and target.id in self.values:
-            self.values[target.id] |= carried | self.control | self.decided
-        else:
-            self.add(target, carried)
-
-    def name(self, name: str) -> Carried:
-        if name not in self.values and name in ("locals", "vars"):
-            return self.all
-        carried = self.values.get(name, self.shared if name in self.summaries.names else _NONE)
-        closure = self.closures.get(name)
-        if closure is not None:
-            seen = {name}
-            carried |= self.seen_by(closure, seen)
-        return carried
-
-    def seen_by(self, closure: Closure, seen: set[str]) -> Carried:
-        carried = _NONE
-        for name in closure.reads - seen:
-            seen.add(name)
-            carried |= self.values.get(name, _NONE)
-            if name in self.closures:
-                carried |= self.seen_by(self.closures[name], seen)
-        return carried
-
     # Expressions
 
     def read(self, node: ast.AST | None) -> Carried:
         """What an expression carries."""
         match node:
             case None | ast.Constant():
-                return _NONE
+                return NOTHING
             case ast.Name(id=name):
                 return self.name(name)
             case ast.Call():
@@ -342,21 +259,21 @@ class _Run:
                 carried = self.read(value)
                 self.returned |= carried | self.control | self.decided
                 return carried
-        carried = _NONE
+        carried = NOTHING
         for child in children(node):
             carried |= self.read(child)
         return carried
 
     def hiding(self, names: list[str], parts: list[ast.AST]) -> Carried:
         kept = self.values
-        self.values = {**kept, **dict.fromkeys(names, _NONE)}
+        self.values = {**kept, **dict.fromkeys(names, NOTHING)}
         carried = frozenset().union(*(self.read(part) for part in parts))
         self.values = {**self.values, **{name: kept[name] for name in names if name in kept}}
         return carried
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Carried:
         kept = dict(self.values)
-        carried = _NONE
+        carried = NOTHING
         bound: set[str] = set()
         for generator in node.generators:
             source = self.read(generator.iter)
@@ -406,7 +323,7 @@ def _joined(states: Iterable[dict[str, Carried]]) -> dict[str, Carried]:
     joined: dict[str, Carried] = {}
     for state in states:
         for name, carried in state.items():
-            joined[name] = joined.get(name, _NONE) | carried
+            joined[name] = joined.get(name, NOTHING) | carried
     return joined
 
 

@@ -133,15 +133,14 @@ def _shown(node: ast.AST) -> str:
 
 def only_computes(source: Source) -> Iterator[Remark]:
     """No process, no exit, no change of a file or of the interpreter."""
-    for node in source.nodes:
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if node not in source.guard:
-                yield from _misuse(node, source.origins.get(name, ""), attr)
-            case ast.ImportFrom(module="os" | "sys" as module, names=names):
-                for alias in names:
-                    yield from _misuse(node, module, alias.name)
-        if isinstance(node, ast.Attribute) and node.attr in _WRITING_METHODS and source.reads_files:
+    for node in source.all_of(ast.Attribute):
+        if isinstance(node.value, ast.Name) and node not in source.guard:
+            yield from _misuse(node, source.origins.get(node.value.id, ""), node.attr)
+        if node.attr in _WRITING_METHODS and source.reads_files:
             yield Remark(node.lineno, f".{node.attr}() changes files; a tool only reads, return the content instead")
+    for taken in source.all_of(ast.ImportFrom):
+        for alias in taken.names:
+            yield from _misuse(taken, taken.module or "", alias.name)
 
 
 def _misuse(node: ast.Attribute | ast.ImportFrom, module: str, attr: str) -> Iterator[Remark]:
@@ -161,13 +160,8 @@ def _misuse(node: ast.Attribute | ast.ImportFrom, module: str, attr: str) -> Ite
 
 def endless_loop(source: Source) -> Iterator[Remark]:
     """A `while True` can end: it holds a break, a return, a raise or a yield."""
-    for node in source.nodes:
-        if (
-            isinstance(node, ast.While)
-            and isinstance(node.test, ast.Constant)
-            and node.test.value
-            and not _can_end(node)
-        ):
+    for node in source.all_of(ast.While):
+        if isinstance(node.test, ast.Constant) and node.test.value and not _can_end(node):
             yield Remark(node.lineno, "this loop never ends; give it a condition, a break or a return")
 
 

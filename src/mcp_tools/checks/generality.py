@@ -19,7 +19,7 @@ def parameters_reach_result(source: Source) -> Iterator[Remark]:
     entry = source.entry
     if entry is None or not any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) for node in walk(entry)):
         return
-    reached = reaching(entry, source.tree)
+    reached = reaching(entry, source.tree, source.names)
     read = {node.id for node in walk(entry) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     for parameter in parameters(entry):
         name = parameter.arg

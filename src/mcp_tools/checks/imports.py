@@ -28,12 +28,11 @@ class _Import(NamedTuple):
 
 
 def _imports(source: Source) -> Iterator[_Import]:
-    for node in source.nodes:
-        if isinstance(node, ast.Import):
-            yield from (_Import(node.lineno, alias.name, ()) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            yield _Import(node.lineno, module, tuple(alias.name for alias in node.names))
+    for plain in source.all_of(ast.Import):
+        yield from (_Import(plain.lineno, alias.name, ()) for alias in plain.names)
+    for node in source.all_of(ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        yield _Import(node.lineno, module, tuple(alias.name for alias in node.names))
 
 
 def allowed_imports(source: Source) -> Iterator[Remark]:
@@ -100,7 +99,7 @@ def known_imports(source: Source) -> Iterator[Remark]:
             if name != "*" and not _has(loaded, name):
                 yield Remark(line, f"{module!r} has no {name!r}; {_nearest(module, name)}")
     aliases = _module_aliases(source)
-    for node in source.nodes:
+    for node in source.all_of(ast.Attribute):
         match node:
             case ast.Attribute(value=ast.Name(id=alias), attr=name) if alias in aliases:
                 loaded = _loaded(aliases[alias])
@@ -111,17 +110,13 @@ def known_imports(source: Source) -> Iterator[Remark]:
 def _module_aliases(source: Source) -> dict[str, str]:
     """The names that stand for a module throughout: imported so, and never bound to anything else."""
     found: dict[str, str] = {}
-    for node in source.nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                found[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
-    bound = {node.id for node in source.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    bound |= {node.arg for node in source.nodes if isinstance(node, ast.arg)}
-    bound |= {
-        alias.asname or alias.name for node in source.nodes if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
+    for plain in source.all_of(ast.Import):
+        for alias in plain.names:
+            top = alias.name.partition(".")[0]
+            found[alias.asname or top] = alias.name if alias.asname else top
+    bound = {node.id for node in source.all_of(ast.Name) if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in source.all_of(ast.arg)}
+    bound |= {alias.asname or alias.name for node in source.all_of(ast.ImportFrom) for alias in node.names}
     return {alias: module for alias, module in found.items() if alias not in bound}
 
 

@@ -37,10 +37,8 @@ class Constant:
 
 def constants(source: Source) -> Iterator[Constant]:
     """The constants that take part in the computing, and the docstrings; not messages, annotations, or the runner."""
-    for node in source.nodes:
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str | int | float):
-            continue
-        if node in source.guard:
+    for node in source.all_of(ast.Constant):
+        if not isinstance(node.value, str | int | float) or node in source.guard:
             continue
         place = _place(source, node)
         if place is not None:

@@ -36,6 +36,17 @@ _COMMON = frozenset(
     + [Decimal(n) for n in (10**9 + 7, 10**12)]
     + [Decimal(text) for text in ("0.5", "0.25", "0.75", "0.1", "0.01", "0.001", "1.5", "365.25", "3.14", "3.14159")]
 )
+_COMMON |= frozenset(
+    Decimal(text)
+    for text in words(
+        """
+        1.609344 1.60934 1.609 0.621371 3.785411784 3.78541 3.785 2.54 0.3048 0.9144 0.45359237 0.453592 2.20462
+        28.349523125 1852 1.852 273.15 459.67 1.8 9.81 9.8 9.80665 299792458 6.02214076e23 6.022e23 8.314 4.184 4.186
+        101325 6371 3.1416
+        """
+    )
+)
+"""Conversions and constants of nature: the same in every question that names them."""
 _NO_NAMES = words(
     """
     What Which Who Whom Whose When Where Why How Is Are Was Were Do Does Did Can Could Will Would Should Has Have Had
@@ -48,6 +59,7 @@ _NO_NAMES = words(
     Celsius Fahrenheit Kelvin USD EUR GBP JPY CHF Python
     """
 )
+_WIDEST = 2000
 _MOST_TEXTS = 500
 """Of a very long question, the first so many quoted texts count."""
 
@@ -76,6 +88,8 @@ class Particulars:
         """What of the question a constant of the code holds."""
         if isinstance(value, str):
             return self._in_text(value)
+        if isinstance(value, int) and value.bit_length() > _WIDEST:
+            return []  # nobody asks with so long a number, and comparing it would take its time
         if isinstance(value, int | float) and not isinstance(value, bool):
             number = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
             if number in self.numbers:

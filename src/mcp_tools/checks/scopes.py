@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from mcp_tools.checks.syntax import children, walk
 
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Scope = ast.Module | ast.ClassDef | _Definition | _Comprehension
+
+_OPENING = frozenset(get_args(_Definition) + get_args(_Comprehension) + (ast.Module, ast.ClassDef, ast.comprehension))
+_TELLING = _OPENING | {
+    ast.Name, ast.Import, ast.ImportFrom, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping,
+    ast.NamedExpr, ast.Global, ast.Nonlocal,
+}  # fmt: skip
+"""Kinds of nodes that bind names or open scopes: all others are only walked through."""
 
 
 class FreeName(NamedTuple):
@@ -36,10 +43,10 @@ def module_names(tree: ast.Module) -> set[str]:
     return _bound_in(tree) | declared
 
 
-def free_names(tree: ast.Module) -> list[FreeName]:
-    """Every read of a name that is bound in no scope around it."""
+def free_names(tree: ast.Module, names: set[str]) -> list[FreeName]:
+    """Every read of a name that is bound in no scope around it; `names` are those of the module."""
     found: list[FreeName] = []
-    _visit(tree, [_Bindings(module_names(tree))], found)
+    _visit(tree, [_Bindings(names)], found)
     return found
 
 
@@ -47,6 +54,10 @@ def _visit(node: ast.AST, scopes: list[_Bindings], found: list[FreeName]) -> Non
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load) and not any(node.id in scope.bound for scope in scopes):
             found.append(FreeName(node.id, node, frozenset().union(*(scope.bound for scope in scopes))))
+        return
+    if type(node) not in _OPENING:
+        for child in children(node):
+            _visit(child, scopes, found)
         return
     for child, inside in _children(node):
         _visit(child, _enter(node, scopes) if inside and isinstance(node, _Scope) else scopes, found)
@@ -109,6 +120,9 @@ def _bound_in(scope: _Scope) -> set[str]:
     waiting: list[ast.AST] = list(children(scope))
     while waiting:
         node = waiting.pop()
+        if type(node) not in _TELLING:
+            waiting += children(node)
+            continue
         bound |= _bound_by(node)
         if isinstance(node, ast.Global | ast.Nonlocal):
             elsewhere.update(node.names)

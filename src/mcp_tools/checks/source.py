@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from mcp_tools.checks.question import Particulars, particulars
 from mcp_tools.checks.scopes import FreeName, free_names, module_names
 from mcp_tools.checks.syntax import children, walk
 from mcp_tools.tool import Capabilities
 
+Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -58,9 +60,15 @@ class Source:
         return parents
 
     @cached_property
-    def nodes(self) -> list[ast.AST]:
-        """Every node but the module, parents first."""
-        return list(self.parents)
+    def _by_kind(self) -> dict[type, list[ast.AST]]:
+        found: dict[type, list[ast.AST]] = {}
+        for node in self.parents:
+            found.setdefault(type(node), []).append(node)
+        return found
+
+    def all_of(self, kind: type[Node]) -> list[Node]:
+        """Every node of one kind, parents first."""
+        return self._by_kind.get(kind, [])  # type: ignore[return-value]  # grouped by their type
 
     @cached_property
     def guard(self) -> set[ast.AST]:
@@ -77,13 +85,12 @@ class Source:
     def origins(self) -> dict[str, str]:
         """The module that each imported name stands for or comes from."""
         found: dict[str, str] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    top = alias.name.partition(".")[0]
-                    found[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(node, ast.ImportFrom):
-                found.update((alias.asname or alias.name, node.module or ".") for alias in node.names)
+        for plain in self.all_of(ast.Import):
+            for alias in plain.names:
+                top = alias.name.partition(".")[0]
+                found[alias.asname or top] = alias.name if alias.asname else top
+        for node in self.all_of(ast.ImportFrom):
+            found.update((alias.asname or alias.name, node.module or ".") for alias in node.names)
         return found
 
     @property
@@ -104,7 +111,7 @@ class Source:
     @cached_property
     def free_names(self) -> list[FreeName]:
         """Each name that is read and that no scope of the source binds: a builtin, or undefined."""
-        return free_names(self.tree)
+        return free_names(self.tree, self.names)
 
     @cached_property
     def functions(self) -> list[Function]:

@@ -7,11 +7,18 @@ from collections.abc import Iterator
 
 # The parser uses one object for every `Load`, every `Add`: they tell nothing that their parent does not.
 _SKIPPED = {"ctx", "op", "ops", "type_comment", "kind", "id", "arg", "attr", "asname", "module", "level"}
+_REMEMBERED = "_children_for_checks"
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The direct children of a node in the order of its fields, operators and contexts left out."""
+    """The direct children of a node in the order of its fields, operators and contexts left out.
+
+    They are remembered on the node: no tree under check is ever changed.
+    """
+    known: list[ast.AST] | None = node.__dict__.get(_REMEMBERED)
+    if known is not None:
+        return known
     kind = type(node)
     fields = _FIELDS.get(kind)
     if fields is None:
@@ -24,6 +31,7 @@ def children(node: ast.AST) -> list[ast.AST]:
             found += [item for item in value if isinstance(item, ast.AST)]
         elif isinstance(value, ast.AST):
             found.append(value)
+    setattr(node, _REMEMBERED, found)
     return found
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,17 +37,35 @@ for turn in range(int(sys.argv[5])):
 """
 
 
-def start(folder: Path, me: str, *, replace: bool = False, turns: int = 1) -> subprocess.Popen[str]:
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts writers, which end with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(folder: Path, me: str, *, replace: bool = False, turns: int = 1) -> subprocess.Popen[str]:
+        process = _writer(folder, me, replace=replace, turns=turns)
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield begin
+    for process in started:
+        with process:
+            process.kill()
+
+
+def _writer(folder: Path, me: str, *, replace: bool, turns: int) -> subprocess.Popen[str]:
     mode = "replace" if replace else "beside"
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", WRITER, str(HERE), str(folder), me, mode, str(turns)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
 
 
 def is_whole(library: Library) -> bool:
@@ -54,7 +73,7 @@ def is_whole(library: Library) -> bool:
     return all(f"return n + {tool.provenance['writer']}\n" in tool.source for tool in library.list())
 
 
-def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: Library) -> None:
+def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: Library, start: Start) -> None:
     """One has the name, the others the next ones, and none is a mixture."""
     processes = [start(library.folder, str(number)) for number in (1, 2, 3)]
     outputs = [process.communicate("go\n")[0] for process in processes]
@@ -64,10 +83,10 @@ def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: 
     assert is_whole(library)
 
 
-def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Library) -> None:
+def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Library, start: Start) -> None:
     """A reader beside them never sees a mixture, nor a moment without the tool."""
     library.register(make_tool("shared", writer="0", body="return n + 0"))
-    processes = [start(library.folder, str(number), replace=True, turns=40) for number in (1, 2)]
+    processes = [start(library.folder, str(number), replace=True, turns=15) for number in (1, 2)]
     for process in processes:
         assert process.stdin is not None
         process.stdin.write("go\n")
@@ -83,11 +102,11 @@ def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Libra
 
 
 @pytest.mark.parametrize("replace", [True, False], ids=["replacing", "adding"])
-def test_a_killed_writer_leaves_a_library_that_opens(library: Library, replace: bool) -> None:
+def test_a_killed_writer_leaves_a_library_that_opens(library: Library, replace: bool, start: Start) -> None:
     """Killed at random moments: every registration that was reported is there, and every tool is whole."""
     library.register(make_tool("shared", writer="0", body="return n + 0"))
     generator = random.Random(replace)
-    for attempt in range(1, 9):
+    for attempt in range(1, 6):
         process = start(library.folder, str(attempt), replace=replace, turns=500)
         assert process.stdin is not None
         process.stdin.write("go\n")
