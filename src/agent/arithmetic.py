@@ -5,32 +5,56 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
-_LEAD = re.compile(r"^\s*(?:what\s+is|what's|how\s+much\s+is|compute|calculate|evaluate)\b", re.IGNORECASE)
+_LEAD = re.compile(r"^\s*(?:what\s+is|what['’]s|how\s+much\s+is|compute|calculate|evaluate)\b:?", re.IGNORECASE)
 _PLAIN = re.compile(r"^[\d\s.,+\-−*×·/÷^%()]+$")
+_NUMBER = re.compile(r"\d[\d.,]*|\.\d[\d.,]*")
+_WELL_WRITTEN = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+")
+_PERCENT = re.compile(r"%\s*(?![\d\s(.])|\d%\s|%$")
+_DAY, _MONTH, _YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:\d{4}|\d{1,2})"
+_DATE = "|".join(
+    f"{a}(?P<sign{i}>[-/]){b}(?P=sign{i}){c}"
+    for i, (a, b, c) in enumerate(((_YEAR, _MONTH, _DAY), (_DAY, _MONTH, _YEAR), (_MONTH, _DAY, _YEAR)))
+)
+_NO_ARITHMETIC = re.compile(
+    rf"^(?:{_DATE})$"
+    rf"|(?<![\d.])\d{{4}}-{_MONTH}-{_DAY}(?![\d.])"
+    r"|^(?:\+?\(?\d{1,4}\)?-)*\d{3}-\d{4}$"  # telephone numbers
+    r"|^\d{3}-\d\d-\d{4}$|^97[89](?:-\d+){4}$"  # numbers of persons and books
+    r"|^(?:9/11|24/7)$"
+)
+"""Dates such as 2024-10-12, 3/4/2021 and 3-4-5, and other things that are written with signs between numbers."""
 _MAX_LENGTH = 300
 _MAX_DIGITS = 2000
 _MAX_EXPONENT = 10_000
+_MAX_DECIMALS = 60
+_SIGNIFICANT = 12
 
 
 def compute(question: str) -> str | None:
     """The exact result of a question that is nothing but arithmetic; None when it is anything else.
 
     Knows + - * / // % ** ^ and parentheses, with × ÷ · − as people type them and commas between thousands. A result
-    that is no finite decimal number is given with twelve significant digits.
+    that is no finite decimal number is given with twelve significant digits, or as many as its whole part needs.
+    Dates, telephone numbers and percentages are not arithmetic.
     """
-    text = _LEAD.sub("", question).strip().rstrip("?=. ")
-    if len(text) > _MAX_LENGTH or not _PLAIN.match(text) or not re.search(r"\d\s*[^\d\s.,)]", text):
+    text = " ".join(_LEAD.sub("", question).strip().rstrip("?=. ").split())
+    if len(text) > _MAX_LENGTH or not _PLAIN.match(text) or _PERCENT.search(text) or _NO_ARITHMETIC.search(text):
         return None
-    if re.search(r"\d,(?!\d{3}(?!\d))", text) or re.search(r"\d\s+\d", text):
+    if not all(_WELL_WRITTEN.fullmatch(number) for number in _NUMBER.findall(text)) or re.search(
+        r"\d \d|(?<!\d),", text
+    ):
         return None
     python = text.replace(",", "")
     for written, meant in (("^", "**"), ("×", "*"), ("·", "*"), ("÷", "/"), ("−", "-")):
         python = python.replace(written, meant)
     try:
-        return _written(_value(ast.parse(python.strip(), mode="eval").body))
+        tree = ast.parse(python, mode="eval").body
+        if not any(isinstance(node, ast.BinOp) for node in ast.walk(tree)):
+            return None
+        return _written(_value(tree, python))
     except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
         return None
 
@@ -45,16 +69,16 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] 
 }
 
 
-def _value(node: ast.expr) -> Fraction:
+def _value(node: ast.expr, text: str) -> Fraction:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return Fraction(ast.unparse(node)) if type(node.value) is int else Fraction(Decimal(repr(node.value)))
+        return Fraction(text[node.col_offset : node.end_col_offset])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        operand = _value(node.operand)
+        operand = _value(node.operand, text)
         return -operand if isinstance(node.op, ast.USub) else operand
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return _power(_value(node.left), _value(node.right))
+        return _power(_value(node.left, text), _value(node.right, text))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        return _OPERATIONS[type(node.op)](_value(node.left), _value(node.right))
+        return _OPERATIONS[type(node.op)](_value(node.left, text), _value(node.right, text))
     raise ValueError("not plain arithmetic")
 
 
@@ -70,12 +94,23 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 def _written(value: Fraction) -> str:
     if value.denominator == 1:
         return str(value.numerator)
-    rest = value.denominator
+    decimals = _decimals(value.denominator)
+    if decimals is not None:
+        shifted = str(abs(value.numerator) * 10**decimals // value.denominator).zfill(decimals + 1)
+        return f"{'-' if value < 0 else ''}{shifted[:-decimals]}.{shifted[-decimals:]}"
+    whole = len(str(abs(value.numerator) // value.denominator))
+    context = Context(prec=max(_SIGNIFICANT, whole + 4))
+    near = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{near.normalize(context):{'f' if abs(value) > 1e-6 else ''}}"
+
+
+def _decimals(denominator: int) -> int | None:
+    """How many digits after the point a fraction in lowest terms has; None when they never end, or hardly."""
+    needed = 0
     for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest == 1 and value.denominator.bit_length() < 40:
-        digits = Decimal(value.numerator) / Decimal(value.denominator)
-        if Fraction(digits) == value:
-            return f"{digits:f}"
-    return f"{float(value):.12g}"
+        times = 0
+        while denominator % prime == 0:
+            denominator //= prime
+            times += 1
+        needed = max(needed, times)
+    return needed if denominator == 1 and needed <= _MAX_DECIMALS else None
