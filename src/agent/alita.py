@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
-from agent.answer import Answer, AnswerStatus
+from agent.answer import Answer
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.errors import AlitaError, UsageError
+from agent.errors import AlitaError, StorageError, UsageError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
-from agent.models.budgeted import BudgetedModel
-from agent.models.protocol import Model
+from agent.models.protocol import Usage
 from agent.models.roles import ROLES, Models, model_settings, open_models
 from agent.models.weights import Weights
+from agent.run_models import RunModels
 from agent.store.answers import AnswerCache
+from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
+from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.redact import Redactor
 from agent.store.runs import Run, create_run, describe_file, find_run, find_unfinished, journal_path, load_run, save_run
 from mcp_tools.library import Library
@@ -37,7 +38,6 @@ Listener = Callable[[Event], None]
 
 LONGEST_QUESTION = 100_000
 """Characters. More is data, and belongs into a file."""
-_CHECKPOINTS = "checkpoints.sqlite"
 
 
 class Alita:
@@ -52,6 +52,7 @@ class Alita:
         self._models: Models | None = None
         self._sandbox: Sandbox | None = None
         self._control: RunControl | None = None
+        self._draining = False
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
@@ -73,6 +74,7 @@ class Alita:
 
     def drain(self) -> None:
         """Lets the present step finish and saves the run, which `resume` goes on with."""
+        self._draining = True
         if self._control is not None:
             self._control.request_drain("interrupted")
 
@@ -95,13 +97,13 @@ class Alita:
         inputs = [describe_file(path) for path in files]
         if self._settings.use_cache and (known := self._answers.get(question, inputs, self._configuration())):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
-            return self._finish(known)
+            return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
         run = create_run(
             self._settings.runs_dir,
             question,
             model=self._settings.model,
             files=files,
-            configuration=self._configuration(),
+            configuration={**self._configuration(), "tools_dir": str(self._settings.tools_dir)},
         )
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
         answer = await self._run(run, journal, self._budget())
@@ -135,7 +137,7 @@ class Alita:
         source = journal_path(runs, run.run_id)
         if until is None:
             budget = self._budget(forced=run.answer)
-            return await self._run(run, Journal.replay(source), budget, kept=False)
+            return await self._run(run, Journal.replay(source), budget, live=False)
         fork = create_run(
             runs,
             run.question,
@@ -148,35 +150,33 @@ class Alita:
         return await self._run(fork, journal, self._budget())
 
     async def _run(
-        self, run: Run, journal: Journal, budget: Budget, *, kept: bool = True, resumed: bool = False
+        self, run: Run, journal: Journal, budget: Budget, *, live: bool = True, resumed: bool = False
     ) -> Answer:
-        """Runs the graph and keeps what came of it; `kept` is false for a replay, which leaves no trace."""
+        """Runs the graph and keeps what came of it; a replay is not live: it makes no call and leaves no trace."""
         self._listener(RunStarted(run.run_id, run.question, run.model, resumed))
-        status: AnswerStatus = "interrupted"
+        state: dict[str, Any] = {}
+        error: str | None = None
         try:
-            state = await self._through_graph(run, journal, budget, kept=kept, resumed=resumed)
-            answer = self._answer(run, state, budget)
-            status = answer.status
-        except AlitaError as error:
-            status = "failed"
-            answer = self._answer(run, {"status": "failed"}, budget, error=error.message)
-            raise
+            await self._through_graph(state, run, journal, budget, live=live, resumed=resumed)
+        except AlitaError as failure:
+            if not (isinstance(failure, StorageError) and "status" in state):
+                state["status"], error = "failed", failure.message
+                raise
+            self._listener(Note(f"the run's last state is not saved: {failure.message}"))
         except asyncio.CancelledError:
-            answer = self._answer(run, {"status": "interrupted"}, budget)
             raise
-        except BaseException as error:
-            status = "failed"
-            answer = self._answer(run, {"status": "failed"}, budget, error=one_line(repr(error)))
+        except BaseException as bug:
+            state["status"], error = "failed", one_line(repr(bug))
             raise
         finally:
-            await journal.aclose()
-            if kept:
-                save_run(self._settings.runs_dir, replace(run, status=status, answer=answer))
+            answer = self._answer(run, state, budget, error)
+            await self._save(run, journal, answer, live=live)
         return self._finish(answer)
 
     async def _through_graph(
-        self, run: Run, journal: Journal, budget: Budget, *, kept: bool, resumed: bool
-    ) -> dict[str, Any]:
+        self, state: dict[str, Any], run: Run, journal: Journal, budget: Budget, *, live: bool, resumed: bool
+    ) -> None:
+        """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
         from langgraph.errors import GraphDrained
         from langgraph.runtime import RunControl
 
@@ -184,9 +184,9 @@ class Alita:
 
         files = tuple(Path(file.path) for file in run.files)
         context = Context(
-            models=_RunModels(await self._open_models(), journal, budget),
+            models=RunModels(await self._open_models() if live else None, self._settings.models_for, journal, budget),
             library=JournaledLibrary(self._library, journal),
-            sandbox=JournaledSandbox(await self._open_sandbox(), journal),
+            sandbox=JournaledSandbox(await self._open_sandbox() if live else None, journal),
             journal=journal,
             budget=budget,
             emit=self._listener,
@@ -194,26 +194,36 @@ class Alita:
             files=files,
         )
         self._control = RunControl()
+        if self._draining:
+            self.drain()
         config: Any = {"configurable": {"thread_id": run.run_id}, "recursion_limit": 10_000}
         start: Any = {"question": run.question, "files": [file.name for file in files]}
-        async with AsyncExitStack() as stack:
-            checkpointer = None
-            if kept:
-                checkpointer = await stack.enter_async_context(
-                    _checkpoints(self._settings.runs_dir / run.run_id / _CHECKPOINTS)
-                )
+        async with checkpoints(self._settings.runs_dir / run.run_id if live else None) as checkpointer:
             graph = build_graph(checkpointer)
-            if resumed and checkpointer is not None and (await graph.aget_state(config)).next:
+            if resumed and (stopped := await stopped_state(graph, config)) is not None:
+                state.update(stopped)
                 start = None
-            try:
-                return cast(
-                    dict[str, Any],
-                    await graph.ainvoke(
-                        start, config, context=context, durability="exit" if kept else None, control=self._control
-                    ),
-                )
-            except GraphDrained:
-                return {"status": "interrupted", "steps": []}
+                journal.skip(state.get("calls", 0))
+                budget.usage = Usage(**state.get("usage", {}))
+            with contextlib.suppress(GraphDrained):
+                async for values in graph.astream(
+                    start,
+                    config,
+                    context=context,
+                    stream_mode="values",
+                    durability="exit" if checkpointer else None,
+                    control=self._control,
+                ):
+                    state.update(values)
+
+    async def _save(self, run: Run, journal: Journal, answer: Answer, *, live: bool) -> None:
+        """An answer that cannot be saved is an answer all the same."""
+        try:
+            await journal.aclose()
+            if live:
+                save_run(self._settings.runs_dir, replace(run, status=answer.status, answer=answer))
+        except StorageError as problem:
+            self._listener(Note(f"the run is not saved: {problem.message}"))
 
     async def _open_models(self) -> Models:
         if self._models is None:
@@ -258,15 +268,18 @@ class Alita:
         return {"model": s.model, "base_url": s.base_url or "", "max_steps": str(s.max_steps), **roles}
 
     def _as_in(self, run: Run) -> Settings:
-        """The settings with the models of a run, whose journal knows no others."""
-        recorded: dict[str, Any] = {"model": run.model}
+        """The settings with the models and the library of a run, whose journal knows no others."""
+        recorded: dict[str, Any] = {"model": run.model, "base_url": run.configuration.get("base_url") or None}
+        if folder := run.configuration.get("tools_dir"):
+            recorded["tools_dir"] = Path(folder)
+            self._library = Library(Path(folder))
         recorded |= {role: tuple(v.split(",")) for role in ROLES if (v := run.configuration.get(role))}
         return self._settings.model_copy(update=recorded)
 
-    def _answer(self, run: Run, state: dict[str, Any], budget: Budget, error: str | None = None) -> Answer:
+    def _answer(self, run: Run, state: dict[str, Any], budget: Budget, error: str | None) -> Answer:
         return Answer(
             text=state.get("text", ""),
-            status=state["status"],
+            status=state.get("status", "interrupted"),
             tools_created=tuple(dict.fromkeys(state.get("created", []))),
             tools_used=tuple(dict.fromkeys(state.get("used", []))),
             steps=len(state.get("steps", [])),
@@ -281,29 +294,6 @@ class Alita:
     def _finish(self, answer: Answer) -> Answer:
         self._listener(RunFinished(answer))
         return answer
-
-
-class _RunModels:
-    """The models of one run: within its budget, and through its journal."""
-
-    def __init__(self, models: Models, journal: Journal, budget: Budget) -> None:
-        self._models = models
-        self._journal = journal
-        self._budget = budget
-        self._by_role: dict[str, Model] = {}
-
-    def for_role(self, role: str) -> Model:
-        """The model that fulfils a role."""
-        if role not in self._by_role:
-            within = BudgetedModel(self._models.for_role(role), self._budget)
-            self._by_role[role] = cast(Model, JournaledModel(cast(Model, within), self._journal))
-        return self._by_role[role]
-
-
-def _checkpoints(path: Path) -> Any:
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
-    return AsyncSqliteSaver.from_conn_string(str(path))
 
 
 def _usable(question: str) -> str:

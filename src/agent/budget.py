@@ -59,6 +59,10 @@ class Budget:
             return "tokens"
         if self.seconds_left == 0.0:
             return "seconds"
-        if self.limits.cost is not None and (self.usage.cost or 0.0) >= self.limits.cost > 0:
+        if (
+            self.limits.cost is not None
+            and (self.usage.cost or 0.0) > 0
+            and (self.usage.cost or 0.0) >= self.limits.cost
+        ):
             return "cost"
         return None

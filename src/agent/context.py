@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agent.budget import Budget
-from agent.events import Event, ModelCalled
+from agent.errors import ModelOutputError
+from agent.events import Event, ModelCalled, Note
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
@@ -60,11 +61,21 @@ class Context:
     async def _counted(self, role: str, ask: Callable[[Model], Awaitable[list[Completion]]]) -> list[Completion]:
         model = self.models.for_role(role)
         started = time.monotonic()
-        completions = await ask(model)
+        try:
+            completions = await ask(model)
+        except ModelOutputError as unusable:
+            self._spend(model, unusable.usage or Usage())
+            raise
         usage = sum((completion.usage for completion in completions), Usage())
-        self.budget.spend(usage)
+        self._spend(model, usage)
         self.emit(ModelCalled(role, model.name, usage, time.monotonic() - started))
         return completions
+
+    def _spend(self, model: Model, usage: Usage) -> None:
+        limited = self.budget.limits.cost is not None
+        if limited and usage.cost is None and self.budget.usage.cost is not None:
+            self.emit(Note(f"the price of {model.name} is unknown: the limit of cost cannot be held"))
+        self.budget.spend(usage)
 
     async def _one(self, model: Model, messages: Sequence[Message], options: dict[str, Any]) -> list[Completion]:
         return [await model.complete(messages, **options)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agent.context import Context
 from agent.nodes.answer import answer
@@ -18,6 +21,9 @@ from agent.state import State
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
+    from langgraph.runtime import Runtime
+
+Node = TypeVar("Node", bound=Callable[..., Awaitable[Any]])
 
 
 def build_graph(
@@ -27,16 +33,16 @@ def build_graph(
     from langgraph.graph import END, START, StateGraph
 
     graph: StateGraph[State, Context, Any, Any] = StateGraph(State, context_schema=Context)
-    graph.add_node("plan", plan)
-    graph.add_node("decide", decide)
-    graph.add_node("search", search)
-    graph.add_node("browse", browse)
-    graph.add_node("read_file", read_file)
-    graph.add_node("use_tool", use_tool)
-    graph.add_node("create_tool", create_tool)
-    graph.add_node("run_code", run_code)
-    graph.add_node("answer", answer)
-    graph.add_node("evaluate", evaluate)
+    graph.add_node("plan", accounted(plan))
+    graph.add_node("decide", accounted(decide))
+    graph.add_node("search", accounted(search))
+    graph.add_node("browse", accounted(browse))
+    graph.add_node("read_file", accounted(read_file))
+    graph.add_node("use_tool", accounted(use_tool))
+    graph.add_node("create_tool", accounted(create_tool))
+    graph.add_node("run_code", accounted(run_code))
+    graph.add_node("answer", accounted(answer))
+    graph.add_node("evaluate", accounted(evaluate))
 
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "decide")
@@ -45,3 +51,16 @@ def build_graph(
     graph.add_edge("answer", "evaluate")
     graph.add_edge("evaluate", END)
     return graph.compile(checkpointer=checkpointer)
+
+
+def accounted(node: Node) -> Node:
+    """The node, whose update also says where the run stands, so that a later process can go on from there."""
+
+    @functools.wraps(node)
+    async def with_account(state: State, runtime: Runtime[Context]) -> Any:
+        result = await node(state, runtime)
+        account = {"calls": runtime.context.journal.position, "usage": asdict(runtime.context.budget.usage)}
+        (result if isinstance(result, dict) else result.update).update(account)
+        return result
+
+    return cast(Node, with_account)

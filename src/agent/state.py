@@ -44,6 +44,10 @@ class State(TypedDict, total=False):
     """The limit that ended the run."""
     text: str
     """The answer's text."""
+    calls: int
+    """How far the run has come in its journal."""
+    usage: dict[str, Json]
+    """What the run has cost so far."""
     status: str
 
 

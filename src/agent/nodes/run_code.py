@@ -12,7 +12,7 @@ from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import evidence_text, step
 from mcp_tools.create.assemble import extract_code
-from mcp_tools.errors import StoppedError, UnknownToolError
+from mcp_tools.errors import LibraryError, StoppedError, UnknownToolError
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Outcome
 from mcp_tools.text import one_line
@@ -63,6 +63,6 @@ async def _modules(state: State, context: Context) -> dict[str, str]:
     for shown in state.get("tools", []):
         try:
             found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
-        except UnknownToolError:
+        except (UnknownToolError, LibraryError):
             continue
     return found

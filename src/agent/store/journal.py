@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from agent.errors import AlitaError, RunError
+from agent.errors import AlitaError, ModelOutputError, RunError, StoppedError
+from agent.models.protocol import Usage
 from agent.store.appended import AppendedLines, read_lines
 from agent.store.blobs import Blobs, canonical, digest
 from agent.store.difference import first_difference
@@ -35,8 +36,8 @@ class Record:
     request: dict[str, Json]
     """With references to the journal's blobs."""
     output: Json
-    error: dict[str, str] | None
-    """Type, message and remedy, when the call failed."""
+    error: dict[str, Json] | None
+    """Type, message and remedy, when the call failed, and what it cost if it did."""
     seconds: float
 
 
@@ -55,11 +56,14 @@ class Journal:
         """Calls answered from the record."""
         self.performed = 0
         """Calls that were made."""
+        self.position = 0
+        """How far the run has come in its journal: the number of its newest call, made now or before."""
         self._redactor = redactor
         self._blobs = Blobs(redactor)
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._file: AppendedLines | None = None
         records = list(_load(recorded, self._blobs))
+        self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
         self._seq = max((r.seq for r in records), default=0)
 
@@ -75,7 +79,7 @@ class Journal:
     def resume(cls, path: Path, redactor: Redactor | None = None) -> Self:
         """The journal of a run that did not finish: what it has is not made, and not paid, again.
 
-        Failures that ended the run are tried again.
+        Failures that ended the run are tried again, and so is what a limit forbade.
         """
         file = AppendedLines.open(path)
         try:
@@ -84,7 +88,7 @@ class Journal:
             file.close()
             raise
         journal._file = file
-        journal._forget_last_failures()
+        journal._forget_failures()
         return journal
 
     @classmethod
@@ -121,6 +125,7 @@ class Journal:
         record = self._by_key.get((key, nth))
         if record is not None:
             self.replayed += 1
+            self.position = max(self.position, record.seq)
             if record.error is not None:
                 raise _restored(record.error)
             return record.output
@@ -140,6 +145,7 @@ class Journal:
             error = raised
         self.performed += 1
         self._seq += 1
+        self.position = self._seq
         result = {"output": output} if error is None else {"error": self._described(error)}
         line = {
             "seq": self._seq,
@@ -156,6 +162,13 @@ class Journal:
             raise error
         return output
 
+    def skip(self, position: int) -> None:
+        """Counts the calls up to a position as asked: the run goes on behind them."""
+        for record in self._loaded:
+            if record.seq <= position:
+                self._asked[record.key] = max(self._asked[record.key], record.nth + 1)
+        self.position = max(self.position, position)
+
     def records(self) -> Iterator[Record]:
         """Every call of the run, oldest first, with its request in full."""
         for record in sorted(self._by_key.values(), key=lambda r: r.seq):
@@ -170,14 +183,20 @@ class Journal:
         if lines and self._file is not None:
             self._file.append(lines)
 
-    def _described(self, error: AlitaError) -> dict[str, str]:
+    def _described(self, error: AlitaError) -> dict[str, Json]:
+        usage = getattr(error, "usage", None)
         return {
             "type": type(error).__name__,
             "message": self._redactor.text(error.message),
             "remedy": self._redactor.text(error.remedy),
+            **({"usage": asdict(usage)} if usage is not None else {}),
         }
 
-    def _forget_last_failures(self) -> None:
+    def _forget_failures(self) -> None:
+        """Forgets refusals by a limit, which may be higher now, and the failures that ended the run."""
+        stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
+        for key in stopped:
+            del self._by_key[key]
         for record in sorted(self._by_key.values(), key=lambda r: r.seq, reverse=True):
             if record.error is None:
                 return
@@ -234,12 +253,17 @@ def _fields(record: Record) -> dict[str, Json]:
     return {name: getattr(record, name) for name in record.__slots__}
 
 
-def _restored(error: dict[str, str]) -> AlitaError:
+def _restored(error: dict[str, Json]) -> AlitaError:
     """The error of the recorded type."""
     waiting: list[type[AlitaError]] = [AlitaError]
     while waiting:
         candidate = waiting.pop()
         if candidate.__name__ == error["type"]:
-            return candidate(error["message"], remedy=error["remedy"])
+            break
         waiting += candidate.__subclasses__()
-    return AlitaError(error["message"], remedy=error["remedy"])
+    else:
+        candidate = AlitaError
+    restored = candidate(error["message"], remedy=error["remedy"])
+    if isinstance(restored, ModelOutputError) and error.get("usage"):
+        restored.usage = Usage(**error["usage"])
+    return restored

@@ -15,16 +15,24 @@ from mcp_tools.tool import Json, Status, Tool
 
 
 class JournaledModel:
-    """A model whose completions are recorded and replayed."""
+    """A model whose completions are recorded and replayed.
 
-    def __init__(self, model: Model, journal: Journal) -> None:
+    Args:
+        model: None for a replay, which asks none.
+        journal: Records every call.
+        name: What the user calls the model, where there is none to ask.
+    """
+
+    def __init__(self, model: Model | None, journal: Journal, *, name: str = "") -> None:
         self._model = model
         self._journal = journal
+        self._wanted = name or (model.name if model else "")
+        self._answering = self._wanted
 
     @property
     def name(self) -> str:
-        """The model's own."""
-        return self._model.name
+        """The model that answered last, which may be a fallback; a replay finds the same."""
+        return self._answering
 
     async def complete(
         self,
@@ -53,10 +61,12 @@ class JournaledModel:
         async def perform() -> Json:
             nonlocal live
             live = True
-            return asdict(await self._model.complete(messages, on_delta=on_delta, **given))
+            model = self._asked()
+            completion = await model.complete(messages, on_delta=on_delta, **given)
+            return {"by": model.name, **asdict(completion)}
 
-        request = {"model": self.name, "messages": messages, **given}
-        completion = _completion(await self._journal.call("model", request, perform))
+        request = {"model": self._wanted, "messages": messages, **given}
+        completion = self._heard(await self._journal.call("model", request, perform))
         if on_delta is not None and not live:
             on_delta(completion.text)
         return completion
@@ -76,36 +86,53 @@ class JournaledModel:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
 
         async def perform() -> Json:
-            many = getattr(self._model, "complete_many", None)
+            model = self._asked()
+            many = getattr(model, "complete_many", None)
             if many is not None:
-                return [asdict(completion) for completion in await many(messages, n, **given)]
-            return [asdict(await self._model.complete(messages, **_shifted(given, k))) for k in range(n)]
+                completions = await many(messages, n, **given)
+            else:
+                completions = [await model.complete(messages, **_shifted(given, k)) for k in range(n)]
+            return [{"by": model.name, **asdict(completion)} for completion in completions]
 
-        request = {"model": self.name, "messages": messages, "samples": n, **given}
-        return [_completion(data) for data in await self._journal.call("model", request, perform)]
+        request = {"model": self._wanted, "messages": messages, "samples": n, **given}
+        return [self._heard(data) for data in await self._journal.call("model", request, perform)]
 
     async def aclose(self) -> None:
         """Closes the model, not the journal."""
-        await self._model.aclose()
+        if self._model is not None:
+            await self._model.aclose()
+
+    def _asked(self) -> Model:
+        assert self._model is not None, "a journal that makes calls goes with a model"
+        return self._model
+
+    def _heard(self, data: dict[str, Any]) -> Completion:
+        self._answering = data.get("by", self._wanted)
+        return _completion({name: value for name, value in data.items() if name != "by"})
 
 
 class JournaledSandbox:
-    """A sandbox whose outcomes are recorded and replayed."""
+    """A sandbox whose outcomes are recorded and replayed.
 
-    def __init__(self, sandbox: Sandbox, journal: Journal) -> None:
+    Args:
+        sandbox: None for a replay, which runs nothing.
+        journal: Records every call.
+    """
+
+    def __init__(self, sandbox: Sandbox | None, journal: Journal) -> None:
         self._sandbox = sandbox
         self._journal = journal
 
     @property
     def isolation(self) -> Isolation:
         """The sandbox's own."""
-        return self._sandbox.isolation
+        return self._asked().isolation
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call, or gives the recorded outcome."""
 
         async def perform() -> Json:
-            return asdict(await self._sandbox.run(job))
+            return asdict(await self._asked().run(job))
 
         request = {**asdict(job), "read": [str(path) for path in job.read]}
         return _outcome(await self._journal.call("sandbox", request, perform))
@@ -114,7 +141,7 @@ class JournaledSandbox:
         """Derives both schemas, or gives the recorded ones."""
 
         async def perform() -> Json:
-            return asdict(await self._sandbox.describe(source, function))
+            return asdict(await self._asked().describe(source, function))
 
         request = {"source": source, "describe": function}
         found = await self._journal.call("sandbox", request, perform)
@@ -122,7 +149,12 @@ class JournaledSandbox:
 
     async def aclose(self) -> None:
         """Ends the sandbox, not the journal."""
-        await self._sandbox.aclose()
+        if self._sandbox is not None:
+            await self._sandbox.aclose()
+
+    def _asked(self) -> Sandbox:
+        assert self._sandbox is not None, "a journal that makes calls goes with a sandbox"
+        return self._sandbox
 
 
 class JournaledLibrary:
@@ -157,6 +189,14 @@ class JournaledLibrary:
             return asdict(self._library.get(name))
 
         return _tool(await self._journal.call("library", {"get": name}, perform))
+
+    async def flaws(self) -> list[str]:
+        """What stands in the folder and is no tool, each with its remedy."""
+
+        async def perform() -> Json:
+            return [f"{flaw.message} ({flaw.remedy})" for flaw in self._library.flaws()]
+
+        return list(await self._journal.call("library", {"flaws": True}, perform))
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool; registering the same source again changes nothing."""
