@@ -30,7 +30,7 @@ _FROM_MODULE = {
     "typing": ("Any", "Optional", "Union", "List", "Dict", "Tuple", "Set", "Iterable", "Callable"),
 }
 _HOME_OF = {name: module for module, names in _FROM_MODULE.items() for name in names}
-_MODULES = frozenset(
+COMMON_MODULES = frozenset(
     [
         *("bisect", "calendar", "collections", "csv", "datetime", "decimal", "fractions", "functools", "hashlib"),
         *("heapq", "io", "itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap"),
@@ -126,7 +126,7 @@ def _missing_imports(tree: ast.Module) -> list[ast.stmt]:
     for name in missing:
         if name == "datetime" and not _used_as_module(tree, name):
             found.append(ast.ImportFrom("datetime", [ast.alias(name)], 0))
-        elif name in _MODULES and name in sys.stdlib_module_names:
+        elif name in COMMON_MODULES and name in sys.stdlib_module_names:
             found.append(ast.Import([ast.alias(name)]))
         elif name in _HOME_OF:
             found.append(ast.ImportFrom(_HOME_OF[name], [ast.alias(name)], 0))

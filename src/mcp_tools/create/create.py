@@ -75,7 +75,8 @@ class _Workshop:
         verdict = self._vote()
         if verdict is None:
             raise CreationError(
-                f"none of {len(self.candidates)} programs for {self.wanted.spec.name} gave a result: {self._last_failure()}"
+                f"none of {len(self.candidates)} programs for {self.wanted.spec.name} gave a result: "
+                f"{self._last_failure()}"
             )
         return verdict
 

@@ -11,7 +11,9 @@ from mcp_tools.tool import Json
 
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’]+)’")
 _DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
-_NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?=(?:st|nd|rd|th|%)?(?:\b|\D|$))")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)|(?<![\w.])[-−]?\d+(?=(?:st|nd|rd|th)\b|[a-zA-Z%°])"
+)
 _WORDS = [
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_tools.create.assemble import COMMON_MODULES
 from mcp_tools.create.literals import grounded, question_values, stands_in, uncovered
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.errors import CreationError
@@ -25,6 +28,7 @@ TYPES = [
     "dict[str, list[str]]",
     "list[dict[str, str]]",
 ]
+_HIDING = frozenset({"date", "time", "timedelta", "deque", "counter", "permutations", "combinations", "product", "gcd"})
 _IDENTIFIER = "^[a-z][a-z0-9_]{0,30}$"
 
 SPEC_SCHEMA: dict[str, Any] = {
@@ -89,13 +93,14 @@ def _understood(form: Json, request: Request) -> Wanted:
     name = _general_name(form["name"], form["purpose"])
     parameters, arguments = [], {}
     for field in form["parameters"]:
-        if field["name"] in arguments or not valid_name(field["name"]):
+        parameter = _free_of_modules(field["name"])
+        if parameter in arguments or not valid_name(parameter):
             continue
         value = _fitting(_typed(grounded(field["value"], request.question), request.question), field["type"])
         if not stands_in(value, request.question):
             continue
-        parameters.append(Parameter(field["name"], _type_of(value, field["type"])))
-        arguments[field["name"]] = value
+        parameters.append(Parameter(parameter, _type_of(value, field["type"])))
+        arguments[parameter] = value
     spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
     return Wanted(spec, arguments, tuple(uncovered(request.question, arguments)))
 
@@ -112,8 +117,25 @@ def _general_name(name: str, purpose: str) -> str:
     return general
 
 
+def _free_of_modules(name: str) -> str:
+    """A parameter's name that hides none of the modules and classes that code for it is likely to use."""
+    if name in _HIDING or name in COMMON_MODULES:
+        return f"given_{name}"
+    return name
+
+
 def _typed(value: Json, question: str) -> Json:
-    """A number that the model wrote as text becomes a number, unless the question quotes it or it starts with 0."""
+    """Numbers, points and lists that the model wrote as text become what they are.
+
+    Text that the question quotes stays text, and so do digits that start with 0.
+    """
+    if isinstance(value, list):
+        return [_typed(inner, question) for inner in value]
+    if isinstance(value, str) and value[:1] in "([{" and value[-1:] in ")]}":
+        try:
+            return json.loads(json.dumps(ast.literal_eval(value)))
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return value
     if isinstance(value, str) and re.fullmatch(r"[1-9]\d*", value) and not re.search(rf"['\"`]{value}['\"`]", question):
         return int(value)
     return value
