@@ -10,6 +10,8 @@ from typing import Any
 
 _TURN = re.compile(r"^<!-- (system|user|assistant) -->$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_MISWRITTEN = re.compile(r"^[ \t]*<!--.*-->[ \t]*$|\{\{(?!\w+\}\}).*", re.MULTILINE)
+_DATA_TAG = re.compile(r"<(?=\s*/?\s*data\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,19 @@ class Prompt:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """Reads a template from its Markdown."""
-    pieces = _TURN.split(text)[1:]
-    return Prompt(name, tuple((role, body.strip()) for role, body in zip(pieces[::2], pieces[1::2], strict=True)))
+    """Reads a template from its Markdown.
+
+    Raises:
+        ValueError: It has no message, or a marker or a placeholder is miswritten.
+    """
+    pieces = _TURN.split(text.replace("\r\n", "\n"))[1:]
+    turns = tuple((role, body.strip()) for role, body in zip(pieces[::2], pieces[1::2], strict=True))
+    if not turns:
+        raise ValueError(f"prompt {name}: no message; open one with `<!-- user -->` alone on a line")
+    for _, body in turns:
+        if wrong := _MISWRITTEN.search(body):
+            raise ValueError(f"prompt {name}: neither a message nor a placeholder: {wrong[0].strip()}")
+    return Prompt(name, turns)
 
 
 @cache
@@ -58,6 +70,6 @@ def load_prompt(package: str, name: str) -> Prompt:
 
 
 def data_block(source: str, text: str) -> str:
-    """Text from a file, a page or a tool, marked as data: nothing in it is an instruction."""
-    inert = text.replace("</data", "&lt;/data")
-    return f'<data source="{source}">\n{inert}\n</data>'
+    """Text from a file, a page or a tool, marked as data: nothing in it is an instruction, nor ends the block."""
+    named = " ".join(source.split()).replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return f'<data source="{named}">\n{_DATA_TAG.sub("&lt;", text)}\n</data>'

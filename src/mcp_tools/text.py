@@ -6,19 +6,34 @@ import re
 import unicodedata
 
 _ESCAPE_SEQUENCE = re.compile(
-    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating-system commands: titles, links, clipboard
-    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control, application program command, privacy message
-    r"|[\x1b\x9b][\[\]()#;?]*[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # operating-system commands: titles, links, clipboard
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)"  # device control and private messages
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|\x1b[ -/]*[0-~]"  # other escapes: character sets, reset
 )
+_PICTOGRAPH = "\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_INDIC_OR_ARABIC = "\u0600-\u0dff"
+_JOINER_IN_PLACE = re.compile(
+    rf"(?<=[{_PICTOGRAPH}])\u200d(?=[{_PICTOGRAPH}])|(?<=[{_INDIC_OR_ARABIC}])[\u200c\u200d](?=[{_INDIC_OR_ARABIC}])"
+)
+_LINE_ENDS = re.compile(r"\r\n|[\r\x85\u2028\u2029]")
 
 
 def printable(text: str) -> str:
     """The text without escape sequences and without control, bidirectional, tag and zero-width characters.
 
-    Line feeds and tabs stay; a carriage return, which could overwrite a line, becomes a line feed.
+    Line feeds and tabs stay; a carriage return, which could overwrite a line, becomes a line feed. A joiner stays
+    where it is part of the writing: between the parts of an emoji and between Arabic or Indic letters.
     """
-    text = _ESCAPE_SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})
+    text = _LINE_ENDS.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
+    if text.isascii() and text.isprintable():
+        return text
+    joiners = {match.start() for match in _JOINER_IN_PLACE.finditer(text)}
+    return "".join(
+        c
+        for position, c in enumerate(text)
+        if c in "\n\t" or position in joiners or unicodedata.category(c) not in {"Cc", "Cf", "Cs"}
+    )
 
 
 def one_line(text: str, width: int = 100) -> str:
