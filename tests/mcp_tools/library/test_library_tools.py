@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -239,10 +240,12 @@ def test_a_damaged_tool_is_told_and_the_others_stand(
 def test_an_edit_in_place_is_noticed_without_reopening(library: Library) -> None:
     """Neither the search nor a look-up gives what was never checked; checking again brings it back."""
     library.register(make_tool())
-    assert library.search("fibonacci")
+    library.register(make_tool("other", description="Something about Fibonacci and much else besides."))
+    time.sleep(0.1)  # the folder's time stamp has settled
+    assert library.search("fibonacci", limit=1)[0].tool.name == "nth_fibonacci"
     edited = make_tool(body="return n + 1")
     library.path("nth_fibonacci").write_text(edited.source)
-    assert library.search("fibonacci") == []
+    assert [hit.tool.name for hit in library.search("fibonacci", limit=1)] == ["other"]
     with pytest.raises(LibraryError, match="alita tools check nth_fibonacci"):
         library.get("nth_fibonacci")
     library.register(edited, replace=True)
