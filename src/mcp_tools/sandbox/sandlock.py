@@ -14,7 +14,7 @@ from pathlib import Path
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
 from mcp_tools.sandbox.protocol import Isolation, Level
-from mcp_tools.sandbox.users import unprivileged_users
+from mcp_tools.sandbox.users import reachable_by_all, unprivileged_users
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
 
@@ -66,6 +66,17 @@ class SandlockSandbox(WarmSandbox):
             ),
         )
         return Zygote(lambda command: command, settings, dict(VARIABLES))
+
+    def _obstacle(self, environment: Environment) -> str:
+        if os.geteuid() != 0:
+            return ""
+        closed = [path for path in environment.read if not reachable_by_all(Path(path))]
+        if not closed:
+            return ""
+        return (
+            f"{closed[0]!r} cannot be read by the unprivileged user as whom tools run here: move it to where every "
+            "user may read, or run alita as its owner"
+        )
 
     def _judge(self, ready: Ready) -> Isolation:
         if ready.faults:

@@ -1,12 +1,33 @@
-"""Whom the interpreter becomes when alita runs as root."""
+"""Whom the interpreter becomes when alita runs as root, and what that user can read."""
 
 from __future__ import annotations
 
 import os
+import stat
+from pathlib import Path
 
 NOBODY = 65534
+
+_SEARCHED_ENTRIES = 2000
 
 
 def unprivileged_users() -> tuple[int, ...]:
     """A user that nobody else is, so that its threads are counted alone; `nobody` where it cannot be had."""
     return 1_600_000_000 + os.getpid() % 1_000_000, NOBODY
+
+
+def readable_by_all(path: Path) -> bool:
+    """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
+    for count, found in enumerate([path] if not path.is_dir() else [path, *path.rglob("*")]):
+        if count > _SEARCHED_ENTRIES or found.is_symlink():
+            continue
+        wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
+        if found.stat().st_mode & wanted != wanted:
+            return False
+    return True
+
+
+def reachable_by_all(path: Path) -> bool:
+    """Whether every user may read it, and all folders above it may be passed."""
+    passable = all(parent.stat().st_mode & stat.S_IXOTH for parent in path.resolve().parents)
+    return passable and readable_by_all(path)

@@ -99,12 +99,16 @@ class WarmSandbox:
         """
         raise NotImplementedError
 
+    def _obstacle(self, environment: Environment) -> str:
+        """Why this back end cannot offer an environment; empty when it can."""
+        return ""
+
     def _release(self) -> None:
         """Gives back what the back end holds outside its interpreters."""
 
     async def _run(self, job: Job, what: str) -> Outcome:
         environment = Environment.of(job)
-        wanting = environment.problem
+        wanting = environment.problem or self._obstacle(environment)
         if wanting:
             return self._refusal("denied", wanting)
         async with self._places:

@@ -34,7 +34,7 @@ def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None
 
     Args:
         job: What to run.
-        allowed: The paths that this call may reach.
+        allowed: The paths that this call may reach, its own folder first.
         relieve: Frees memory for the report after a MemoryError.
     """
     own_files = {TOOL_FILE, *(f"{name}.py" for name in job["modules"])}
@@ -113,11 +113,11 @@ def _missing(entry: str, namespace: dict[str, Any]) -> str:
 
 
 def _described(function: Callable[..., Any]) -> Any:
-    from . import schema
+    from .schema import SchemaError, describe
 
     try:
-        return schema.describe(function)
-    except schema.SchemaError as error:
+        return describe(function)
+    except SchemaError as error:
         raise _Failed(problems.problem("arguments", str(error))) from None
 
 

@@ -14,6 +14,9 @@ _MAXIMUM_MESSAGE = 2000
 
 TOOL_FILE = "tool.py"
 
+_STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
+"""Modules of the standard library that start processes or need others to make sense."""
+
 Problem = dict[str, Any]
 """The fields of the host's `Problem`: kind, message, traceback, line."""
 
@@ -30,7 +33,7 @@ def from_exception(error: BaseException, *, own_files: set[str], memory_mb: int,
         error: What the code raised.
         own_files: File names of the tool's source and of the modules given with it.
         memory_mb: The memory limit, for its message.
-        allowed: Paths that the call may reach: a file elsewhere is denied rather than missing.
+        allowed: Paths that the call may reach, its own folder first: a file elsewhere is denied, not missing.
     """
     trace, line = _own_frames(error, own_files)
     if isinstance(error, MemoryError):
@@ -105,7 +108,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _denied_call(error: OSError, allowed: list[str]) -> str:
     files = _files_of(error.__traceback__)
-    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOENT) and files & {"subprocess", "popen_fork", "pty"}:
+    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOENT, errno.ENOSYS) and files & _STARTERS:
         return "starting processes is not granted to this tool"
     socket = sys.modules.get("socket")
     if socket is not None and isinstance(error, socket.gaierror):
@@ -127,8 +130,10 @@ def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:
     path = os.path.normpath(os.path.join(os.getcwd(), name))
     inside = any(path == root or path.startswith(root.rstrip("/") + "/") for root in allowed)
     if code in (errno.EPERM, errno.EACCES, errno.EROFS):
+        if inside and path.startswith(allowed[0]):
+            return f"this operation on {name!r} is not granted to this tool"
         if inside:
-            return f"{name!r} may be read but not changed by this tool"
+            return f"{name!r} is granted to this tool for reading, not for changes"
         return f"the path {name!r} is not granted to this tool"
     if code == errno.ENOENT and os.path.isabs(name) and not inside:
         return f"the path {name!r} is not granted to this tool: only granted files and relative paths are there"

@@ -1,0 +1,36 @@
+"""Sandboxes for tests: the strong one, and both that tool code may run in by default."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.sandlock import SandlockSandbox
+from mcp_tools.sandbox.warm import WarmSandbox
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[WarmSandbox]:
+    """The strong sandbox. Where it cannot be had the test fails and says why: it is never skipped."""
+    async with BubblewrapSandbox() as opened:
+        yield opened
+
+
+@pytest.fixture(params=[BubblewrapSandbox, SandlockSandbox], ids=["bubblewrap", "sandlock"])
+async def isolated(request: pytest.FixtureRequest) -> AsyncIterator[WarmSandbox]:
+    """Each back end of level medium or better."""
+    async with request.param() as opened:
+        yield opened
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach, as pytest's own are not."""
+    with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder

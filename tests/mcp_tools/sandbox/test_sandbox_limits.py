@@ -1,0 +1,135 @@
+"""Each limit ends the call in time, and its message names it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mcp_tools.sandbox import Job, Limits, Outcome
+from mcp_tools.sandbox.warm import WarmSandbox
+
+
+async def run(sandbox: WarmSandbox, body: str, **limits: float) -> Outcome:
+    source = "import os, signal, sys, time, threading\ndef f():\n" + "".join(
+        f"    {line}\n" for line in body.splitlines()
+    )
+    return await sandbox.run(Job(source, "f", limits=Limits(**limits)))  # type: ignore[arg-type] # numbers all
+
+
+def problem(outcome: Outcome) -> tuple[str, str]:
+    assert outcome.problem is not None
+    return outcome.problem.kind, outcome.problem.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "time.sleep(60)",
+        "while True: pass",
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)",
+        "while True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass",
+        "threading.Event().wait()",
+        "os.kill(os.getpid(), signal.SIGSTOP)",
+        "sum(10**9999 // 7 for _ in range(10**9))",
+    ],
+    ids=["sleep", "spin", "ignoring signals", "catching all", "waiting", "stopped", "in C"],
+)
+async def test_wall_time(isolated: WarmSandbox, body: str) -> None:
+    started = time.monotonic()
+    outcome = await run(isolated, body, wall_seconds=0.4)
+    assert problem(outcome) == ("wall_time", "stopped after 0.4 s: the time limit of this call")
+    assert time.monotonic() - started < 3
+
+
+async def test_output_before_the_end_is_kept(sandbox: WarmSandbox) -> None:
+    outcome = await run(sandbox, "print('so far')\ntime.sleep(60)", wall_seconds=0.4)
+    assert outcome.stdout == "so far\n"
+
+
+@pytest.mark.parametrize("prelude", ["", "signal.signal(signal.SIGXCPU, signal.SIG_IGN)"])
+async def test_processor_time(isolated: WarmSandbox, prelude: str) -> None:
+    outcome = await run(isolated, f"{prelude}\nwhile True: pass", cpu_seconds=1, wall_seconds=40)
+    assert problem(outcome) == ("cpu_time", "stopped after 1.0 s of processor time: the limit of this call")
+
+
+@pytest.mark.parametrize(
+    "body", ["x = bytearray(3 << 30)", "x = []\nwhile True: x.append(bytearray(10**6))", "return 'x' * (1 << 31)"]
+)
+async def test_memory(isolated: WarmSandbox, body: str) -> None:
+    outcome = await run(isolated, body, memory_mb=128)
+    assert problem(outcome) == ("memory", "memory limit 128 MiB reached")
+
+
+async def test_memory_below_the_limit_is_there(isolated: WarmSandbox) -> None:
+    outcome = await run(isolated, "return len(bytearray(100 << 20))", memory_mb=128)
+    assert outcome.value == 100 << 20
+
+
+async def test_a_file_bomb(isolated: WarmSandbox) -> None:
+    body = "with open('big', 'wb') as file:\n    while True: file.write(bytes(10**6))"
+    kind, message = problem(await run(isolated, body, file_bytes=3_000_000))
+    assert kind == "denied"
+    assert "file limit" in message
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_floods_of_output_are_cut_and_the_result_still_comes(isolated: WarmSandbox, stream: str) -> None:
+    outcome = await run(
+        isolated, f"for _ in range(300): sys.{stream}.write('x' * 10_000)\nreturn 5", output_bytes=10_000
+    )
+    assert (outcome.value, outcome.cut) == (5, True)
+    assert len(getattr(outcome, stream)) == 10_000
+
+
+async def test_an_endless_flood_ends_with_the_time(isolated: WarmSandbox) -> None:
+    outcome = await run(isolated, "while True: os.write(1, b'x' * 65536)", wall_seconds=0.4, output_bytes=1000)
+    assert problem(outcome)[0] == "wall_time"
+    assert len(outcome.stdout) == 1000
+
+
+async def test_result_size(isolated: WarmSandbox) -> None:
+    outcome = await run(isolated, "return 'x' * 5000", result_bytes=1000)
+    assert problem(outcome) == ("result_size", "the result is 5,002 bytes of JSON; the limit is 1,000: return less")
+
+
+async def test_a_flood_into_the_result_channel_is_bounded(isolated: WarmSandbox) -> None:
+    outcome = await run(isolated, "while True: os.write(4, b'x' * 65536)", wall_seconds=0.5, result_bytes=1000)
+    assert problem(outcome)[0] in ("wall_time", "result_size", "result")
+
+
+async def test_descriptors(isolated: WarmSandbox) -> None:
+    outcome = await run(isolated, "return len([open('/dev/null') for _ in range(10_000)])")
+    assert problem(outcome)[1].startswith("OSError: [Errno 24]")
+
+
+async def test_thread_bomb_ends(sandbox: WarmSandbox) -> None:
+    body = "threading.stack_size(65536)\nn = 0\ntry:\n    while True:\n        threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n        n += 1\nexcept RuntimeError:\n    return n"
+    outcome = await run(sandbox, body, wall_seconds=8)
+    assert outcome.ok, outcome.problem
+    assert outcome.value <= 1024
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("os._exit(0)", "status 0"),
+        ("os._exit(3)", "status 3"),
+        ("sys.exit(0)", "sys.exit(0)"),
+        ("sys.exit('no')", "sys.exit('no')"),
+        ("exit()", "sys.exit(None)"),
+        ("os.abort()", "SIGABRT"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "SIGTERM"),
+        ("import ctypes\nctypes.string_at(1)", "SIGSEGV"),
+    ],
+)
+async def test_leaving_without_a_result(isolated: WarmSandbox, body: str, message: str) -> None:
+    kind, said = problem(await run(isolated, body))
+    assert kind == "exit"
+    assert message in said
+
+
+async def test_killing_itself_is_no_time_limit(isolated: WarmSandbox) -> None:
+    kind, message = problem(await run(isolated, "os.kill(os.getpid(), signal.SIGKILL)"))
+    assert kind == "memory"
+    assert "SIGKILL" in message
