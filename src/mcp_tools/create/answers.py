@@ -2,45 +2,78 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
+import warnings
 
 from mcp_tools.tool import Json
 
-_NUMBER = re.compile(r"^[-+]?[$€£]?\s?[-+]?(\d[\d,]*)?(\.\d+)?(e[-+]?\d+)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?[$€£]?\s?[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[,;\n]\s+|[,;\n](?!\d{3}(?!\d))|(?<!\s)\s+and\s+")
+_FULL_STOP = re.compile(r"(?<=[\w)\]}'\"`%])\.$")
+_WORDS = {"yes": "true", "no": "false"}
+_LONGEST_LITERAL = 20_000
 
 
 def answer_key(value: Json) -> str:
-    """What a value says as an answer: equal for 12.0 and "12", for [2, 1] and "2, 1", for "Sunday" and "sunday."."""
+    """What a value says as an answer: equal for 12.0 and "12", for [2, 1] and "2, 1", for "Sunday" and "sunday.".
+
+    The names of a dictionary count when it has several, whatever their order; one alone is only a label.
+    """
     return "|".join(_parts(value))
 
 
 def _parts(value: Json) -> list[str]:
     if isinstance(value, dict):
+        if len(value) > 1:
+            return [f"{_scalar(str(key))}: {answer_key(value[key])}" for key in sorted(value, key=str)]
         return [part for inner in value.values() for part in _parts(inner)]
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [part for inner in value for part in _parts(inner)]
     if isinstance(value, bool) or value is None:
         return [str(value).lower()]
     if isinstance(value, int | float):
-        return [_number(float(value)) if isinstance(value, float) else str(value)]
-    return [
-        _scalar(part) for part in re.split(r"[,;\n]\s+|[,;\n](?!\d{3}(?!\d))|\s+and\s+", str(value)) if part.strip()
-    ]
+        return [_number(value)]
+    text = str(value)
+    literal = _literal(text)
+    return _parts(literal) if literal is not None else [_scalar(part) for part in _BETWEEN.split(text) if part.strip()]
+
+
+def _literal(text: str) -> Json:
+    """The list or dictionary that a program printed as Python writes it; None for any other text."""
+    bare = text.strip()
+    if len(bare) > _LONGEST_LITERAL or bare[:1] + bare[-1:] not in {"[]", "{}", "()"}:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(bare)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, list | dict | tuple) and (value or bare in {"[]", "{}"}) else None
 
 
 def _scalar(text: str) -> str:
-    bare = text.strip().strip("()[]{}'\"`. ").strip()
-    if bare and _NUMBER.match(bare):
+    bare = _FULL_STOP.sub("", text.strip()).strip("()[]{}'\"` ")
+    bare = _FULL_STOP.sub("", bare) or text.strip()
+    written = bare.replace("−", "-")
+    if _NUMBER.fullmatch(written):
+        plain = re.sub(r"[,$€£\s]", "", written)
         try:
-            return _number(float(re.sub(r"[,$€£\s]", "", bare)))
+            return _number(int(plain) if re.fullmatch(r"[-+]?\d+", plain) else float(plain))
         except ValueError:
             pass
-    return " ".join(bare.casefold().split())
+    said = " ".join(bare.casefold().split())
+    return _WORDS.get(said, said)
 
 
 def _number(value: float) -> str:
+    """A number in nine significant digits, or as many as its whole part has and three more."""
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 10_000 else hex(value)
     if not math.isfinite(value):
         return str(value)
-    rounded = float(f"{value:.9g}")
-    return str(int(rounded)) if rounded.is_integer() and abs(rounded) < 1e15 else repr(rounded)
+    whole = len(str(int(abs(value)))) if abs(value) < 1e15 else 0
+    rounded = float(f"{value:.{max(9, whole + 3)}g}") if whole else value
+    return str(int(rounded)) if rounded.is_integer() else repr(rounded)
