@@ -93,7 +93,8 @@ def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Libra
         process.stdin.flush()
     reader = Library(library.folder)
     while any(process.poll() is None for process in processes):
-        assert f"return n + {reader.get('shared').provenance['writer']}\n" in reader.get("shared").source
+        seen = reader.get("shared")
+        assert f"return n + {seen.provenance['writer']}\n" in seen.source
         assert [hit.tool.name for hit in reader.search("shared")] == ["shared"]
     for process in processes:
         process.communicate()
