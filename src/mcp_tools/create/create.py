@@ -106,6 +106,7 @@ class _Workshop:
             self.request,
             self.writer,
             self.sandbox,
+            self.argument_sets[: self.first_test],
             count=PROGRAMS,
             seed=round_ + 1,
             temperature=0.3 if round_ == 0 else 0.7,

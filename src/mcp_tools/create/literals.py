@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
-from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 
+from mcp_tools.checks.number_words import spoken_numbers
 from mcp_tools.tool import Json
 
-_QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’]+)’")
-_DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
-_NUMBER = re.compile(
-    r"(?<![\w.])[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)|(?<![\w.])[-−]?\d+(?=(?:st|nd|rd|th)\b|[a-zA-Z%°])"
+_QUOTED = re.compile(
+    r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))+)'(?!\w)|‘((?:[^’]|(?<=\w)’(?=\w))+)’"
 )
-_WORDS = [
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-]
-NUMBER_WORDS = {word: Decimal(value) for value, word in enumerate(_WORDS)}
+_DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?![\d,]\d|\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+"
+_NUMBER = re.compile(rf"(?<![\w.])[-−]?(?:{_DIGITS})")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_PERCENTAGE = re.compile(rf"({_DIGITS})\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
+_WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_DIGITS})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
 
 
 def question_values(question: str) -> list[str]:
@@ -35,18 +36,15 @@ def question_values(question: str) -> list[str]:
 
 def as_number(text: str) -> Decimal | None:
     """The number that a text writes, thousands separators allowed; None when it is none."""
-    try:
-        return Decimal(text.replace(",", "").replace("−", "-"))
-    except InvalidOperation:
+    if not _WRITTEN_NUMBER.fullmatch(text):
         return None
+    return Decimal(text.replace(",", "").replace("−", "-"))
 
 
 def numbers_of(question: str) -> set[Decimal]:
-    """Every number of the question, digits and small number words, also those inside dates and quoted text."""
-    digits = {as_number(text) for text in re.findall(r"\d[\d,]*(?:\.\d+)?", question)}
-    parts = {as_number(text) for text in re.findall(r"\d+", question)}
-    words = {NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", question.lower()) if word in NUMBER_WORDS}
-    return {number for number in digits | parts if number is not None} | words
+    """Every number of the question, in digits and in words, also those inside dates and quoted text."""
+    digits = {as_number(text) for pattern in (_DIGITS, r"\d+") for text in re.findall(pattern, question)}
+    return {number for number in digits if number is not None} | {Decimal(n) for n in spoken_numbers(question)}
 
 
 def leaves(value: Json) -> Iterator[Json]:
@@ -66,15 +64,16 @@ def grounded(value: Json, question: str) -> Json:
     """The value as the question writes it.
 
     A small model that copies turns 6.5 % into 0.065 and loses letters of long texts: a fraction whose hundredfold
-    stands in the question becomes that, a text that nearly equals a quoted one becomes the quoted one.
+    is a percentage of the question becomes that, a text that nearly equals a quoted one becomes the quoted one.
     """
     numbers = numbers_of(question)
+    percentages = {as_number(text) for text in _PERCENTAGE.findall(question)}
     quoted = [next(group for group in match.groups() if group) for match in _QUOTED.finditer(question)]
 
     def mend(leaf: Json) -> Json:
-        if isinstance(leaf, float) and Decimal(str(leaf)) not in numbers:
-            hundredfold = (Decimal(str(leaf)) * 100).normalize()
-            return float(hundredfold) if hundredfold in numbers else leaf
+        if isinstance(leaf, float) and math.isfinite(leaf) and Decimal(str(leaf)) not in numbers:
+            hundredfold = Decimal(str(leaf)) * 100
+            return float(hundredfold) if hundredfold in percentages else leaf
         if isinstance(leaf, str) and len(leaf) >= 8 and leaf not in question:
             close = difflib.get_close_matches(leaf, quoted, n=1, cutoff=0.85)
             return close[0] if close else leaf
@@ -83,12 +82,11 @@ def grounded(value: Json, question: str) -> Json:
     return _mapped(value, mend)
 
 
-def _mapped(value: Json, change: object) -> Json:
+def _mapped(value: Json, change: Callable[[Json], Json]) -> Json:
     if isinstance(value, dict):
         return {key: _mapped(inner, change) for key, inner in value.items()}
     if isinstance(value, list):
         return [_mapped(inner, change) for inner in value]
-    assert callable(change)
     return change(value)
 
 
@@ -101,7 +99,7 @@ def stands_in(value: Json, question: str) -> bool:
         if isinstance(leaf, bool) or leaf is None:
             return False
         if isinstance(leaf, int | float):
-            return abs(Decimal(str(leaf))) in numbers
+            return abs(_exact(leaf)) in numbers
         parts = re.findall(r"\w+", str(leaf).casefold())
         if not parts:
             return str(leaf) in question
@@ -113,16 +111,29 @@ def stands_in(value: Json, question: str) -> bool:
 def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
     """The values of the question that stand in no argument: they would have to be written into the code."""
     scalars = list(leaves(arguments))
-    texts = " ".join(str(scalar) for scalar in scalars).casefold()
-    numbers = {as_number(part) for part in re.findall(r"\d[\d,]*(?:\.\d+)?|\d+", texts)}
-    numbers |= {as_number(str(scalar)) for scalar in scalars if not isinstance(scalar, bool)}
-    missing = []
-    for value in question_values(question):
-        number = as_number(value)
-        if number is not None:
-            if abs(number) in numbers or number in numbers or number in {0, 1}:
-                continue
-        elif value.casefold() in texts:
-            continue
-        missing.append(value)
-    return missing
+    texts = " ".join(scalar for scalar in scalars if isinstance(scalar, str)).casefold()
+    words = set(_LETTERS.findall(texts))
+    numbers = {abs(_exact(scalar)) for scalar in scalars if type(scalar) in (int, float)} | numbers_of(texts)
+    numbers |= {Decimal(0), Decimal(1)}
+
+    def is_covered(value: str) -> bool:
+        if value.casefold() in texts:
+            return True
+        number, parts = as_number(value), re.findall(_DIGITS if "," not in value else r"\d+(?:\.\d+)?", value)
+        if number is not None and abs(number) in numbers:
+            return True
+        inside = _LETTERS.findall(value.casefold())
+        # a list without blanks looks like thousands, and a time may be given as hours and minutes
+        is_several = number is None or len(parts) > 1
+        return bool(
+            is_several and inside + parts and words.issuperset(inside) and numbers.issuperset(map(Decimal, parts))
+        )
+
+    return [value for value in question_values(question) if not is_covered(value)]
+
+
+def _exact(number: float) -> Decimal:
+    """The number as it is written; an integer of any size, and zero for what is not finite."""
+    if isinstance(number, int):
+        return Decimal(number)
+    return Decimal(repr(number)) if math.isfinite(number) else Decimal(0)

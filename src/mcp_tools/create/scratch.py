@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import extract_code
 from mcp_tools.create.protocol import Request, Writer
+from mcp_tools.create.substitute import with_values
 from mcp_tools.create.trial import TRIAL_LIMITS
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Sandbox
+from mcp_tools.tool import Json
 
 _LONGEST_ANSWER = 2_000
 
@@ -18,20 +21,40 @@ class Scratch:
     """A program, and what it printed."""
 
     source: str
-    printed: str
-    """The answer; empty when the program failed or printed nothing."""
+    printed: tuple[str, ...]
+    """The answer, then what it prints with the values of the other argument sets; empty where it failed."""
+
+    @property
+    def answer(self) -> str:
+        """What it printed for the question itself."""
+        return self.printed[0]
 
 
 async def write_programs(
-    request: Request, writer: Writer, sandbox: Sandbox, *, count: int, seed: int, temperature: float
+    request: Request,
+    writer: Writer,
+    sandbox: Sandbox,
+    argument_sets: Sequence[dict[str, Json]],
+    *,
+    count: int,
+    seed: int,
+    temperature: float,
 ) -> list[Scratch]:
-    """Writes and runs programs."""
+    """Writes programs and runs them: as they are, and with the values of each other argument set."""
     messages = load_prompt("mcp_tools.create", "program").render(question=request.question, evidence=request.evidence)
     texts = await writer.write(messages, part="writer", count=count, temperature=temperature, seed=seed)
-    programs = []
-    for text in texts:
-        source = extract_code(text)
-        outcome = await sandbox.run(Job(source, None, read=request.files, limits=TRIAL_LIMITS))
-        printed = outcome.stdout.strip() if outcome.ok else ""
-        programs.append(Scratch(source, printed if len(printed) <= _LONGEST_ANSWER else ""))
-    return programs
+    return [await _tried(extract_code(text), request, sandbox, argument_sets) for text in texts]
+
+
+async def _tried(source: str, request: Request, sandbox: Sandbox, argument_sets: Sequence[dict[str, Json]]) -> Scratch:
+    answer = await _printed(source, request, sandbox)
+    if not answer:
+        return Scratch(source, ("",))
+    others = [with_values(source, argument_sets[0], arguments) for arguments in argument_sets[1:]]
+    return Scratch(source, (answer, *[await _printed(o, request, sandbox) if o else "" for o in others]))
+
+
+async def _printed(source: str, request: Request, sandbox: Sandbox) -> str:
+    outcome = await sandbox.run(Job(source, None, read=request.files, limits=TRIAL_LIMITS))
+    text = outcome.stdout.strip() if outcome.ok else ""
+    return text if len(text) <= _LONGEST_ANSWER else ""

@@ -27,7 +27,7 @@ class Verdict:
     voters: int
     """How many attempts gave any answer."""
     agreed: tuple[int, ...] = ()
-    """Argument sets on which another candidate gave the same result as the winner."""
+    """Argument sets on which another attempt gave the same result as the winner."""
 
     @property
     def settled(self) -> bool:
@@ -52,7 +52,7 @@ def vote(
         first_test: The index of the first test's arguments among the argument sets.
     """
     standing = [c for c in candidates if c.answered and c.outcomes[0].value not in _NO_ANSWER]
-    printed = [program.printed for program in programs if program.printed]
+    printed = [program.answer for program in programs if program.answer]
     votes = Counter([answer_key(c.outcomes[0].value) for c in standing] + [answer_key(text) for text in printed])
     if not votes:
         return None
@@ -67,7 +67,8 @@ def vote(
         text = next(text for text in printed if answer_key(text) == best)
         return Verdict(text, None, votes[best], votes.total())
     winner = max(members, key=lambda c: _merit(c, members, tests, first_test))
-    return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), _agreed(winner, standing, votes[best]))
+    agreed = _agreed(winner, standing, programs)
+    return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), agreed)
 
 
 def _merit(
@@ -83,14 +84,21 @@ def _merit(
     )
 
 
-def _agreed(winner: Candidate, standing: Sequence[Candidate], support: int) -> tuple[int, ...]:
+def _agreed(winner: Candidate, standing: Sequence[Candidate], programs: Sequence[Scratch]) -> tuple[int, ...]:
     others = [other for other in standing if other is not winner]
-    found = [
+    return tuple(
         index
         for index, outcome in enumerate(winner.outcomes)
-        if outcome.ok and any(_same(winner, other, index) for other in others)
-    ]
-    return tuple(sorted({0, *found} if support > 1 else set(found)))
+        if outcome.ok
+        and (
+            any(_same(winner, other, index) for other in others)
+            or any(_prints(program, index, result_key(outcome)) for program in programs)
+        )
+    )
+
+
+def _prints(program: Scratch, index: int, key: str) -> bool:
+    return index < len(program.printed) and program.printed[index] != "" and answer_key(program.printed[index]) == key
 
 
 def _same(one: Candidate, other: Candidate, index: int) -> bool:
