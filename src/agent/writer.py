@@ -16,7 +16,9 @@ from mcp_tools.tool import Json, ToolSpec
 
 VOTES_OF_WEAK_MODELS = 3
 _SPEC_TOKENS = 900
-_CODE_TOKENS = 900
+_CODE_TOKENS = 600
+_END_OF_CODE = "\n```\n"
+"""What follows the code is an explanation that nobody reads."""
 _ROLE = {"writer": Role.WRITER, "examiner": Role.EXAMINER}
 
 
@@ -47,8 +49,16 @@ class ModelWriter:
         self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
     ) -> list[str]:
         """`count` independent texts."""
+        if messages[-1]["role"] == "assistant" and not self._context.is_weak(_ROLE[part]):
+            messages = messages[:-1]
         completions = await self._context.sample(
-            _ROLE[part], messages, count, temperature=temperature, seed=seed, max_tokens=_CODE_TOKENS
+            _ROLE[part],
+            messages,
+            count,
+            temperature=temperature,
+            seed=seed,
+            max_tokens=_CODE_TOKENS,
+            stop=[_END_OF_CODE],
         )
         return [completion.text for completion in completions]
 

@@ -114,19 +114,16 @@ def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
     texts = " ".join(scalar for scalar in scalars if isinstance(scalar, str)).casefold()
     words = set(_LETTERS.findall(texts))
     numbers = {abs(_exact(scalar)) for scalar in scalars if type(scalar) in (int, float)} | numbers_of(texts)
-    numbers |= {Decimal(0), Decimal(1)}
 
     def is_covered(value: str) -> bool:
-        if value.casefold() in texts:
+        number = as_number(value)
+        if value.casefold() in texts if number is None else abs(number) in numbers | {0, 1}:
             return True
-        number, parts = as_number(value), re.findall(_DIGITS if "," not in value else r"\d+(?:\.\d+)?", value)
-        if number is not None and abs(number) in numbers:
-            return True
-        inside = _LETTERS.findall(value.casefold())
         # a list without blanks looks like thousands, and a time may be given as hours and minutes
+        inside, parts = _LETTERS.findall(value.casefold()), re.findall(r"\d+(?:\.\d+)?", value)
         is_several = number is None or len(parts) > 1
-        return bool(
-            is_several and inside + parts and words.issuperset(inside) and numbers.issuperset(map(Decimal, parts))
+        return (
+            is_several and bool(inside + parts) and words.issuperset(inside) and numbers.issuperset(map(Decimal, parts))
         )
 
     return [value for value in question_values(question) if not is_covered(value)]
