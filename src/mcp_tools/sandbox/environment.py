@@ -17,6 +17,8 @@ VARIABLES = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "MPLBACKEND": "agg",
+    # each further arena of the C library takes 64 MiB of address space, which is what the memory limit counts
+    "MALLOC_ARENA_MAX": "2",
 }
 """All that stands in the environment of tool code, besides HOME and TMPDIR."""
 

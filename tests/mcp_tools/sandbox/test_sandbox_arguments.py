@@ -1,5 +1,7 @@
 """JSON arguments become what the annotations ask for."""
 
+# ruff: noqa: E501 - tables of one-line programs
+
 from __future__ import annotations
 
 import collections
@@ -9,7 +11,7 @@ import decimal
 import enum
 import fractions
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import pytest
 
@@ -45,7 +47,7 @@ CASES: list[tuple[Any, Any, Any]] = [
     (dt.timedelta, 60, dt.timedelta(minutes=1)), (decimal.Decimal, 0.1, decimal.Decimal("0.1")),
     (decimal.Decimal, "0.10", decimal.Decimal("0.10")), (fractions.Fraction, "1/3", fractions.Fraction(1, 3)),
     (Colour, "red", Colour.RED), (Colour, "RED", Colour.RED), (Point, {"x": 1, "when": "2024-02-29"}, Point(1, DAY)),
-    (list[Point], [{"x": 1}], [Point(1)]), (Optional[dt.date], None, None), (Optional[dt.date], "2024-02-29", DAY),
+    (list[Point], [{"x": 1}], [Point(1)]), (dt.date | None, None, None), (dt.date | None, "2024-02-29", DAY),
     (int | str, "5", "5"), (str | dt.date, "2024-02-29", "2024-02-29"), (Literal["a"], "a", "a"), (Row, {"day": "2024-02-29"}, {"day": DAY}),
     (Pair, [1, "2024-02-29"], Pair(1, DAY)), (Annotated[set[int], "ids"], [1], {1}), (collections.deque[int], [1], collections.deque([1])),
     (collections.Counter[str], {"a": 1}, collections.Counter("a")),

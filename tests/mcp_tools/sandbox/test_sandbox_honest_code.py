@@ -1,5 +1,7 @@
 """Honest code runs as it would anywhere: no false alarms."""
 
+# ruff: noqa: E501 - tables of one-line programs
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -154,7 +156,7 @@ async def test_a_program(isolated: WarmSandbox) -> None:
         ("def f():\n    raise KeyboardInterrupt", "exception", "KeyboardInterrupt", 2),
         ("class E(Exception):\n    def __str__(self): raise self\ndef f():\n    raise E", "exception", "E: (its message cannot", 4),
         ("def f():\n    raise ValueError('x' * 10**7)", "exception", "ValueError: xxx", 2),
-        ("def f():\n    raise ValueError('\ud800')", "exception", "ValueError: \\ud800", 2),
+        ("def f():\n    raise ValueError('\\ud800')", "exception", "ValueError: \\ud800", 2),
         ("def f():\n    return open('missing.txt')", "exception", "FileNotFoundError: [Errno 2] No such file", 2),
         ("import nothing_here", "exception", "ModuleNotFoundError: No module named 'nothing_here'", 1),
         ("def f():\n    return {'a': float('nan')}", "result", "result['a'] is nan, which JSON cannot carry", None),

@@ -1,5 +1,7 @@
 """Each limit ends the call in time, and its message names it."""
 
+# ruff: noqa: E501 - tables of one-line programs
+
 from __future__ import annotations
 
 import time

@@ -1,5 +1,7 @@
 """What a tool returns arrives as JSON, or a problem says which part of it could not."""
 
+# ruff: noqa: E501 - tables of one-line programs
+
 from __future__ import annotations
 
 import collections

@@ -231,11 +231,15 @@ def _class_hints(kind: type, where: str) -> dict[str, Any]:
 
 
 def _typed_dict(kind: Any, where: str, depth: int) -> Schema:
-    fields = {
-        name: _of(hint, f"{where}, field {name!r},", depth + 1) for name, hint in _class_hints(kind, where).items()
-    }
-    required = [name for name in fields if name in kind.__required_keys__]
-    return _object(fields, required)
+    hints = _class_hints(kind, where)
+    fields = {name: _of(hint, f"{where}, field {name!r},", depth + 1) for name, hint in hints.items()}
+    return _object(fields, [name for name, hint in hints.items() if _is_required(name, hint, kind)])
+
+
+def _is_required(name: str, hint: Any, kind: Any) -> bool:
+    """The marks on the hint decide: `__required_keys__` misses them where annotations are strings."""
+    origin = typing.get_origin(hint)
+    return origin is typing.Required or (name in kind.__required_keys__ and origin is not typing.NotRequired)
 
 
 def _dataclass(kind: Any, where: str, depth: int) -> Schema:

@@ -1,0 +1,210 @@
+"""Interpreters come and go; calls do not notice, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox import Job, Limits
+from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.environment import Environment
+from mcp_tools.sandbox.plain import PlainSandbox
+from mcp_tools.sandbox.sandlock import SandlockSandbox
+from mcp_tools.sandbox.warm import KEPT_ENVIRONMENTS, WarmSandbox
+from mcp_tools.sandbox.zygote import Zygote
+
+DOUBLE = "def f(a):\n    return 2 * a"
+SLEEP = "import time\ndef f():\n    time.sleep(30)"
+
+
+def double(number: int) -> Job:
+    return Job(DOUBLE, "f", {"a": number})
+
+
+def plain_zygote(sandbox: WarmSandbox) -> Zygote:
+    return sandbox._zygotes[Environment()].result()
+
+
+def descendants(pid: int) -> set[int]:
+    found: set[int] = set()
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError):
+            continue
+    waiting = [pid]
+    while waiting:
+        above = waiting.pop()
+        below = {child for child, parent in parents.items() if parent == above}
+        waiting += below - found
+        found |= below
+    return found
+
+
+async def test_many_calls_at_once(isolated: WarmSandbox) -> None:
+    outcomes = await asyncio.gather(*(isolated.run(double(i)) for i in range(200)))
+    assert [outcome.value for outcome in outcomes] == [2 * i for i in range(200)]
+
+
+async def test_slow_and_quick_calls_do_not_wait_for_each_other(sandbox: WarmSandbox) -> None:
+    slow = asyncio.create_task(sandbox.run(Job(SLEEP, "f", limits=Limits(wall_seconds=1.5))))
+    await asyncio.sleep(0.05)
+    started = time.monotonic()
+    assert (await sandbox.run(double(1))).value == 2
+    assert time.monotonic() - started < 1
+    outcome = await slow
+    assert outcome.problem is not None
+    assert outcome.problem.kind == "wall_time"
+
+
+async def test_no_descriptor_and_no_process_is_left(isolated: WarmSandbox) -> None:
+    for _ in range(20):
+        await isolated.run(double(1))
+    await asyncio.sleep(0.5)
+    descriptors, processes = len(os.listdir("/proc/self/fd")), descendants(os.getpid())
+    inside = "import os\ndef f():\n    return len([n for n in range(300) if not closed(n)])\n"
+    inside += (
+        "def closed(n):\n    try:\n        os.fstat(n)\n    except OSError:\n        return True\n    return False"
+    )
+    counted = (await isolated.run(Job(inside, "f"))).value
+    for _ in range(5):
+        await asyncio.gather(*(isolated.run(double(i)) for i in range(100)))
+    assert (await isolated.run(Job(inside, "f"))).value == counted <= 6
+    await asyncio.sleep(0.5)
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert len(descendants(os.getpid())) <= len(processes) + 1
+
+
+async def test_closing_ends_every_process() -> None:
+    before = descendants(os.getpid())
+    for kind in (BubblewrapSandbox, SandlockSandbox, PlainSandbox):
+        sandbox = kind()
+        await sandbox.open()
+        running = asyncio.create_task(sandbox.run(Job(SLEEP, "f")))
+        await asyncio.sleep(0.2)
+        await sandbox.aclose()
+        outcome = await running
+        assert outcome.problem is not None
+        assert outcome.problem.kind == "sandbox"
+        with pytest.raises(IsolationError, match="closed"):
+            await sandbox.run(double(1))
+    assert descendants(os.getpid()) <= before
+
+
+async def test_an_interpreter_that_is_killed_takes_only_its_calls(isolated: WarmSandbox) -> None:
+    running = asyncio.create_task(isolated.run(Job(SLEEP, "f")))
+    await asyncio.sleep(0.2)
+    for pid in {plain_zygote(isolated).pid, *descendants(plain_zygote(isolated).pid)}:
+        os.kill(pid, signal.SIGKILL)
+    outcome = await asyncio.wait_for(running, 5)
+    assert outcome.problem is not None
+    assert (outcome.problem.kind, outcome.problem.message) == (
+        "sandbox",
+        "the sandbox's interpreter ended during the call: try again",
+    )
+    assert (await isolated.run(double(4))).value == 8
+
+
+async def test_an_interpreter_that_hangs_is_replaced(sandbox: WarmSandbox) -> None:
+    pid = min(descendants(plain_zygote(sandbox).pid))
+    os.kill(pid, signal.SIGSTOP)
+    outcome = await sandbox.run(Job(DOUBLE, "f", {"a": 1}, limits=Limits(wall_seconds=0.3)))
+    assert outcome.problem is not None
+    assert (await sandbox.run(double(4))).value == 8
+
+
+async def test_it_is_replaced_after_its_number_of_calls(sandbox: WarmSandbox) -> None:
+    sandbox.calls_per_zygote = 5
+    first = plain_zygote(sandbox)
+    outcomes = await asyncio.gather(*(sandbox.run(double(i)) for i in range(40)))
+    assert [outcome.value for outcome in outcomes] == [2 * i for i in range(40)]
+    await asyncio.sleep(0.3)
+    assert not first.alive
+    assert len(descendants(os.getpid())) <= 4
+
+
+async def test_it_is_replaced_after_a_surprise(sandbox: WarmSandbox) -> None:
+    first = plain_zygote(sandbox)
+    await sandbox.run(Job("import os\ndef f():\n    os.write(4, b'junk')\n    return 1", "f"))
+    assert (await sandbox.run(double(2))).value == 4
+    assert plain_zygote(sandbox) is not first
+
+
+async def test_cancelling_a_call_ends_its_process(isolated: WarmSandbox) -> None:
+    await isolated.run(double(1))
+    await asyncio.sleep(0.3)
+    before = len(descendants(os.getpid()))
+    running = asyncio.create_task(isolated.run(Job(SLEEP, "f")))
+    await asyncio.sleep(0.2)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.sleep(0.3)
+    assert len(descendants(os.getpid())) <= before
+    assert (await isolated.run(double(4))).value == 8
+
+
+async def test_few_interpreters_are_kept(sandbox: WarmSandbox, open_folder: Path) -> None:
+    for i in range(KEPT_ENVIRONMENTS + 4):
+        path = open_folder / f"{i}.txt"
+        path.write_text(str(i))
+        outcome = await sandbox.run(Job("def f(p):\n    return open(p).read()", "f", {"p": str(path)}, read=(path,)))
+        assert outcome.value == str(i), outcome.problem
+    assert len(sandbox._zygotes) <= KEPT_ENVIRONMENTS + 1
+    assert (await sandbox.run(double(1))).value == 2
+
+
+async def test_a_layer_that_is_missing_later_is_an_error(sandbox: WarmSandbox, open_folder: Path) -> None:
+    """Not a downgrade: what was in force at the start must be in force for each interpreter."""
+    isolation = sandbox.isolation
+    sandbox._isolation = type(isolation)(isolation.level, isolation.backend, (*isolation.layers, "moat"))
+    with pytest.raises(IsolationError, match="moat"):
+        await sandbox.run(Job(DOUBLE, "f", {"a": 1}, read=(open_folder,)))
+
+
+async def test_the_host_killed_takes_everything_along(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    program = """
+import asyncio, sys
+from mcp_tools.sandbox import Job, open_sandbox
+async def main():
+    sandbox = await open_sandbox(backend=sys.argv[1])
+    print("open", flush=True)
+    await sandbox.run(Job("import time\\ndef f():\\n    time.sleep(60)", "f", ))
+asyncio.run(main())
+"""
+    for backend in ("bubblewrap", "sandlock"):
+        host = subprocess.Popen([sys.executable, "-c", program, backend], stdout=subprocess.PIPE)
+        assert host.stdout is not None
+        host.stdout.readline()
+        await asyncio.sleep(0.5)
+        processes = descendants(host.pid)
+        assert processes
+        host.kill()
+        host.wait()
+        host.stdout.close()
+        await asyncio.sleep(0.5)
+        assert not [pid for pid in processes if Path(f"/proc/{pid}").exists()]
+
+
+async def test_the_name_of_another_calls_folder_does_not_help() -> None:
+    async with SandlockSandbox() as sandbox:
+        slow = "import time\ndef f():\n    open('secret', 'w').write('canary')\n    time.sleep(1.5)\n    return 1"
+        running = asyncio.create_task(sandbox.run(Job(slow, "f")))
+        await asyncio.sleep(0.5)
+        (secret,) = Path(sandbox._scratches[0]).glob("*/secret")
+        for attempt in ("open(p).read()", "os.listdir(os.path.dirname(p))", "os.unlink(p)", "os.chmod(p, 0)"):
+            outcome = await sandbox.run(Job(f"import os\ndef f(p):\n    return {attempt}", "f", {"p": str(secret)}))
+            assert outcome.problem is not None, attempt
+            assert outcome.problem.kind == "denied"
+        assert secret.read_text() == "canary"
+        assert (await running).ok
