@@ -30,6 +30,12 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[str] | None = None,
 ) -> CompiledStateGraph[State, Context, State, State]:
     """Plan → decide ⇄ one action after the other → answer → evaluate."""
+    return _compiled().copy({"checkpointer": checkpointer})
+
+
+@functools.cache
+def _compiled() -> CompiledStateGraph[State, Context, State, State]:
+    """Compiled once for all runs: it takes longer than two decisions."""
     from langgraph.graph import END, START, StateGraph
 
     graph: StateGraph[State, Context, Any, Any] = StateGraph(State, context_schema=Context)
@@ -50,7 +56,7 @@ def build_graph(
         graph.add_edge(action, "decide")
     graph.add_edge("answer", "evaluate")
     graph.add_edge("evaluate", END)
-    return graph.compile(checkpointer=checkpointer)
+    return graph.compile()
 
 
 def accounted(node: Node) -> Node:

@@ -26,7 +26,7 @@ def printable(text: str) -> str:
     where it is part of the writing: between the parts of an emoji and between Arabic or Indic letters.
     """
     text = _LINE_ENDS.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     joiners = {match.start() for match in _JOINER_IN_PLACE.finditer(text)}
     return "".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from mcp_tools.text import one_line
@@ -41,11 +42,17 @@ def misfit(value: Any, schema: dict[str, Any]) -> str | None:
 
 
 def _validator(schema: dict[str, Any]) -> Any:
+    return _validator_of(json.dumps(schema))
+
+
+@lru_cache(maxsize=64)
+def _validator_of(schema: str) -> Any:
+    """Made once for a schema, which is asked for at every step of a run."""
     from jsonschema import Draft202012Validator
     from referencing import Registry
 
     # An empty registry: a `$ref` elsewhere is an error and never fetched.
-    return Draft202012Validator(schema, registry=Registry())
+    return Draft202012Validator(json.loads(schema), registry=Registry())
 
 
 def _misfit(validator: Any, value: Any) -> str | None:

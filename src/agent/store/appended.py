@@ -13,21 +13,24 @@ from typing import Self
 from agent.errors import RunError, StorageError
 from mcp_tools.tool import Json
 
+SYNC_AFTER = 0.05
+"""Seconds after a line until it is on its way through the disk's cache."""
+
 
 class AppendedLines:
     """JSON lines on disk.
 
     A line has left the process when `append` returns, so a killed process loses nothing. Getting it through
     the disk's cache, for a power cut, takes milliseconds: that happens in a thread behind the caller's back,
-    one sync for all lines written meanwhile, and `aclose` waits for the last.
+    one sync for all lines of a twentieth of a second, and `aclose` waits for the last.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self._descriptor = descriptor
         self._end = os.fstat(descriptor).st_size
-        self._unsynced = False
         self._syncing: asyncio.Future[None] | None = None
+        self._due: asyncio.TimerHandle | None = None
         self._broken: StorageError | None = None
 
     @classmethod
@@ -74,26 +77,34 @@ class AppendedLines:
             self._broken = _unwritable(self.path, error)
             raise self._broken from error
         self._end += len(raw)
-        self._unsynced = True
-        if self._syncing is None:
-            self._sync_behind()
+        if self._due is None:
+            self._sync_soon()
 
-    def _sync_behind(self) -> None:
+    def _sync_soon(self) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
-        self._unsynced = False
+        self._due = loop.call_later(SYNC_AFTER, self._sync, loop)
+
+    def _sync(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._due = None
+        if self._syncing is not None:
+            self._sync_soon()
+            return
         self._syncing = loop.run_in_executor(None, os.fdatasync, self._descriptor)
         self._syncing.add_done_callback(self._synced)
 
     def _synced(self, future: asyncio.Future[None]) -> None:
         self._syncing = None
-        if not future.cancelled() and future.exception() is None and self._unsynced:
-            self._sync_behind()
+        if not future.cancelled():
+            future.exception()  # the last sync, at the end, tells
 
     async def aclose(self) -> None:
         """Waits until everything is on the disk, and closes the file."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
         while self._syncing is not None:
             await asyncio.wait([self._syncing])
             await asyncio.sleep(0)

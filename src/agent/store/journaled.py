@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +132,11 @@ class JournaledSandbox:
         """Runs one call, or gives the recorded outcome."""
 
         async def perform() -> Json:
-            return asdict(await self._asked().run(job))
+            outcome = await self._asked().run(job)
+            problem = asdict(outcome.problem) if outcome.problem else None
+            return {**_shallow(outcome), "isolation": _shallow(outcome.isolation), "problem": problem}
 
-        request = {**asdict(job), "read": [str(path) for path in job.read]}
+        request = {**_shallow(job), "read": [str(path) for path in job.read], "limits": _shallow(job.limits)}
         return _outcome(await self._journal.call("sandbox", request, perform))
 
     async def describe(self, source: str, function: str) -> Description | Problem:
@@ -163,6 +165,7 @@ class JournaledLibrary:
     def __init__(self, library: Library, journal: Journal) -> None:
         self._library = library
         self._journal = journal
+        self._known: dict[str, Tool] = {}
 
     @property
     def folder(self) -> Path:
@@ -173,22 +176,24 @@ class JournaledLibrary:
         """The tools that fit a query best, best first."""
 
         async def perform() -> Json:
-            return [asdict(hit.tool) for hit in self._library.search(query, limit=limit)]
+            return [_shallow(hit.tool) for hit in self._library.search(query, limit=limit)]
 
         found = await self._journal.call("library", {"search": query, "limit": limit}, perform)
         return [_tool(data) for data in found]
 
     async def get(self, name: str) -> Tool:
-        """The tool of a name.
+        """The tool of a name, which stays the same for the whole run.
 
         Raises:
             UnknownToolError: There is none.
         """
 
         async def perform() -> Json:
-            return asdict(self._library.get(name))
+            return _shallow(self._library.get(name))
 
-        return _tool(await self._journal.call("library", {"get": name}, perform))
+        if name not in self._known:
+            self._known[name] = _tool(await self._journal.call("library", {"get": name}, perform))
+        return self._known[name]
 
     async def flaws(self) -> list[str]:
         """What stands in the folder and is no tool, each with its remedy."""
@@ -202,10 +207,12 @@ class JournaledLibrary:
         """Keeps a tool; registering the same source again changes nothing."""
 
         async def perform() -> Json:
-            return asdict(self._library.register(tool))
+            return _shallow(self._library.register(tool))
 
         request = {"register": tool.name, "source": tool.source}
-        return _tool(await self._journal.call("library", request, perform))
+        registered = _tool(await self._journal.call("library", request, perform))
+        self._known[registered.name] = registered
+        return registered
 
     async def record_call(self, name: str, ok: bool, kind: str | None) -> None:
         """Counts a call of a tool, once."""
@@ -214,6 +221,11 @@ class JournaledLibrary:
             self._library.record_call(name, ok, kind)
 
         await self._journal.call("library", {"call": name, "ok": ok, "kind": kind}, perform)
+
+
+def _shallow(record: Any) -> dict[str, Json]:
+    """The fields of a dataclass as they are: `asdict` copies every value in depth, and nobody changes them."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _tool(data: dict[str, Any]) -> Tool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 _BUSY_SECONDS = 5.0
 _SCHEMA = """
@@ -33,47 +35,74 @@ class Calls:
     """The counts of one library, in a file that several processes share.
 
     Counting never fails a call: where nothing can be written, nothing is counted. A damaged file is put aside.
+    The file stays open between calls: opening it takes as long as a call in the sandbox.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._open: _Open | None = None
+        self._threads = threading.Lock()
 
     def record(self, name: str, ok: bool, kind: str | None = None) -> None:
         """Counts one call: a success, or a failure of a kind."""
-        with contextlib.suppress(OSError, sqlite3.OperationalError):
+        with contextlib.suppress(OSError, sqlite3.Error):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self._database() as database:
-                database.execute(
-                    "INSERT INTO calls VALUES (?, ?, 1, ?)"
-                    " ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, excluded.last)",
-                    (name, "" if ok else kind or "unknown", time.time()),
-                )
+            self._execute(
+                "INSERT INTO calls VALUES (?, ?, 1, ?)"
+                " ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, excluded.last)",
+                (name, "" if ok else kind or "unknown", time.time()),
+            )
 
     def stats(self, name: str) -> Stats:
         """The counts of one tool; all zero for one that was never called."""
         rows: list[tuple[str, int, float]] = []
         if self.path.exists():
-            with contextlib.suppress(sqlite3.OperationalError), self._database() as database:
-                rows = database.execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,)).fetchall()
+            with contextlib.suppress(OSError, sqlite3.Error):
+                rows = self._execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,))
         failures = {kind: count for kind, count, _ in rows if kind}
         successes = sum(count for kind, count, _ in rows if not kind)
         last = max((last for _, _, last in rows), default=None)
         return Stats(successes + sum(failures.values()), successes, failures, last)
 
-    @contextlib.contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
+    def close(self) -> None:
+        """Closes the file. It is opened again when needed."""
+        with self._threads:
+            self._drop()
+
+    def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+        with self._threads:
+            try:
+                return self._database().execute(statement, values).fetchall()
+            except sqlite3.OperationalError:
+                self._drop()
+                raise
+            except sqlite3.DatabaseError:
+                self._drop()
+                self.path.replace(self.path.with_suffix(f".damaged-{time.time_ns()}"))
+                return self._database().execute(statement, values).fetchall()
+
+    def _database(self) -> sqlite3.Connection:
+        """The open file, if it still is the one of that name and not a parent process's."""
+        if self._open is None or self._open.identity != self._identity():
+            self._drop()
+            database = self._opened()
+            self._open = _Open(database, self._identity())
+        return self._open.database
+
+    def _identity(self) -> tuple[int, ...]:
         try:
-            database = self._opened()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            self.path.replace(self.path.with_suffix(f".damaged-{time.time_ns()}"))
-            database = self._opened()
-        with contextlib.closing(database):
-            yield database
+            state = self.path.stat()
+        except FileNotFoundError:
+            return ()
+        return os.getpid(), state.st_dev, state.st_ino
+
+    def _drop(self) -> None:
+        was, self._open = self._open, None
+        if was is not None and was.identity[0] == os.getpid():
+            was.database.close()
 
     def _opened(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
@@ -82,3 +111,9 @@ class Calls:
             database.close()
             raise
         return database
+
+
+class _Open(NamedTuple):
+    database: sqlite3.Connection
+    identity: tuple[int, ...]
+    """Process, device and inode."""

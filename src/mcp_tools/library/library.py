@@ -240,11 +240,12 @@ class Library:
     # The index
 
     def close(self) -> None:
-        """Closes the index. The library may be used again after."""
+        """Closes the index and the counts. The library may be used again after."""
         with self._threads:
             if self._index is not None and self._index_pid == os.getpid():
                 self._index.close()
             self._index, self._seen = None, -1
+        self._calls.close()
 
     def _asked(self, ask: Callable[[Index], T]) -> T:
         """Asks an index that says what the files say. Damage is answered by building it anew, then in memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable
@@ -296,6 +297,35 @@ def test_damaged_counts_are_put_aside(library: Library) -> None:
     library.record_call("nth_fibonacci", True)
     assert library.stats("nth_fibonacci").calls == 1
     assert list(path.parent.glob("calls.damaged-*"))
+
+
+@pytest.mark.parametrize("damage", ["delete", "scribble"])
+def test_counting_goes_on_after_damage_to_the_open_file(library: Library, damage: str) -> None:
+    """The file stays open between calls; another process may remove or ruin it meanwhile."""
+    library.register(make_tool())
+    library.record_call("nth_fibonacci", True)
+    path = library.folder / ".alita" / "calls.sqlite"
+    if damage == "delete":
+        for file in path.parent.glob("calls.sqlite*"):
+            file.unlink()
+    else:
+        path.write_bytes(b"nonsense" * 1000)
+    library.record_call("nth_fibonacci", True)
+    library.record_call("nth_fibonacci", True)
+    assert Library(library.folder).stats("nth_fibonacci").calls in {1, 2}
+
+
+def test_a_forked_process_counts_too(library: Library) -> None:
+    """It opens the file for itself: SQLite's connections do not outlive a fork."""
+    library.register(make_tool())
+    library.record_call("nth_fibonacci", True)
+    child = os.fork()
+    if child == 0:
+        library.record_call("nth_fibonacci", True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    library.record_call("nth_fibonacci", True)
+    assert library.stats("nth_fibonacci").calls == 3
 
 
 def test_a_newer_index_is_built_anew(library: Library) -> None:
