@@ -8,8 +8,8 @@ from agent.context import Context
 from agent.events import ToolCalled
 from agent.steps import value_text
 from mcp_tools.errors import ArgumentsError
-from mcp_tools.library import validate_arguments, validate_result
-from mcp_tools.sandbox.protocol import Job
+from mcp_tools.library import validate_result
+from mcp_tools.run import run_tool
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 
@@ -30,13 +30,12 @@ class CallResult:
 async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) -> CallResult:
     """Calls a tool; a misfit of arguments or result, or a failure, is a result that a model can act on."""
     shown = f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+    granted = context.files if tool.capabilities.read else ()
     try:
-        validate_arguments(tool, arguments)
+        outcome = await run_tool(tool, arguments, context.sandbox, read=granted)
     except ArgumentsError as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
-    job = Job(tool.source, tool.name, arguments, read=context.files if tool.capabilities.read else ())
-    outcome = await context.sandbox.run(job)
     failure = outcome.problem.message if outcome.problem else ""
     if outcome.ok and (misfits := validate_result(tool, outcome.value)):
         failure = f"the result is not what the tool promises: {'; '.join(misfits)}"
