@@ -8,11 +8,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support.openai_server import OpenAIServer
+
+# How long an example takes says nothing where other work shares the processors.
+hypothesis.settings.register_profile("alita", deadline=None)
+hypothesis.settings.load_profile("alita")
 
 _PRIVATE = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)$|^(OPENAI|LLM|ALITA|HF|FIRECRAWL|GEMINI|TAVILY|ANTHROPIC)_", re.IGNORECASE

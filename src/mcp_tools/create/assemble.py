@@ -7,14 +7,19 @@ import builtins
 import re
 import sys
 import textwrap
+import warnings
+from collections.abc import Callable, Sequence
 
+from mcp_tools.create.needed import names_used, needed_for, touched
+from mcp_tools.create.rename import rename_functions
 from mcp_tools.tool import ToolSpec
 
-_FENCE = re.compile(r"```[ \t]*(?:python|py)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:^[ \t]*```|```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_TYPES_OF_DATETIME = frozenset(["datetime", "date", "timedelta", "time", "timezone", "tzinfo", "UTC"])
 _FROM_MODULE = {
     "collections": ("Counter", "defaultdict", "deque", "OrderedDict", "namedtuple"),
     "dataclasses": ("dataclass",),
-    "datetime": ("date", "timedelta"),
+    "datetime": ("date", "timedelta", "timezone"),
     "decimal": ("Decimal", "ROUND_HALF_UP", "ROUND_HALF_EVEN", "ROUND_DOWN", "ROUND_UP", "getcontext"),
     "fractions": ("Fraction",),
     "functools": ("lru_cache", "cache", "reduce"),
@@ -25,8 +30,27 @@ _FROM_MODULE = {
         "accumulate",
         "groupby",
         "combinations_with_replacement",
+        "chain",
+        "islice",
+        "pairwise",
+        "zip_longest",
     ),
-    "math": ("gcd", "lcm", "sqrt", "ceil", "floor", "comb", "factorial", "isqrt", "prod", "log2"),
+    "heapq": ("heappush", "heappop", "heapify"),
+    "math": (
+        "gcd",
+        "lcm",
+        "sqrt",
+        "ceil",
+        "floor",
+        "comb",
+        "perm",
+        "factorial",
+        "isqrt",
+        "prod",
+        "log2",
+        "log10",
+        "pi",
+    ),
     "typing": ("Any", "Optional", "Union", "List", "Dict", "Tuple", "Set", "Iterable", "Callable"),
 }
 _HOME_OF = {name: module for module, names in _FROM_MODULE.items() for name in names}
@@ -41,6 +65,7 @@ COMMON_MODULES = frozenset(
 
 def extract_code(text: str) -> str:
     """The longest fenced block of a reply, or the reply itself when there is none."""
+    text = text.replace("\r\n", "\n")
     blocks = _FENCE.findall(text)
     return textwrap.dedent(max(blocks, key=len) if blocks else text).strip() + "\n"
 
@@ -48,55 +73,61 @@ def extract_code(text: str) -> str:
 def assemble(text: str, spec: ToolSpec) -> str:
     """The file of a tool from a model's reply.
 
-    Keeps imports, definitions and constants; drops example calls, prints and runners at module level; adds imports of
-    the standard library that were forgotten, the docstring and annotations that the spec knows, and a runner. Text
-    that does not parse is returned as it is, for the checks to say so.
+    Keeps the wanted function and what it needs; drops example calls, tests and runners; adds imports of the standard
+    library that were forgotten, the docstring and annotations that the spec knows, and a runner. Text that does not
+    parse is returned as it is, for the checks to say so.
     """
     code = extract_code(text)
     try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _assembled(ast.parse(code), spec)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code
-    tree.body = [node for node in tree.body if _belongs(node)]
-    function = _entry(tree, spec.name)
-    if function is not None:
-        _complete(function, spec)
-    tree.body[:0] = _missing_imports(tree)
-    body = ast.unparse(ast.fix_missing_locations(tree))
-    return f"{_header(spec)}\n{_spaced(body)}\n{_runner(spec.name)}"
 
 
-def _belongs(node: ast.stmt) -> bool:
-    """Whether a statement may stand at module level."""
-    if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return True
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
-        return not any(isinstance(call.func, ast.Name) and call.func.id not in dir(builtins) for call in calls)
-    return False
+def _assembled(tree: ast.Module, spec: ToolSpec) -> str:
+    entry = _entry(tree, spec)
+    if entry is not None:
+        tree.body = needed_for(entry.name, tree.body)
+        _name(entry, tree, spec.name)
+        _complete(entry, spec)
+    position = sum(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    tree.body[position:position] = _missing_imports(ast.fix_missing_locations(tree))
+    return f"{_header(spec)}\n\n{_spaced(tree.body)}\n{_runner(spec.name)}"
 
 
-def _entry(tree: ast.Module, name: str) -> ast.FunctionDef | None:
-    """The function that is wanted; a sole function of another name is renamed, unwanted ones become private."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    entry = next((f for f in functions if f.name == name), functions[-1] if functions else None)
-    if entry is None:
-        return None
-    renames = {f.name: f"_{f.name}" for f in functions if f is not entry and not f.name.startswith("_")}
-    renames[entry.name] = name
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.Name):
-            key = node.name if isinstance(node, ast.FunctionDef) else node.id
-            if key in renames and isinstance(node, ast.FunctionDef):
-                node.name = renames[key]
-            elif key in renames and isinstance(node, ast.Name):
-                node.id = renames[key]
-    return entry
+def _entry(tree: ast.Module, spec: ToolSpec) -> ast.FunctionDef | None:
+    """The function that is wanted: by its name, else by its parameters, else the last one."""
+    functions = [node for node in reversed(tree.body) if isinstance(node, ast.FunctionDef)]
+    wanted = [parameter.name for parameter in spec.parameters]
+    fits: tuple[Callable[[ast.FunctionDef], bool], ...] = (
+        lambda function: function.name == spec.name,
+        lambda function: [argument.arg for argument in function.args.args] == wanted,
+        lambda function: function.name != "main" and not function.name.startswith("test"),
+        lambda _: True,
+    )
+    return next((function for fit in fits for function in functions if fit(function)), None)
+
+
+def _name(entry: ast.FunctionDef, tree: ast.Module, name: str) -> None:
+    """Gives the wanted function its name; other functions become private."""
+    taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    taken |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} | {name}
+    renames = {entry.name: name}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node is not entry and (node.name == name or node.name[0] != "_"):
+            private = f"_{node.name}"
+            while private in taken:
+                private += "_"
+            renames[node.name] = private
+            taken.add(private)
+    rename_functions(tree, renames)
 
 
 def _complete(function: ast.FunctionDef, spec: ToolSpec) -> None:
     types = {parameter.name: parameter.type for parameter in spec.parameters}
-    for argument in function.args.args:
+    for argument in [*function.args.args, *function.args.kwonlyargs]:
         if argument.annotation is None and argument.arg in types:
             argument.annotation = ast.parse(types[argument.arg], mode="eval").body
     if function.returns is None:
@@ -114,14 +145,14 @@ def _docstring(spec: ToolSpec) -> str:
     if spec.parameters:
         lines += ["", "Args:"]
         lines += [f"    {p.name}: {p.description or p.name.replace('_', ' ')}" for p in spec.parameters]
-    return "\n    ".join(lines) + ("\n    " if len(lines) > 1 else "")
+    shown = "\n".join(" ".join(line.split()) if line is spec.purpose else line.rstrip() for line in lines)
+    return textwrap.indent(shown, "    ").lstrip() + ("\n    " if len(lines) > 1 else "")
 
 
 def _missing_imports(tree: ast.Module) -> list[ast.stmt]:
     """Imports of the standard library for names that are used and bound nowhere."""
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    bound = _bound_names(tree)
-    missing = sorted(used - bound - set(dir(builtins)))
+    bound = {name for node in tree.body for name in touched(node)}
+    missing = sorted(names_used(ast.unparse(tree)) - bound - set(dir(builtins)))
     found: list[ast.stmt] = []
     for name in missing:
         if name == "datetime" and not _used_as_module(tree, name):
@@ -133,29 +164,13 @@ def _missing_imports(tree: ast.Module) -> list[ast.stmt]:
     return found
 
 
-def _bound_names(tree: ast.Module) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return names
-
-
 def _used_as_module(tree: ast.Module, name: str) -> bool:
     """Whether `datetime.datetime`, `datetime.date` … is meant rather than the class."""
     return any(
         isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == name
-        and node.attr in {"datetime", "date", "timedelta", "time", "timezone"}
+        and node.attr in _TYPES_OF_DATETIME
         for node in ast.walk(tree)
     )
 
@@ -165,9 +180,16 @@ def _header(spec: ToolSpec) -> str:
     return f'# /// script\n# requires-python = ">=3.11"\n# dependencies = [{packages}]\n# ///'
 
 
-def _spaced(body: str) -> str:
-    """Two blank lines before each definition at module level."""
-    return re.sub(r"\n+(?=(?:@|def |class |async def ))", "\n\n\n", body)
+def _spaced(body: Sequence[ast.stmt]) -> str:
+    """The statements, with two blank lines around each definition."""
+    text = ""
+    after_definition = False
+    for node in body:
+        is_definition = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        between = "\n\n\n" if is_definition or after_definition else "\n"
+        text += (between if text else "") + ast.unparse(ast.fix_missing_locations(node))
+        after_definition = is_definition
+    return text
 
 
 def _runner(name: str) -> str:
