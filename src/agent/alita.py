@@ -90,8 +90,8 @@ class Alita:
             UsageError: The question is empty or too long, or a file cannot be read.
             UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
         """
-        question = _usable(question)
         self._listener = on_event or _silent
+        question = self._without_keys(_usable(question))
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         inputs = [describe_file(path) for path in files]
@@ -103,7 +103,7 @@ class Alita:
             question,
             model=self._settings.model,
             files=files,
-            configuration={**self._configuration(), "tools_dir": str(self._settings.tools_dir)},
+            configuration=self._configuration() | self._places(),
         )
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
         answer = await self._run(run, journal, self._budget())
@@ -267,9 +267,23 @@ class Alita:
         roles = {role: ",".join(s.models_for(role)) for role in ROLES if s.models_for(role) != (s.model,)}
         return {"model": s.model, "base_url": s.base_url or "", "max_steps": str(s.max_steps), **roles}
 
+    def _places(self) -> dict[str, str]:
+        """What a later process must know to go on, which has not the flags of this one."""
+        named = any(line.name == "base_url" and line.source.startswith("flag") for line in self._settings.explain())
+        return {"tools_dir": str(self._settings.tools_dir), **({"endpoint": "by flag"} if named else {})}
+
+    def _without_keys(self, question: str) -> str:
+        """No key is written down or sent to a model, not even by its owner."""
+        clean = self._redactor.text(question)
+        if clean != question:
+            self._listener(Note("the question contained a key: it was replaced"))
+        return clean
+
     def _as_in(self, run: Run) -> Settings:
         """The settings with the models and the library of a run, whose journal knows no others."""
-        recorded: dict[str, Any] = {"model": run.model, "base_url": run.configuration.get("base_url") or None}
+        recorded: dict[str, Any] = {"model": run.model}
+        if run.configuration.get("endpoint") or self._settings.base_url is None:
+            recorded["base_url"] = run.configuration.get("base_url") or None
         if folder := run.configuration.get("tools_dir"):
             recorded["tools_dir"] = Path(folder)
             self._library = Library(Path(folder))

@@ -171,7 +171,7 @@ def stamps(folder: Path) -> Stamps:
                 if dot and name and not name.startswith((".", "_")) and extension in ("py", "json") and entry.is_file():
                     state = entry.stat()
                     parts.setdefault(name, []).append(f"{extension}:{state.st_mtime_ns}:{state.st_size}:{state.st_ino}")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     return {name: " ".join(sorted(found)) for name, found in parts.items()}
 

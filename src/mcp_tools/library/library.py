@@ -282,7 +282,7 @@ class Library:
         index = self._opened()
         try:
             changed = self.folder.stat().st_mtime_ns
-        except FileNotFoundError:
+        except OSError:
             changed = 0
         if changed == self._seen and time.monotonic() < self._look_again:
             return index

@@ -1,0 +1,80 @@
+"""Alita in process: real settings, graph, sandbox, library and journal; only the model plays a script."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.answer import Answer
+from agent.events import Event, Note
+from mcp_tools.library import Library
+from support.fibonacci import Line, write_script
+
+
+@dataclass
+class Desk:
+    """A folder to ask from. `events` has those of the last question."""
+
+    folder: Path
+    home: Path
+    model: str = ""
+    flags: dict[str, Any] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def tools_dir(self) -> Path:
+        return Path(self.flags.get("tools_dir") or self.folder / "generated_tools")
+
+    @property
+    def library(self) -> Library:
+        return Library(self.tools_dir)
+
+    @property
+    def runs(self) -> Path:
+        return self.home / "data" / "runs"
+
+    @property
+    def notes(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Note))
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def plays(self, *lines: Line) -> Desk:
+        """The model answers with these lines."""
+        self.model = write_script(self.folder / "script.jsonl", list(lines))
+        return self
+
+    async def ask(self, question: str, **flags: Any) -> Answer:
+        files = flags.pop("files", ())
+        return await self.use(lambda alita: alita.ask(question, files=files, on_event=self.events.append), **flags)
+
+    async def resume(self, run_id: str | None = None, **flags: Any) -> Answer:
+        return await self.use(lambda alita: alita.resume(run_id, on_event=self.events.append), **flags)
+
+    async def replay(self, run_id: str, until: int | None = None) -> Answer:
+        return await self.use(lambda alita: alita.replay(run_id, until=until, on_event=self.events.append))
+
+    async def use(self, work: Callable[[Any], Awaitable[Answer]], **flags: Any) -> Answer:
+        from agent.alita import Alita
+        from agent.layers import read_settings
+
+        self.events.clear()
+        given = {"model": self.model or None, "tools_dir": str(self.tools_dir), **self.flags, **flags}
+        settings = read_settings(given, environment={"ALITA_HOME": str(self.home)}, current=self.folder)
+        async with await Alita.open(settings) as alita:
+            return await work(alita)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, home: Path) -> Desk:
+    """A folder, a home, and a model that plays what the test says."""
+    return Desk(tmp_path, home)

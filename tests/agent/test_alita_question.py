@@ -1,0 +1,322 @@
+"""A question from decision to answer, and what each bad input gets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from agent.errors import ModelAuthError, ModelUnknownError, ModelUnreachableError, StorageError, UsageError
+from agent.events import ModelCalled, StepStarted, ToolCalled, ToolRegistered
+from mcp_tools.tool import Status
+from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, SPEC, STORY, decide, reply, write_script
+from support.forked import Forked
+
+TIMES_TWO = """def times_two(n: int) -> int:
+    \"\"\"Doubles a number.
+
+    Args:
+        n: The number.
+    \"\"\"
+    return n * 2
+"""
+DOUBLE = "What is the double of 21 by times_two?"
+USE = decide("use_tool", tool="times_two", arguments={"n": 21}, when="- times_two")
+FOUND = decide("answer", answer="42", when="times_two(n=21) = ")
+
+
+def shelve(desk, name="times_two", source=TIMES_TWO):
+    """Puts a tool into the library."""
+    from mcp_tools.tool import Tool
+
+    integer = {"type": "integer"}
+    schema = {"type": "object", "properties": {"n": integer}, "required": ["n"], "additionalProperties": False}
+    result = {"type": "object", "properties": {"result": integer}, "required": ["result"]}
+    desk.library.register(Tool(name, "Doubles a number.", schema, result, source, status=Status.VERIFIED))
+
+
+async def test_a_tool_is_written_proven_kept_and_called(desk):
+    answer = await desk.plays(*STORY).ask(QUESTION)
+    assert (answer.text, answer.status) == (ANSWER, "answered")
+    assert (answer.tools_created, answer.tools_used, answer.steps) == (("nth_fibonacci",), ("nth_fibonacci",), 1)
+    assert answer.usage.calls == 5
+    tool = desk.library.get("nth_fibonacci")
+    assert tool.status is Status.VERIFIED
+    assert tool.provenance["run"] == answer.run_id
+    assert [event.name for event in desk.of(ToolRegistered)] == ["nth_fibonacci"]
+
+
+async def test_the_second_question_of_a_kind_reuses_the_tool(desk):
+    await desk.plays(*STORY).ask(QUESTION)
+    use = decide("use_tool", tool="nth_fibonacci", arguments={"n": 60}, when="- nth_fibonacci")
+    found = decide("answer", answer="1548008755920", when="nth_fibonacci(n=60) = ")
+    answer = await desk.plays(found, use).ask("What is the 60th Fibonacci number?")
+    assert (answer.text, answer.tools_created) == ("1548008755920", ())
+    assert {event.role for event in desk.of(ModelCalled)} == {"coordinator"}
+
+
+async def test_a_repeated_question_costs_nothing(desk):
+    first = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
+    again = await desk.ask("The  capital of France?")
+    assert (again.text, again.run_id) == ("Paris", first.run_id)
+    assert again.usage.calls == 0
+    assert first.run_id in desk.notes
+    assert (await desk.ask("The capital of France?", use_cache=False)).run_id != first.run_id
+
+
+@pytest.mark.parametrize("question", ["", " \n\t ", "\u00a0"])
+async def test_an_empty_question_is_bad_usage(desk, question):
+    with pytest.raises(UsageError, match="empty"):
+        await desk.plays().ask(question)
+    assert not desk.runs.exists()
+
+
+async def test_a_question_of_a_megabyte_is_refused_before_a_model_is_asked(desk):
+    with pytest.raises(UsageError, match=r"1,000,000 characters.*100,000"):
+        await desk.plays().ask("x" * 1_000_000)
+
+
+async def test_the_longest_question_is_asked(desk):
+    question = ("word " * 20_000).strip()[:100_000]
+    answer = await desk.plays(decide("answer", answer="many")).ask(question)
+    assert answer.text == "many"
+
+
+async def test_an_unknown_model_is_told_with_those_there_are(desk, openai_server):
+    openai_server.fail(404, "The model `tiny-9` does not exist", code="model_not_found")
+    with pytest.raises(ModelUnknownError, match="tiny-9") as told:
+        await desk.ask(QUESTION, model="tiny-9", base_url=openai_server.url)
+    assert "tiny-1" in str(told.value)
+
+
+async def test_an_endpoint_that_is_not_there_is_told_and_the_run_is_kept(desk, openai_server):
+    with pytest.raises(ModelUnreachableError, match=r"127\.0\.0\.1:9"):
+        await desk.ask(QUESTION, model="tiny-1", base_url="http://127.0.0.1:9/v1")
+    openai_server.default = reply
+    run_id = desk.events[0].run_id
+    with pytest.raises(ModelUnreachableError):
+        await desk.resume()
+    folder = desk.runs / run_id / "run.json"
+    folder.write_text(folder.read_text().replace("by flag", ""))
+    answer = await desk.resume(base_url=openai_server.url)
+    assert (answer.text, answer.run_id) == (ANSWER, run_id)
+
+
+async def test_a_wrong_key_is_told_and_stands_nowhere(desk, openai_server):
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    openai_server.fail(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
+    with pytest.raises(ModelAuthError) as told:
+        await desk.ask(f"{QUESTION} My key is {key}", model="tiny-1", base_url=openai_server.url, api_key=key)
+    assert openai_server.headers[0]["authorization"] == f"Bearer {key}"
+    assert key not in str(told.value)
+    assert len(openai_server.requests) == 1
+    written = [path.read_bytes() for path in desk.home.rglob("*") if path.is_file()]
+    assert written
+    assert not any(key.encode() in content for content in written)
+
+
+BAD = {
+    "prose": "I would compute this.",
+    "truncated JSON": '{"why": "it must be com',
+    "unknown action": json.dumps({"why": "x", "next": {"action": "ask_the_user"}}),
+    "unknown tool": json.dumps({"why": "x", "next": {"action": "use_tool", "tool": "no_such", "arguments": {}}}),
+    "arguments that do not fit": json.dumps(
+        {"why": "x", "next": {"action": "use_tool", "tool": "times_two", "arguments": {"n": "many"}}}
+    ),
+    "null": "null",
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
+async def test_a_decision_that_cannot_be_carried_out_is_asked_again(desk, bad):
+    shelve(desk)
+    answer = await desk.plays({"role": "coordinator", "text": bad}, FOUND, USE).ask(DOUBLE)
+    assert (answer.text, answer.status, answer.steps) == ("42", "answered", 1)
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
+async def test_a_model_that_gives_nothing_usable_ends_in_a_best_guess(desk, bad):
+    shelve(desk)
+    lines = [{"text": "perhaps 42", "when": "You give the final answer"}, {"text": bad, "repeat": True}]
+    answer = await desk.plays(*lines).ask(DOUBLE)
+    assert (answer.text, answer.status, answer.steps) == ("perhaps 42", "answered", 0)
+    assert len(desk.of(ModelCalled)) <= 4
+    assert "refused" in desk.notes
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
+async def test_so_it_is_with_a_real_endpoint(desk, openai_server, bad):
+    """The ladder of structured output repairs, then the decision is asked again; the calls are bounded."""
+    from support.openai_server import Step
+
+    shelve(desk)
+    openai_server.default = lambda body: Step(text=bad)
+    answer = await desk.ask(DOUBLE, model="tiny-1", base_url=openai_server.url)
+    assert answer.status in {"answered", "no_answer"}
+    assert len(openai_server.requests) <= 20
+    assert answer.usage.calls == len(openai_server.requests)
+
+
+async def test_an_endless_loop_is_refused_and_ends_in_the_best_answer(desk):
+    shelve(desk)
+    answer = await desk.plays({**USE, "repeat": True}).ask(DOUBLE)
+    assert (answer.text, answer.status, answer.steps) == ("42", "answered", 1)
+    assert len(desk.of(ModelCalled)) == 1 + 3
+    assert "already done" in desk.notes
+
+
+@pytest.mark.parametrize(
+    ("action", "said"), [("search", "searching the web"), ("browse", "driving a browser"), ("read_file", "reading")]
+)
+async def test_a_route_without_a_room_says_so_and_the_run_goes_on(desk, action, said):
+    told = f"step 1 {action}"
+    answer = await desk.plays(decide("answer", answer="Unknown to me", when=told), decide(action)).ask("Who won?")
+    assert (answer.text, answer.status, answer.steps) == ("Unknown to me", "answered", 1)
+    assert f"{action} is not configured" in desk.notes
+    assert said in desk.notes
+
+
+async def test_an_attached_file_that_nothing_reads_is_told(desk, tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    lines = [decide("answer", answer="I cannot read it", when="step 1 read_file"), decide("read_file", when="data.csv")]
+    answer = await desk.plays(*lines).ask("Sum it", files=[tmp_path / "data.csv"])
+    assert answer.text == "I cannot read it"
+    assert "no reading attached files" in desk.notes
+
+
+async def test_a_missing_file_is_bad_usage(desk, tmp_path):
+    with pytest.raises(UsageError, match=r"none\.csv cannot be read"):
+        await desk.plays().ask("Sum it", files=[tmp_path / "none.csv"])
+    assert not desk.runs.exists()
+
+
+async def test_a_program_is_written_run_and_corrected(desk):
+    lines = [
+        decide("answer", answer="42", when="step 1 run_code"),
+        decide("run_code"),
+        {"role": "writer", "text": "```python\nfrom times_two import times_two\nprint(times_two(20) + 2)\n```",
+         "when": "The program failed"},
+        {"role": "writer", "text": "```python\nprint(1 // 0)\n```"},
+    ]  # fmt: skip
+    shelve(desk)
+    answer = await desk.plays(*lines).ask(DOUBLE)
+    assert answer.text == "42"
+    assert [call.ok for call in desk.of(ToolCalled)] == [False, True]
+    assert desk.of(ToolCalled)[1].preview == "42"
+
+
+async def test_a_corrupt_object_beside_a_tool_is_told_and_kept(desk):
+    shelve(desk)
+    (desk.tools_dir / "times_two.json").write_text('{"name": "times_')
+    answer = await desk.plays(decide("answer", answer="42")).ask(DOUBLE)
+    assert answer.text == "42"
+    assert "times_two.json is damaged" in desk.notes
+    assert "alita tools" in desk.notes
+    assert (desk.tools_dir / "times_two.py").read_text() == TIMES_TWO
+
+
+async def test_a_new_tool_never_takes_the_place_of_a_damaged_one(desk):
+    shelve(desk, "nth_fibonacci", TIMES_TWO.replace("times_two", "nth_fibonacci"))
+    (desk.tools_dir / "nth_fibonacci.json").write_text("{")
+    before = (desk.tools_dir / "nth_fibonacci.py").read_bytes()
+    answer = await desk.plays(decide("answer", answer=ANSWER, when="nth_fibonacci_2(n=57) = "), *STORY).ask(QUESTION)
+    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci_2",))
+    assert (desk.tools_dir / "nth_fibonacci.py").read_bytes() == before
+
+
+async def test_a_tool_edited_by_hand_is_not_run_and_told(desk):
+    shelve(desk)
+    (desk.tools_dir / "times_two.py").write_text(TIMES_TWO.replace("n * 2", "n * 3"))
+    answer = await desk.plays(decide("answer", answer="42"), USE).ask(DOUBLE)
+    assert answer.text == "42"
+    assert desk.of(ToolCalled) == []
+    assert "was changed since it was checked" in desk.notes
+    assert "n * 3" in (desk.tools_dir / "times_two.py").read_text()
+
+
+async def test_a_tool_edited_while_it_is_decided_on_is_not_run(desk):
+    shelve(desk)
+
+    def edit(event):
+        desk.events.append(event)
+        if isinstance(event, StepStarted):
+            (desk.tools_dir / "times_two.py").write_text(TIMES_TWO.replace("n * 2", "n * 300"))
+
+    lines = [decide("answer", answer="no tool", when="was changed since"), USE]
+    answer = await desk.plays(*lines).use(lambda alita: alita.ask(DOUBLE, on_event=edit))
+    assert (answer.text, desk.of(ToolCalled)) == ("no tool", [])
+
+
+async def test_where_no_tool_can_be_kept_the_answer_is_given_all_the_same(desk, tmp_path):
+    (tmp_path / "file").write_text("")
+    desk.flags["tools_dir"] = str(tmp_path / "file" / "tools")
+    scratch = decide("answer", answer=ANSWER, when="gives 365435296162")
+    answer = await desk.plays(scratch, *STORY).ask(QUESTION)
+    assert (answer.text, answer.status, answer.tools_created) == (ANSWER, "answered", ())
+    assert "not kept as a tool" in desk.notes
+    assert "cannot be written" in desk.notes
+
+
+async def test_where_no_run_can_be_kept_nothing_is_asked(desk):
+    desk.home.joinpath("data").write_text("")
+    with pytest.raises(StorageError, match="runs"):
+        await desk.plays(*STORY).ask(QUESTION)
+
+
+async def test_an_examiner_who_gives_prose_ends_the_creation_and_not_the_run(desk):
+    lines = [{"role": "examiner", "text": "Certainly!"}, decide("answer", answer="?", when="No tool could be created")]
+    answer = await desk.plays(*lines, *STORY).ask(QUESTION)
+    assert answer.status == "answered"
+
+
+async def test_code_that_never_works_is_no_tool(desk):
+    broken = {"role": "writer", "text": "```python\ndef nth_fibonacci(n: int) -> int:\n    return n // 0\n```"}
+    lines = [
+        decide("answer", answer="I do not know", when="No tool could be created"),
+        decide("create_tool"),
+        {"role": "writer", "json": SPEC},
+        {"role": "examiner", "json": CREATION[2]["json"]},
+        {**broken, "repeat": True},
+    ]
+    answer = await desk.plays(*lines).ask(QUESTION)
+    assert (answer.text, answer.tools_created) == ("I do not know", ())
+    assert desk.library.list() == []
+    assert len(desk.of(ModelCalled)) <= 12
+
+
+def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
+    """The same source is one tool; another source gets a name of its own, and each calls its own."""
+    other = {**CREATION[0], "text": CODE.replace("a, b = 0, 1", "b, a = 1, 0")}
+    answered = decide("answer", answer=ANSWER, when="(n=57) = ")
+    (desk.folder / "other").mkdir()
+    gate = desk.folder / "gate"
+
+    def asks(model, name):
+        async def main():
+            async def work(alita):
+                await alita._open_sandbox()
+                (desk.folder / name).touch()
+                while not gate.exists():
+                    await asyncio.sleep(0.001)
+                return await alita.ask(QUESTION)
+
+            answer = await desk.use(work, model=model, use_cache=False)
+            (desk.folder / name).write_text(f"{answer.text} {answer.tools_created[0]} {answer.tools_used[0]}")
+
+        return lambda: asyncio.run(main())
+
+    models = [desk.plays(answered, *STORY).model]
+    models.append(write_script(desk.folder / "other" / "script.jsonl", [answered, other, *STORY]))
+    names = ["first", "second"]
+    children = [Forked(asks(model, name)) for model, name in zip(models, names, strict=True)]
+    while not all((desk.folder / name).exists() for name in names):
+        time.sleep(0.01)
+    gate.touch()
+    assert [child.wait() for child in children] == [0, 0]
+    told = [(desk.folder / name).read_text().split() for name in names]
+    assert {text for text, _, _ in told} == {ANSWER}
+    assert {used for _, _, used in told} == {tool.name for tool in desk.library.list()}
+    assert sorted(used for _, _, used in told) == ["nth_fibonacci", "nth_fibonacci_2"]
+    assert desk.library.flaws() == []

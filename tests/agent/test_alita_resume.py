@@ -1,0 +1,242 @@
+"""Runs that were killed, stopped or limited go on; what was recorded is never asked again; replays ask nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import threading
+from collections import Counter
+
+import pytest
+
+from agent.errors import ModelError, RunError
+from agent.events import ModelCalled, RunStarted, StepStarted
+from agent.store.journal import Journal
+from agent.store.runs import journal_path, load_run
+from mcp_tools.library import Library
+from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
+from support.forked import Forked
+
+TOLD = decide("answer", answer="done", when="step 3")
+SEARCHES = [TOLD, decide("browse", when="step 2"), decide("read_file", when="step 1"), decide("search")]
+"""Three steps that find nothing, and the answer."""
+
+
+def only_run(desk):
+    (run_id,) = [path.name for path in desk.runs.iterdir()]
+    return run_id
+
+
+def records(desk, run_id):
+    return list(Journal.replay(journal_path(desk.runs, run_id)).records())
+
+
+def files_of(folder):
+    """Every file of a folder with its content and its time."""
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("moment", ["decide 1", "spec 1", "examine 1", "write 1", "decide 2"])
+def test_killed_while_a_model_thinks(desk, openai_server, moment):
+    """`kill -9` in the middle of each model call: the run goes on there, and no call that was answered is made again."""
+    held, release = threading.Event(), threading.Event()
+    counted = Counter()
+
+    def held_back(body):
+        counted[kind_of(body)] += 1
+        if f"{kind_of(body)} {counted[kind_of(body)]}" == moment:
+            held.set()
+            release.wait(30)
+        return reply(body)
+
+    openai_server.default = held_back
+    desk.flags = {"model": "tiny-1", "base_url": openai_server.url}
+    child = Forked(lambda: asyncio.run(desk.ask(QUESTION)))
+    child.kill_when(held.is_set)
+    release.set()
+    run_id = only_run(desk)
+    assert load_run(desk.runs, run_id).status == "interrupted"
+    assert desk.library.flaws() == []
+
+    before = [json.dumps(body, sort_keys=True) for body in openai_server.requests]
+    openai_server.requests.clear()
+    openai_server.default = reply
+    answer = asyncio.run(desk.resume())
+    assert (answer.text, answer.status, answer.run_id) == (ANSWER, "answered", run_id)
+    assert answer.usage.calls == 5
+    after = [json.dumps(body, sort_keys=True) for body in openai_server.requests]
+    assert not set(before[:-1]) & set(after)
+    assert [tool.name for tool in desk.library.list()] == ["nth_fibonacci"]
+    assert asyncio.run(desk.replay(run_id)).text == ANSWER
+
+
+@pytest.mark.parametrize("text", ['"kind":"sandbox"', '"describe":', '"register":', '"call":"nth_fibonacci"'])
+def test_killed_between_other_calls(desk, text):
+    """`kill -9` while the tool is tried, registered and called."""
+    desk.plays(*STORY)
+    child = Forked(lambda: asyncio.run(desk.ask(QUESTION)))
+    child.kill_when(lambda: any(text in path.read_text() for path in desk.runs.glob("*/journal.jsonl")))
+    run_id = only_run(desk)
+    known = {(record.key, record.nth) for record in records(desk, run_id)}
+    assert Library(desk.tools_dir).flaws() == []
+    answer = asyncio.run(desk.resume(run_id))
+    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
+    made = [(record.key, record.nth) for record in records(desk, run_id)]
+    assert known <= set(made)
+    lines = journal_path(desk.runs, run_id).read_text().splitlines()
+    assert len([line for line in lines if '"seq":' in line]) == len(made), "a recorded call was made again"
+    assert [tool.name for tool in desk.library.list()] == ["nth_fibonacci"]
+
+
+def stopping(desk, after):
+    """A listener that asks the run to stop once it has chosen so many actions."""
+
+    def work(alita, ask):
+        def listen(event):
+            desk.events.append(event)
+            if isinstance(event, StepStarted) and event.step == after:
+                alita.drain()
+
+        return ask(alita, listen)
+
+    return work
+
+
+async def stopped_after(desk, question, step):
+    stop = stopping(desk, step)
+    return await desk.use(lambda alita: stop(alita, lambda a, listen: a.ask(question, on_event=listen)))
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+async def test_a_stopped_run_saves_its_step_and_goes_on_behind_it(desk, step):
+    stopped = await stopped_after(desk.plays(*SEARCHES), "Who won?", step)
+    assert stopped.status == "interrupted"
+    assert stopped.steps <= step
+    saved = load_run(desk.runs, stopped.run_id)
+    assert (saved.status, saved.answer.steps) == ("interrupted", stopped.steps)
+    answer = await desk.resume(stopped.run_id)
+    assert (answer.text, answer.status, answer.steps) == ("done", "answered", 3)
+    assert answer.usage.calls == 4, "what the first process spent is counted too"
+    assert len(desk.of(ModelCalled)) == 4 - step
+    assert desk.of(RunStarted)[0].resumed
+    replayed = await desk.replay(stopped.run_id)
+    assert (replayed.text, replayed.steps, replayed.usage.calls) == ("done", 3, 4)
+
+
+async def test_a_run_that_is_stopped_while_a_tool_is_made_keeps_the_tool(desk):
+    stopped = await stopped_after(desk.plays(*STORY), QUESTION, 1)
+    assert (stopped.status, stopped.tools_created, stopped.steps) in [
+        ("interrupted", ("nth_fibonacci",), 1),
+        ("interrupted", (), 0),
+    ]
+    answer = await desk.resume()
+    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
+    assert (await desk.replay(answer.run_id)).text == ANSWER
+
+
+async def test_a_run_stopped_twice_and_then_killed_still_replays(desk):
+    """The same tool called before and after a stop is two calls in the journal."""
+    first = await stopped_after(desk.plays(*SEARCHES), "Who won?", 1)
+    stop = stopping(desk, 2)
+    second = await desk.use(lambda alita: stop(alita, lambda a, listen: a.resume(first.run_id, on_event=listen)))
+    assert second.status == "interrupted"
+    answer = await desk.resume()
+    assert (answer.text, answer.steps) == ("done", 3)
+    made = [(record.key, record.nth) for record in records(desk, first.run_id)]
+    assert len(made) == len(set(made))
+    assert (await desk.replay(first.run_id)).text == "done"
+
+
+async def test_a_stop_before_the_first_step_is_no_answer(desk):
+    async def work(alita):
+        alita.drain()
+        return await alita.ask("Who won?", on_event=desk.events.append)
+
+    stopped = await desk.plays(*SEARCHES).use(work)
+    assert (stopped.status, stopped.steps, stopped.usage.calls) == ("interrupted", 0, 0)
+    assert (await desk.resume()).text == "done"
+
+
+async def test_a_damaged_state_is_no_loss(desk):
+    stopped = await stopped_after(desk.plays(*SEARCHES), "Who won?", 2)
+    for path in (desk.runs / stopped.run_id).glob("checkpoints.sqlite*"):
+        path.write_bytes(b"nonsense" * 1000)
+    answer = await desk.resume()
+    assert (answer.text, answer.steps) == ("done", 3)
+
+
+async def test_a_failed_run_is_tried_again(desk):
+    unreachable = {"error": "unreachable", "message": "no connection", "when": "step 2"}
+    with pytest.raises(ModelError, match="no connection"):
+        await desk.plays(unreachable, *SEARCHES).ask("Who won?")
+    saved = load_run(desk.runs, only_run(desk))
+    assert (saved.status, saved.answer.error, saved.answer.steps) == ("failed", "no connection", 2)
+    desk.plays(*SEARCHES)
+    assert (await desk.resume()).text == "done"
+    assert len(desk.of(ModelCalled)) == 2
+
+
+async def test_a_finished_run_is_not_resumed(desk):
+    answer = await desk.plays(*SEARCHES).ask("Who won?")
+    with pytest.raises(RunError, match="finished"):
+        await desk.resume(answer.run_id)
+
+
+async def test_a_run_is_worked_on_by_one_process(desk):
+    answer = await desk.plays(*SEARCHES).ask("Who won?", max_steps=1)
+    journal = Journal.resume(journal_path(desk.runs, answer.run_id))
+    with pytest.raises(RunError, match="another process"):
+        await desk.resume(answer.run_id)
+    await journal.aclose()
+
+
+async def test_a_replay_asks_nobody_and_touches_nothing(desk):
+    """No model, no script, no library: the answer is the same."""
+    first = await desk.plays(*STORY).ask(QUESTION)
+    (desk.folder / "script.jsonl").unlink()
+    shutil.rmtree(desk.tools_dir)
+    before = files_of(desk.home)
+    replayed = await desk.replay(first.run_id)
+    assert (replayed.text, replayed.status, replayed.steps) == (first.text, first.status, first.steps)
+    assert (replayed.usage, replayed.tools_created) == (first.usage, first.tools_created)
+    assert not desk.tools_dir.exists()
+    assert files_of(desk.home) == before
+
+
+async def test_a_replay_of_a_fallback_asks_nobody_either(desk, openai_server):
+    """The model that answered is known from the journal, not from who is awake now."""
+    openai_server.default = reply
+    fallback = ("tiny-1",)
+    lines = [{"error": "auth", "message": "no key", "repeat": True}]
+    first = await desk.plays(*lines).ask(QUESTION, fallback=fallback, base_url=openai_server.url)
+    assert first.text == ANSWER
+    asked = len(openai_server.requests)
+    replayed = await desk.replay(first.run_id)
+    assert (replayed.text, len(openai_server.requests)) == (ANSWER, asked)
+
+
+async def test_a_replay_that_goes_on_live_from_a_step(desk):
+    first = await desk.plays(*SEARCHES).ask("Who won?")
+    desk.plays(decide("answer", answer="another", when="step 2"))
+    fork = await desk.replay(first.run_id, until=2)
+    assert (fork.text, fork.steps) == ("another", 2)
+    assert fork.run_id != first.run_id
+    assert load_run(desk.runs, fork.run_id).parent == first.run_id
+    assert load_run(desk.runs, first.run_id).answer.text == "done"
+    assert (await desk.replay(fork.run_id)).text == "another"
+
+
+async def test_a_replay_of_a_failed_run_fails_the_same_way(desk):
+    with pytest.raises(ModelError, match="no connection"):
+        await desk.plays({"error": "unreachable", "message": "no connection"}).ask("Who won?")
+    with pytest.raises(ModelError, match="no connection"):
+        await desk.replay(only_run(desk))
+
+
+async def test_a_damaged_journal_is_told(desk):
+    answer = await desk.plays(*SEARCHES).ask("Who won?")
+    path = journal_path(desk.runs, answer.run_id)
+    path.write_text(path.read_text().replace('"kind":"model"', '"kind":', 1))
+    with pytest.raises(RunError, match="is damaged in line"):
+        await desk.replay(answer.run_id)
