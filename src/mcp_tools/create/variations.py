@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from random import Random
 
 from mcp_tools.tool import Json
 
+_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _TIME = re.compile(r"^(\d{1,2}):(\d{2})$")
 
 
@@ -38,7 +40,7 @@ def vary(value: Json, random: Random) -> Json:
     if isinstance(value, int):
         return _vary_int(value, random)
     if isinstance(value, float):
-        return round(value * random.choice((0.5, 0.9, 1.1, 1.5)), 4)
+        return _vary_float(value, random)
     if isinstance(value, str):
         return _vary_text(value, random)
     if isinstance(value, list):
@@ -55,12 +57,20 @@ def _vary_int(value: int, random: Random) -> int:
     return value + random.choice((-step, -1, 1, step))
 
 
+def _vary_float(value: float, random: Random) -> float:
+    """Near the value and as coarse; what is no finite number stays."""
+    factor = random.choice((0.5, 0.9, 1.1, 1.5))
+    varied = round(value * factor, 4) if abs(value) >= 0.001 else value * factor or 0.5
+    return varied if math.isfinite(varied) else value
+
+
 def _vary_text(value: str, random: Random) -> str:
-    try:
-        day = datetime.date.fromisoformat(value)
-        return (day + datetime.timedelta(days=random.choice((-40, -3, 5, 31)))).isoformat()
-    except ValueError:
-        pass
+    if _DATE.match(value):
+        try:
+            day = datetime.date.fromisoformat(value)
+            return (day + datetime.timedelta(days=random.choice((-40, -3, 5, 31)))).isoformat()
+        except (ValueError, OverflowError):
+            return value
     if time := _TIME.match(value):
         minutes = (int(time[1]) * 60 + int(time[2]) + random.choice((7, 45))) % (24 * 60)
         return f"{minutes // 60:02d}:{minutes % 60:02d}"

@@ -1,0 +1,62 @@
+"""Wrong versions of a source differ from it in the code that tests can reach."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from mcp_tools.create.assemble import assemble
+from mcp_tools.create.mutants import mutants
+from mcp_tools.tool import Parameter, ToolSpec
+
+SPEC = ToolSpec("f", "Do it.", (Parameter("n", "int"),), "int")
+SOURCES = {
+    "comparison": "def f(n): return [i for i in range(n) if i < n]",
+    "membership": "def f(n): return n in (1, 2)",
+    "operators": "def f(n):\n    n += n * 2\n    return n % 7 // 2",
+    "loop": "def f(n):\n    total = 0\n    while n > 0:\n        total += n % 10\n        n //= 10\n    return total",
+    "nothing but a call": "def f(n): return math.factorial(n)",
+    "early return": "def f(n):\n    if not n:\n        return None\n    return abs(n)",
+    "helper": "def g(n): return n + 1\ndef f(n): return g(n)",
+}
+
+
+@pytest.mark.parametrize("code", SOURCES.values(), ids=SOURCES.keys())
+def test_mutants_parse_and_differ(code: str) -> None:
+    source = assemble(code, SPEC)
+    original = ast.unparse(ast.parse(source))
+    versions = mutants(source, count=50)
+    assert versions
+    assert len(set(versions)) == len(versions)
+    for version in versions:
+        assert ast.unparse(ast.parse(version)) != original
+
+
+@pytest.mark.parametrize("code", SOURCES.values(), ids=SOURCES.keys())
+def test_the_runner_is_never_changed(code: str) -> None:
+    source = assemble(code, SPEC)
+    runner = ast.unparse(ast.parse(source).body[-1])
+    assert all(ast.unparse(ast.parse(version).body[-1]) == runner for version in mutants(source, count=50))
+
+
+def test_the_same_seed_gives_the_same_mutants() -> None:
+    source = assemble(SOURCES["loop"], SPEC)
+    assert mutants(source, seed=3) == mutants(source, seed=3)
+    assert len(mutants(source, count=2)) == 2
+
+
+def test_a_result_is_left_out_only_where_nothing_else_can_be_changed() -> None:
+    assert not any("return None" in version for version in mutants(SOURCES["operators"], count=50))
+    assert [version.strip() for version in mutants(SOURCES["nothing but a call"])] == ["def f(n):\n    return None"]
+    assert len(mutants(SOURCES["early return"], count=50)) == 1
+
+
+def test_annotations_and_defaults() -> None:
+    versions = mutants("def f(n: Literal[3], m: int = 5) -> Literal[7]:\n    return n", count=50)
+    assert len(versions) == 1
+    assert "m: int=6" in versions[0]
+
+
+def test_code_with_nothing_to_change_has_no_mutants() -> None:
+    assert mutants("def f(n):\n    pass") == []
