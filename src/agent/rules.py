@@ -25,6 +25,8 @@ _WORLD = re.compile(
 )
 _CODE = re.compile(r"```|^\s*(?:print|import|for|while|def|class|return)\b|\bprint\(|\w\s*=\s*\[", re.MULTILINE)
 _SIGNS = re.compile(r"[^\w\s]{3,}|(?:[^\w\s]+ ){3,}")
+_LISTED = re.compile(r":\s[^?:]*,[^?:]*,|\b[MDCLXVI]{3,}\b|\b[A-Z]{8,}\b")
+"""An enumeration after a colon, a Roman numeral, a long run of capitals."""
 _YEAR = re.compile(r"^(?:1[5-9]|20)\d\d$")
 _STOP_WORDS = frozenset(
     [
@@ -57,6 +59,8 @@ def _at_the_start(decision: Decision, question: str, tools: Sequence[dict[str, J
     computes = decision.action in {"use_tool", "create_tool", "run_code"}
     if computes and not has_data(question):
         return Decision("search", "There is nothing to compute with: a fact of the world is asked.")
+    if decision.action == "answer" and has_data(question):
+        return Decision("create_tool", "The question holds data to compute with.")
     if computes and _WORLD.search(question) and not _quotes(question):
         return Decision("search", "A fact of the world is asked.")
     if decision.action == "use_tool" and not any(shares_words(question, _text(tool)) for tool in tools):
@@ -74,6 +78,7 @@ def has_data(question: str) -> bool:
         any(not _YEAR.match(value) for value in question_values(question))
         or bool(_CODE.search(question))
         or bool(_SIGNS.search(question))
+        or bool(_LISTED.search(question))
     )
 
 
