@@ -86,16 +86,17 @@ class Decision:
         chosen = form["next"]
         action = chosen.get("action")
         if action not in ACTIONS:
-            raise ModelOutputError(f"There is no action {action!r}. Choose one of: {', '.join(ACTIONS)}.")
-        if action == "use_tool" and not chosen.get("tool"):
+            raise ModelOutputError(f"There is no action {str(action)[:80]!r}. Choose one of: {', '.join(ACTIONS)}.")
+        tool, answer = chosen.get("tool"), chosen.get("answer")
+        if action == "use_tool" and not (isinstance(tool, str) and tool):
             raise ModelOutputError("use_tool needs `tool`, the name of a tool.")
         arguments = chosen.get("arguments") or {}
         if not isinstance(arguments, dict):
             raise ModelOutputError(f"`arguments` is an object, not {str(arguments)[:80]!r}.")
         return cls(
             action,
-            str(form.get("why", "")),
-            str(chosen.get("tool", "")),
-            arguments,
-            str(chosen.get("answer", "") or ""),
+            str(form.get("why") or ""),
+            tool if action == "use_tool" else "",
+            arguments if action == "use_tool" else {},
+            "" if answer is None else str(answer),
         )

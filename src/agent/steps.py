@@ -38,7 +38,7 @@ def preview(text: str, size: int = PREVIEW) -> str:
     if len(text) <= size:
         return text
     head, tail = size * 2 // 3, size // 3
-    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
+    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[len(text) - tail :]}"
 
 
 def evidence_text(steps: Sequence[Step]) -> str:
@@ -49,11 +49,15 @@ def evidence_text(steps: Sequence[Step]) -> str:
 
 
 def value_text(value: Json) -> str:
-    """A computed value as an answer: text bare, numbers as people write them, lists with commas."""
+    """A computed value as an answer: text bare, numbers as people write them, lists with commas, nothing as "none"."""
+    if value is None or value == [] or value == {}:
+        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.12g}"
+        if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return f"{value:.15g}" if 1e11 <= abs(value) < 1e15 else f"{value:.12g}"
     if isinstance(value, list) and all(not isinstance(inner, list | dict) for inner in value):
         return ", ".join(value_text(inner) for inner in value)
     if isinstance(value, dict) and all(not isinstance(inner, list | dict) for inner in value.values()):

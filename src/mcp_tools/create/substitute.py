@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from typing import Any
 
 from mcp_tools.tool import Json
@@ -15,12 +16,20 @@ def with_values(source: str, old: dict[str, Json], new: dict[str, Json]) -> str 
         None when a value that changes stands nowhere in the program, or stands for two different new ones.
     """
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _exchanged(ast.parse(source), old, new)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _exchanged(tree: ast.Module, old: dict[str, Json], new: dict[str, Json]) -> str | None:
+    meanings = {(repr(old[name]), repr(new.get(name))) for name in old}
+    if len(meanings) > len({value for value, _ in meanings}):
         return None
     exchange = _Exchange([(old[name], new[name]) for name in old if old[name] != new.get(name)])
     changed = exchange.visit(tree)
-    if exchange.ambiguous or len(exchange.found) < len(exchange.pairs):
+    if len(exchange.found) < len(exchange.pairs):
         return None
     return ast.unparse(ast.fix_missing_locations(changed))
 
@@ -31,7 +40,6 @@ class _Exchange(ast.NodeTransformer):
     def __init__(self, pairs: list[tuple[Json, Json]]) -> None:
         self.pairs = pairs
         self.found: set[int] = set()
-        self.ambiguous = len({repr(old) for old, _ in pairs}) < len(pairs)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Tries each node as a literal before its parts."""
@@ -45,7 +53,7 @@ class _Exchange(ast.NodeTransformer):
 
 def _same(node: ast.AST, value: Json) -> bool:
     try:
-        literal: Any = ast.literal_eval(node)  # type: ignore[arg-type] # any literal node is accepted
+        literal: Any = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
         return False
     plain = _listed(literal)

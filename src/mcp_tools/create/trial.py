@@ -13,6 +13,7 @@ from mcp_tools.tool import Json, ToolSpec
 
 TRIAL_LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
 _PARALLEL = 2
+_RULES_OF_GENERALITY = frozenset({"question-literal", "parameters-reach-result"})
 
 
 def examined(number: int, source: str, spec: ToolSpec, request: Request) -> Candidate:
@@ -24,8 +25,7 @@ def examined(number: int, source: str, spec: ToolSpec, request: Request) -> Cand
 def runnable(candidate: Candidate) -> bool:
     """Whether a trial can tell anything: a copied literal spoils a tool, yet the code may run."""
     return all(
-        finding.severity != "error" or finding.rule.startswith(("question-", "unused-", "parameter-"))
-        for finding in candidate.report.findings
+        finding.severity != "error" or finding.rule in _RULES_OF_GENERALITY for finding in candidate.report.findings
     )
 
 

@@ -43,6 +43,5 @@ def failure_of(candidate: Candidate, tests_failed: list[str]) -> str:
     problem = candidate.outcomes[0].problem
     if problem is not None:
         return f"{problem.message}\n{problem.traceback}".strip()
-    return "\n".join(tests_failed) or "\n".join(
-        f"line {finding.line}: {finding.message}" for finding in candidate.report.findings
-    )
+    findings = [f"line {finding.line}: {finding.message}" for finding in candidate.report.findings]
+    return "\n".join(tests_failed or findings) or f"the result is {candidate.outcomes[0].value!r}: that is no answer"

@@ -1,0 +1,56 @@
+"""Each limit of a run is reached exactly when it is used up."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from agent.budget import Budget, Limits
+from agent.models.protocol import Usage
+
+CASES = {
+    "nothing used": (Limits(), Usage(), 0, None),
+    "steps left": (Limits(steps=3), Usage(), 2, None),
+    "steps used": (Limits(steps=3), Usage(), 3, "steps"),
+    "no step allowed": (Limits(steps=0), Usage(), 0, "steps"),
+    "tokens left": (Limits(tokens=100), Usage(60, 39), 0, None),
+    "tokens of both kinds": (Limits(tokens=100), Usage(60, 40), 0, "tokens"),
+    "money left": (Limits(cost=0.5), Usage(cost=0.49), 0, None),
+    "money used": (Limits(cost=0.5), Usage(cost=0.5), 0, "cost"),
+    "no money, and a free model": (Limits(cost=0), Usage(9, 9, cost=0.0), 0, None),
+    "no money, and a paid model": (Limits(cost=0), Usage(9, 9, cost=0.01), 0, "cost"),
+    "unknown price": (Limits(cost=0.5), Usage(10**6, 10**6, cost=None), 0, None),
+    "no time": (Limits(seconds=0), Usage(), 0, "seconds"),
+    "time left": (Limits(seconds=60), Usage(), 0, None),
+}
+
+
+@pytest.mark.parametrize(("limits", "usage", "steps", "limit"), CASES.values(), ids=CASES.keys())
+def test_limits(limits: Limits, usage: Usage, steps: int, limit: str | None) -> None:
+    budget = Budget(limits)
+    budget.spend(usage)
+    assert budget.exceeded(steps) == limit
+
+
+def test_usage_adds_up() -> None:
+    budget = Budget(Limits(tokens=10))
+    for _ in range(3):
+        budget.spend(Usage(2, 1, calls=1))
+    assert budget.exceeded(0) is None
+    budget.spend(Usage(0, 1, calls=1))
+    assert budget.exceeded(0) == "tokens"
+    assert budget.usage.calls == 4
+
+
+def test_time_runs_out_and_is_never_negative() -> None:
+    budget = Budget(Limits(seconds=5), started=time.monotonic() - 6)
+    assert budget.seconds_left == 0.0
+    assert budget.exceeded(0) == "seconds"
+    assert Budget(Limits()).seconds_left is None
+
+
+def test_a_replay_ends_where_the_run_ended() -> None:
+    budget = Budget(Limits(steps=1), ended=("cost", 4))
+    assert budget.exceeded(3) is None
+    assert budget.exceeded(4) == "cost"
