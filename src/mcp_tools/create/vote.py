@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +28,14 @@ class Verdict:
     voters: int
     """How many attempts gave any answer."""
     agreed: tuple[int, ...] = ()
-    """Argument sets on which another attempt gave the same result as the winner."""
+    """Argument sets on which an attempt with other code gave the same result as the winner."""
+    codes: int = 1
+    """How many different codes stand behind this answer: the same text sampled twice is one attempt."""
 
     @property
     def settled(self) -> bool:
         """Whether more attempts would hardly change the choice."""
-        return self.support >= 3 and self.support * 2 > self.voters
+        return self.support >= 3 and self.support * 2 > self.voters and self.codes >= 2
 
     @property
     def believable(self) -> bool:
@@ -63,12 +66,13 @@ def vote(
 
     best = max(votes, key=weight)
     members = [c for c in standing if answer_key(c.outcomes[0].value) == best]
+    codes = len({_code(c.source) for c in members} | {p.source for p in programs if answer_key(p.answer) == best})
     if not members:
         text = next(text for text in printed if answer_key(text) == best)
-        return Verdict(text, None, votes[best], votes.total())
+        return Verdict(text, None, votes[best], votes.total(), codes=codes)
     winner = max(members, key=lambda c: _merit(c, members, tests, first_test))
     agreed = _agreed(winner, standing, programs)
-    return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), agreed)
+    return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), agreed, codes)
 
 
 def _merit(
@@ -85,7 +89,7 @@ def _merit(
 
 
 def _agreed(winner: Candidate, standing: Sequence[Candidate], programs: Sequence[Scratch]) -> tuple[int, ...]:
-    others = [other for other in standing if other is not winner]
+    others = [other for other in standing if _code(other.source) != _code(winner.source)]
     return tuple(
         index
         for index, outcome in enumerate(winner.outcomes)
@@ -95,6 +99,16 @@ def _agreed(winner: Candidate, standing: Sequence[Candidate], programs: Sequence
             or any(_prints(program, index, result_key(outcome)) for program in programs)
         )
     )
+
+
+def _code(source: str) -> str:
+    """What a source does, without docstrings, imports and layout."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    kept = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign)]
+    return ast.unparse(ast.Module(kept, []))
 
 
 def _prints(program: Scratch, index: int, key: str) -> bool:

@@ -7,7 +7,7 @@ from mcp_tools.create.protocol import Candidate, Request, Writer
 from mcp_tools.create.spec import Wanted, call_text
 from mcp_tools.prompt import load_prompt
 
-_TEMPERATURES = (0.4, 0.7, 0.8)
+_TEMPERATURES = (0.6, 0.7, 0.8)
 
 
 async def write_candidates(wanted: Wanted, request: Request, writer: Writer, *, round_: int) -> list[str]:
