@@ -34,13 +34,11 @@ async def choose(state: State, context: Context) -> Decision:
     for _ in range(ATTEMPTS):
         try:
             decision = await _ask(state, context, hint)
+            if context.is_weak(Role.COORDINATOR):
+                decision = await _second_opinion(decision, state, context)
         except ModelOutputError as problem:
             hint = f"\nYour last decision was refused: {problem.message}"
             continue
-        if context.is_weak(Role.COORDINATOR):
-            decision = second_opinion(decision, state["question"], state.get("files", []), state["tools"], steps)
-            if decision.action == "use_tool" and not decision.arguments:
-                decision = await _filled(decision, state, context)
         refusal = refusal_of(decision, state)
         if refusal is None:
             return decision
@@ -89,6 +87,16 @@ def decision_schema(tools: Sequence[dict[str, Json]]) -> dict[str, Any]:
     }
 
 
+async def _second_opinion(decision: Decision, state: State, context: Context) -> Decision:
+    """The decision of a weak model after the rules."""
+    files, steps = state.get("files", []), state.get("steps", [])
+    decision = second_opinion(decision, state["question"], files, state["tools"], steps)
+    known = {tool["name"] for tool in state["tools"]}
+    if decision.action == "use_tool" and not decision.arguments and decision.tool in known:
+        return await _filled(decision, state, context)
+    return decision
+
+
 async def _filled(decision: Decision, state: State, context: Context) -> Decision:
     """A use of the tool that a rule chose, with the arguments that the model reads in the question."""
     only = [tool for tool in state["tools"] if tool["name"] == decision.tool]
@@ -131,6 +139,7 @@ def refusal_of(decision: Decision, state: State) -> str | None:
 
 def _finished(steps: Sequence[Step]) -> Decision | None:
     """With a weak model, a computed result ends the run: it answers the question it was made for."""
-    if steps and steps[-1]["ok"] and steps[-1]["value"] is not None:
-        return Decision("answer", "The evidence holds the result.", answer=value_text(steps[-1]["value"]))
-    return None
+    if not steps or not steps[-1]["ok"] or steps[-1]["value"] is None:
+        return None
+    text = value_text(steps[-1]["value"])
+    return Decision("answer", "The evidence holds the result.", answer=text) if text.strip() else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent.state import Decision, Step
-from mcp_tools.create.literals import question_values
+from mcp_tools.create.literals import as_number, question_values
 from mcp_tools.tool import Json
 
 _SITE = re.compile(
@@ -47,7 +47,7 @@ def second_opinion(
     """The decision, or the one that a rule is sure of."""
     if files and not any(step["action"] == "read_file" for step in steps):
         return _instead(decision, Decision("read_file", "A file is attached that has not been read."))
-    if _SITE.search(question) and not any(step["action"] == "browse" for step in steps):
+    if _SITE.search(_unquoted(question)) and not any(step["action"] == "browse" for step in steps):
         return _instead(decision, Decision("browse", "A web site must be operated."))
     if steps:
         return decision
@@ -88,7 +88,19 @@ def shares_words(question: str, text: str) -> bool:
 
 
 def _quotes(question: str) -> bool:
-    return any(not value[:1].isdigit() for value in question_values(question))
+    return bool(_quoted(question))
+
+
+def _quoted(question: str) -> list[str]:
+    """The quoted texts of a question: its values that are no numbers, dates and times."""
+    return [value for value in question_values(question) if not value[:1].isdigit() and as_number(value) is None]
+
+
+def _unquoted(question: str) -> str:
+    """The question without the texts it quotes: an address that is to be parsed is not to be opened."""
+    for value in _quoted(question):
+        question = question.replace(value, " ")
+    return question
 
 
 def named_tool(question: str, tools: Iterable[dict[str, Json]]) -> str | None:
