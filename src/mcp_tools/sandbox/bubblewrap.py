@@ -51,6 +51,7 @@ class BubblewrapSandbox(WarmSandbox):
         super().__init__()
         self._program = program or find_bwrap()
         self._disable_userns = True
+        self._leave_root = os.geteuid() == 0 and bool(unprivileged_users())
 
     async def open(self) -> None:
         """Starts the plain interpreter, which is also the probe.
@@ -60,17 +61,27 @@ class BubblewrapSandbox(WarmSandbox):
         """
         if self._program is None:
             raise IsolationError("bubblewrap is not installed", remedy=INSTALL)
-        try:
-            await super().open()
-        except IsolationError as error:
-            if "--disable-userns" not in error.message:
-                raise
+        while True:
+            try:
+                return await super().open()
+            except IsolationError as error:
+                if not self._adapt(error.message):
+                    raise
+
+    def _adapt(self, said: str) -> bool:
+        """Whether there is another way to try after this failure; each of them is as strong."""
+        if self._disable_userns and "--disable-userns" in said:
             # older than 0.8: the filter of each child denies nested namespaces all the same
             self._disable_userns = False
-            await super().open()
+            return True
+        if self._leave_root and "namespace" in said:
+            # root without the right to make namespaces may still have the right to make a user's
+            self._leave_root = False
+            return True
+        return False
 
     def _create(self, environment: Environment) -> Zygote:
-        leave_root = os.geteuid() == 0 and _others_can_read(environment)
+        leave_root = self._leave_root and _others_can_read(environment)
         settings = Settings(
             environment=environment,
             scratch=_SCRATCH,

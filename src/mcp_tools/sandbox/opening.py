@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from mcp_tools.errors import IsolationError
@@ -81,5 +80,7 @@ def run(job: Job, *, backend: str | None = None, allow_weak: bool = False) -> Ou
             return await sandbox.run(job)
         finally:
             await sandbox.aclose()
+
+    import asyncio
 
     return asyncio.run(once())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,12 +48,16 @@ class Mechanism:
 
 async def probe() -> list[Mechanism]:
     """Tries the kernel's mechanisms and each back end. Never raises for what it finds."""
+    import asyncio
+
     trials = [_tried(name, source) for name, source in _TRIALS.items()]
     backends = [_opened(name) for name in ("bubblewrap", "sandlock")]
     return list(await asyncio.gather(*trials, *backends))
 
 
 async def _tried(name: str, source: str) -> Mechanism:
+    import asyncio
+
     from mcp_tools.sandbox import interpreter
 
     parent = str(Path(interpreter.inside_source()).parent)

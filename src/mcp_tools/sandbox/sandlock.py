@@ -14,7 +14,7 @@ from pathlib import Path
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
 from mcp_tools.sandbox.protocol import Isolation, Level
-from mcp_tools.sandbox.users import reachable_by_all, unprivileged_users
+from mcp_tools.sandbox.users import is_machine_root, reachable_by_all, unprivileged_users
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
 
@@ -81,7 +81,7 @@ class SandlockSandbox(WarmSandbox):
     def _judge(self, ready: Ready) -> Isolation:
         if ready.faults:
             raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
-        if ready.root:
+        if ready.root and is_machine_root():
             raise IsolationError("the interpreter is still root", remedy="run alita as an ordinary user")
         layers = ("sandlock", *ready.layers, "supervisor")
         return Isolation(level=Level.MEDIUM, backend="sandlock", layers=layers)

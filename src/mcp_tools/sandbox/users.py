@@ -11,9 +11,24 @@ NOBODY = 65534
 _SEARCHED_ENTRIES = 2000
 
 
+def is_machine_root() -> bool:
+    """Whether this process is root for the whole machine, not merely in a namespace of an ordinary user's."""
+    return os.geteuid() == 0 and any(inside <= 0 < inside + count and outside == 0 for inside, outside, count in _map())
+
+
 def unprivileged_users() -> tuple[int, ...]:
-    """A user that nobody else is, so that its threads are counted alone; `nobody` where it cannot be had."""
-    return 1_600_000_000 + os.getpid() % 1_000_000, NOBODY
+    """Whom root can become: a user that nobody else is, so that its threads are counted alone; else `nobody`."""
+    wanted = (1_600_000_000 + os.getpid() % 1_000_000, NOBODY)
+    return tuple(user for user in wanted if any(inside <= user < inside + count for inside, _, count in _map()))
+
+
+def _map() -> list[tuple[int, int, int]]:
+    """The users of this namespace: first inside, first outside, how many."""
+    try:
+        lines = Path("/proc/self/uid_map").read_text().splitlines()
+    except OSError:
+        return [(0, 0, 1 << 32)]
+    return [(int(inside), int(outside), int(count)) for inside, outside, count in map(str.split, lines)]
 
 
 def readable_by_all(path: Path) -> bool:

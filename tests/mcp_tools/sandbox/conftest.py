@@ -7,20 +7,26 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
 from mcp_tools.sandbox.sandlock import SandlockSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sandbox() -> AsyncIterator[WarmSandbox]:
     """The strong sandbox. Where it cannot be had the test fails and says why: it is never skipped."""
     async with BubblewrapSandbox() as opened:
         yield opened
 
 
-@pytest.fixture(params=[BubblewrapSandbox, SandlockSandbox], ids=["bubblewrap", "sandlock"])
+@pytest_asyncio.fixture(
+    loop_scope="module",
+    scope="module",
+    params=[BubblewrapSandbox, SandlockSandbox],
+    ids=["bubblewrap", "sandlock"],
+)
 async def isolated(request: pytest.FixtureRequest) -> AsyncIterator[WarmSandbox]:
     """Each back end of level medium or better."""
     async with request.param() as opened:

@@ -1,6 +1,6 @@
 """What hostile code tries, and that none of it has an effect outside its own call."""
 
-# ruff: noqa: E501 - tables of one-line programs
+# ruff: noqa: ASYNC240, E501 - tables of one-line programs
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 
 from mcp_tools.sandbox import Job, Limits
 from mcp_tools.sandbox.warm import WarmSandbox
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 READ = "def f(path):\n    return open(path).read()"
 DENIED = {

@@ -11,6 +11,8 @@ import pytest
 from mcp_tools.sandbox import Job, Limits
 from mcp_tools.sandbox.warm import WarmSandbox
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PROGRAMS = {
     "threads": (
         "from concurrent.futures import ThreadPoolExecutor\ndef f():\n    with ThreadPoolExecutor(8) as pool:\n"

@@ -11,6 +11,8 @@ import pytest
 from mcp_tools.sandbox import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def run(sandbox: WarmSandbox, body: str, **limits: float) -> Outcome:
     source = "import os, signal, sys, time, threading\ndef f():\n" + "".join(

@@ -48,24 +48,52 @@ async def test_the_strongest_comes_first() -> None:
     await sandbox.aclose()
 
 
+def ordinary() -> tuple[str, dict[str, object]]:
+    """An interpreter, and how to run it as an ordinary user."""
+    if os.geteuid() != 0:
+        return sys.executable, {}
+    if not Path("/usr/bin/python3").exists():
+        pytest.skip("no interpreter that another user can reach")
+    return "/usr/bin/python3", {"user": 1000, "group": 1000, "extra_groups": [], "cwd": "/"}
+
+
 def test_where_namespaces_are_forbidden_sandlock_takes_over() -> None:
     """Inside a namespace that allows no further ones."""
     forbidding = [str(find_bwrap()), "--dev-bind", "/", "/", "--unshare-user", "--cap-drop", "ALL", "--disable-userns"]
-    printed = host(*forbidding, sys.executable)
+    python, options = ordinary()
+    printed = host(*forbidding, python, **options)
     assert printed.startswith("sandlock medium [8, "), printed
     assert printed.endswith("denied")
 
 
-def test_an_ordinary_user_gets_the_strong_one() -> None:
-    if os.geteuid() != 0:
-        pytest.skip("every other test shows it")
-    python = "/usr/bin/python3"
-    if not os.path.exists(python):
-        pytest.skip("no interpreter that another user can reach")
+@pytest.mark.parametrize(("backend", "level"), [("bubblewrap", "strong"), ("sandlock", "medium")])
+def test_an_ordinary_user_gets_both(backend: str, level: str) -> None:
+    python, options = ordinary()
+    printed = host(python, backend=backend, **options)
+    assert printed.startswith(f"{backend} {level} [8, "), printed
+    assert printed.endswith("denied")
+
+
+def test_root_of_a_namespace_that_has_no_other_user() -> None:
+    """As in a container that an ordinary user started."""
+    python, options = ordinary()
+    inside = [str(find_bwrap()), "--dev-bind", "/", "/", "--unshare-user", "--uid", "0", "--gid", "0"]
+    inside += ["--cap-add", "ALL"]
     for backend, level in (("bubblewrap", "strong"), ("sandlock", "medium")):
-        printed = host(python, backend=backend, user=1000, group=1000, extra_groups=[], cwd="/")
+        printed = host(*inside, python, backend=backend, **options)
         assert printed.startswith(f"{backend} {level} [8, "), printed
-        assert printed.endswith("denied")
+
+
+async def test_root_that_may_only_make_namespaces_of_users(tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text(
+        '#!/bin/sh\ncase "$*" in *--unshare-user*) exec ' + str(find_bwrap()) + ' "$@";; esac\n'
+        "echo 'bwrap: Creating new namespace failed: Operation not permitted' >&2; exit 1\n"
+    )
+    program.chmod(0o755)
+    async with BubblewrapSandbox(str(program)) as sandbox:
+        outcome = await sandbox.run(Job("import os\ndef f():\n    return os.getuid(), os.getgid()", "f"))
+    assert outcome.value[0] not in (0, os.geteuid())
 
 
 async def test_the_packaged_bwrap_works_as_well() -> None:
@@ -132,7 +160,6 @@ def test_without_an_event_loop() -> None:
 
 
 def test_importing_it_is_cheap() -> None:
-    program = "import mcp_tools.sandbox, sys; print([m for m in ('asyncio', 'pydantic', 'sandlock', 'ctypes') if m in sys.modules])"
+    program = "import mcp_tools.sandbox, sys; print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert "pydantic" not in printed
-    assert "sandlock" not in printed
+    assert not {"pydantic", "sandlock", "asyncio", "mcp_tools.sandbox.warm"} & set(printed.split())

@@ -6,8 +6,9 @@ import jsonschema
 import pytest
 
 from mcp_tools.sandbox import Description, Problem
-from mcp_tools.sandbox.inside.docstring import parse
 from mcp_tools.sandbox.warm import WarmSandbox
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PRELUDE = """
 from __future__ import annotations
@@ -176,9 +177,3 @@ async def test_the_source_runs_inside_and_its_failures_are_told(isolated: WarmSa
         problem = await isolated.describe(source, "f")
         assert isinstance(problem, Problem)
         assert problem.kind == kind
-
-
-def test_docstrings_without_sections_are_text() -> None:
-    parsed = parse("One.\n\nTwo:\n    three")
-    assert parsed.text == "One.\n\nTwo:\n    three"
-    assert parsed.parameters == {}

@@ -12,7 +12,7 @@ _SECTIONS = {
 }  # fmt: skip
 _HEADING = re.compile(r"^(\w+):\s*$")
 _PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$")
-_TYPE_PREFIX = re.compile(r"^[\w\[\], .|]{1,60}:\s+")
+_TYPE_PREFIX = re.compile(r"^[\w.]+(?:\[[^:]*\])?(?:\s*\|\s*[\w.]+(?:\[[^:]*\])?)*:\s+")
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ def parse(docstring: str) -> Docstring:
             if section == "text":
                 parts["text"].append(line)
             continue
-        if line and not line[0].isspace() and section not in ("text", "parameters"):
+        if line and not line[0].isspace() and not (section == "parameters" and _PARAMETER.match(line)):
             section = "text"
         parts[section].append(line)
     returns = " ".join(" ".join(parts["returns"]).split())

@@ -17,6 +17,7 @@ import dataclasses
 import itertools
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,7 +25,8 @@ MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
 """What a generator may yield."""
 
-_MAXIMUM_DIGITS = 4300
+MAXIMUM_DIGITS = 4300
+"""Of an integer: Python reads no longer ones."""
 
 
 class ResultError(Exception):
@@ -37,6 +39,8 @@ def encode(value: Any) -> bytes:
     Raises:
         ResultError: It is cyclic, too deep, not finite, or of a type that JSON cannot carry.
     """
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # whoever reads the JSON has this limit
     try:
         # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
         return _FAST.encode(value).encode()
@@ -44,6 +48,8 @@ def encode(value: Any) -> bytes:
         raise
     except (TypeError, ValueError, RecursionError, OverflowError):
         return _SLOW.encode(_plain(value, "result", ())).encode()
+    finally:
+        sys.set_int_max_str_digits(before)
 
 
 def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
@@ -80,9 +86,9 @@ def _text(value: str, where: str) -> str:
 
 
 def _integer(value: int, where: str) -> int:
-    if value.bit_length() > _MAXIMUM_DIGITS * 3 and abs(value) >= 10**_MAXIMUM_DIGITS:
+    if value.bit_length() > MAXIMUM_DIGITS * 3 and abs(value) >= 10**MAXIMUM_DIGITS:
         raise ResultError(
-            f"{where} is an integer of more than {_MAXIMUM_DIGITS:,} digits: return it as text, str(value)"
+            f"{where} is an integer of more than {MAXIMUM_DIGITS:,} digits: return it as text, str(value)"
         )
     return int(value)
 

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from . import child, landlock
 from .confinement import Confinement, used_address_space
 
+_CAPABILITY_VERSION_3 = 0x20080522
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
 
@@ -79,7 +80,7 @@ class Zygote:
             except OSError:
                 continue
         else:
-            raise PermissionError(f"cannot become any of the users {users}")
+            _drop_capabilities()  # root of a namespace that has no other user
         if reachable:
             for descriptor in self._keep:
                 os.close(descriptor)
@@ -95,6 +96,7 @@ class Zygote:
         for name in packages:
             with contextlib.suppress(Exception):  # the call that imports it gets the error
                 importlib.import_module(name)
+        sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
         child.make_streams()
         child.rehearse(1)  # the first compilation of a process takes ten times as long as the next
         gc.collect()
@@ -243,6 +245,15 @@ def _lead_through(folders: list[str], descriptors: list[int]) -> None:
                     module.__path__[i] = place + path[len(folder) :]
                     break
     sys.path_importer_cache.clear()
+
+
+def _drop_capabilities() -> None:
+    """Gives up every capability of this process."""
+    import ctypes
+
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()) != 0:
+        raise PermissionError("the capabilities of root cannot be given up")
 
 
 def _others_reach(path: str) -> bool:
