@@ -118,8 +118,8 @@ def _general_name(name: str, purpose: str) -> str:
 
 
 def _free_of_modules(name: str) -> str:
-    """A parameter's name that hides none of the modules and classes that code for it is likely to use."""
-    if name in _HIDING or name in COMMON_MODULES:
+    """A parameter's name that hides no builtin, module or class that code for it is likely to use."""
+    if name in _HIDING or name in COMMON_MODULES or not valid_name(name):
         return f"given_{name}"
     return name
 
