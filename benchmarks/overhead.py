@@ -1,0 +1,210 @@
+"""What alita adds to each model call: P1 and P2 in milliseconds, P3 in calls, P4 in bytes.
+
+    python benchmarks/overhead.py [--json] [--repeat 5]
+
+A scripted OpenAI-compatible server answers at once: so many times "use this tool, with these arguments", then the
+answer. Each repetition takes three fresh processes, one after the other, at the same server:
+
+- alita: the real `Alita.ask`, journal on disk, sandbox at work, after one question that warms it up;
+- trip: a bare httpx2 client that sends the very bodies that alita sent, for the server's own round trip;
+- sdk: the bare `openai` SDK in a loop that appends each tool call and its result, and does nothing else.
+
+Overhead is wall time less the round trips of the trip process, less the time from handing a call to the sandbox to
+having its outcome. `a pair` is one act and the decision after it; `a run` is the whole `Alita.ask`, with making the
+run's folder, building the graph, and the synced writing of its end, divided by its model calls. Medians throughout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from overhead_processes import QUESTION
+from table import Figure, as_text, at_most, ratio_at_most
+
+ROOT = Path(__file__).parents[1]
+CALLS = (1, 40)
+
+Figures = dict[str, Any]
+
+
+def arguments_of(step: int) -> dict[str, int]:
+    """Other arguments at each step: the same call twice would be refused."""
+    return {"number": 1000 + step, "factor": 7, "modulus": 97}
+
+
+def script(body: dict[str, Any]) -> Any:
+    """The server's answer: the next tool call, or `done` once there were as many as the model's name says."""
+    from support.openai_server import Step
+
+    wanted = int(body["model"].removeprefix("calls-"))
+    messages = body["messages"]
+    is_bare = "tools" in body
+    done = sum(m["role"] == "tool" for m in messages) if is_bare else messages[-1]["content"].count("<data source=")
+    if is_bare:
+        return Step(text="done") if done >= wanted else Step(tools=[("multiply_modulo", arguments_of(done))])
+    chosen = {"action": "use_tool", "tool": "multiply_modulo", "arguments": arguments_of(done)}
+    chosen = {"action": "answer", "answer": "done"} if done >= wanted else chosen
+    return Step(text=json.dumps({"why": "It does what is asked.", "next": chosen}))
+
+
+class Bench:
+    """The server, a home for alita, and the processes that measure."""
+
+    def __init__(self, folder: Path) -> None:
+        from support.openai_server import OpenAIServer
+
+        self.folder = folder
+        self.server = OpenAIServer()
+        self.server.default = script
+
+    def process(self, what: str, argument: object, home: Path) -> Figures:
+        """What a fresh process measured."""
+        done = subprocess.run(self._command(what, argument), env=_environment(home), capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"{what} failed:\n{done.stderr}")
+        found: Figures = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    def start(self, what: str, argument: object, home: Path) -> subprocess.Popen[bytes]:
+        """A process that may be killed."""
+        command = self._command(what, argument)
+        return subprocess.Popen(command, env=_environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def _command(self, what: str, argument: object) -> list[str]:
+        return [
+            sys.executable,
+            str(ROOT / "benchmarks" / "overhead_processes.py"),
+            what,
+            self.server.url,
+            str(argument),
+        ]
+
+    def repetition(self, calls: int) -> Figures:
+        """One of each process, after one another."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as home:
+            self.server.requests.clear()
+            ours = self.process("alita", calls, Path(home))
+            sent = self.server.requests[-(calls + 1) :]
+            bodies = Path(home) / "bodies.jsonl"
+            bodies.write_text("".join(json.dumps(body) + "\n" for body in sent), encoding="utf-8")
+            trips = self.process("trip", bodies, Path(home))["trips"]
+            self.server.requests.clear()
+            sdk = self.process("sdk", calls, Path(home))["walls"]
+            bare = self.server.requests[-(calls + 1) :]
+            bodies.write_text("".join(json.dumps(body) + "\n" for body in bare), encoding="utf-8")
+            bare_trips = self.process("trip", bodies, Path(home))["trips"]
+        trip = statistics.median(trips)
+        return {
+            "pair_ms": 1000 * (ours["pair"] - trip),
+            "last_pair_ms": 1000 * (ours["last_pair"] - statistics.median(trips[-5:])),
+            "run_ms": 1000 * (ours["run"] - statistics.mean(trips)),
+            "trip_ms": 1000 * trip,
+            "sandbox_ms": 1000 * ours["sandbox"],
+            "sdk_ms": 1000 * statistics.median(w - t for w, t in zip(sdk, bare_trips, strict=True)),
+            "sdk_last_ms": 1000 * (statistics.median(sdk[-5:]) - statistics.median(bare_trips[-5:])),
+            "sizes": [_size(body) for body in sent],
+            "bare_sizes": [_size(body) for body in bare],
+        }
+
+    def killed(self, calls: int = 12, after: int = 7) -> Figures:
+        """Kills a process with SIGKILL while it runs, resumes the run, and counts the model calls of both."""
+        asked = 0
+
+        def until_killed(body: dict[str, Any]) -> Any:
+            nonlocal asked
+            asked += 1
+            if asked == after:
+                os.kill(process.pid, signal.SIGKILL)
+            return script(body)
+
+        with tempfile.TemporaryDirectory(dir=self.folder) as home:
+            self.server.default = until_killed
+            process = self.start("once", calls, Path(home))
+            process.wait()
+            self.server.default = script
+            self.server.requests.clear()
+            answer = self.process("resume", calls, Path(home))
+        return {"answered": answer["text"] == "done", "calls": len(self.server.requests), "wanted": calls + 2 - after}
+
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TMPDIR")}
+    return {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools")}
+
+
+def _size(body: Any) -> int:
+    return len(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def measure(repeat: int) -> Figures:
+    """All figures: medians over the repetitions."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        with bench.server:
+            found: dict[int, list[Figures]] = {calls: [] for calls in CALLS}
+            for _ in range(repeat):
+                for calls in CALLS:
+                    found[calls].append(bench.repetition(calls))
+            killed = bench.killed()
+    figures: Figures = {"repeat": repeat, "killed": killed, "model_calls_for_one_tool": len(found[1][0]["sizes"])}
+    for calls, rows in found.items():
+        times = [name for name in rows[0] if name.endswith("_ms")]
+        figures[f"calls_{calls}"] = {name: round(statistics.median(row[name] for row in rows), 3) for name in times}
+    sizes, bare = found[40][0]["sizes"], found[40][0]["bare_sizes"]
+    figures["prompt"] = {
+        "fixed_bytes": sizes[0] - len(QUESTION),
+        "growth_bytes": (sizes[-1] - sizes[0]) / 40,
+        "bare_fixed_bytes": bare[0] - len(QUESTION),
+        "bare_growth_bytes": (bare[-1] - bare[0]) / 40,
+    }
+    return figures
+
+
+def table(figures: Figures) -> list[Figure]:
+    """The figures with their baselines and targets."""
+    one, many, prompt, killed = figures["calls_1"], figures["calls_40"], figures["prompt"], figures["killed"]
+    went_on = killed["answered"] and killed["calls"] <= killed["wanted"]
+    calls = figures["model_calls_for_one_tool"]
+    return [
+        at_most("P1", "overhead of a pair, 1 tool call, ms", one["pair_ms"], 2.5, one["sdk_ms"]),
+        Figure("", "of a whole run with 1 tool call, per model call, ms", one["run_ms"]),
+        Figure("P1", "model calls after kill -9 and resume", killed["calls"], killed["wanted"], "no more", went_on),
+        at_most("P2", "overhead of a pair at 40 tool calls, ms", many["last_pair_ms"], 3.5, many["sdk_last_ms"]),
+        ratio_at_most("P2", "overhead of a pair at 40 to that at 1, ms", many["last_pair_ms"], one["pair_ms"], 1.4),
+        Figure("", "of the bare SDK: at 40 to that at 1, ms", many["sdk_last_ms"], one["sdk_ms"]),
+        Figure("", "of a whole run with 40 tool calls, per model call, ms", many["run_ms"], many["sdk_ms"]),
+        Figure("", "server's round trip, taken off, ms", one["trip_ms"]),
+        Figure("", "sandboxed call, taken off, ms", one["sandbox_ms"]),
+        Figure("P3", "model calls for one tool of the library", calls, 2, "2", calls == 2),
+        at_most("P4", "prompt without the question, bytes", prompt["fixed_bytes"], 4000, prompt["bare_fixed_bytes"]),
+        ratio_at_most("P4", "prompt, growth per step, bytes", prompt["growth_bytes"], prompt["bare_growth_bytes"], 1.1),
+    ]
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--repeat", type=int, default=5, help="fresh processes of each kind")
+    options = parser.parse_args()
+    figures = measure(options.repeat)
+    found = table(figures)
+    if options.json:
+        rows = [figure._asdict() for figure in found]
+        print(json.dumps({"benchmark": "overhead", "rows": rows, "figures": figures}))
+        return
+    print(as_text(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The processes that `overhead.py` starts: each measures one thing against the same server and prints it as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agent.alita import Alita
+from agent.events import Event, StepStarted
+from agent.layers import read_settings
+from agent.settings import Settings
+from mcp_tools.library import Library
+from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
+from mcp_tools.tool import Status, Tool
+
+QUESTION = "What remains of 1000 when multiplied by 7 and divided by the modulus 97, step by step?"
+ROUNDS = {1: 15, 40: 2}
+"""Runs in each process, of which the median counts."""
+SOURCE = '''def multiply_modulo(number: int, factor: int, modulus: int) -> int:
+    """Multiply a number by a factor and give the remainder of the division by a modulus."""
+    return number * factor % modulus
+'''
+SDK_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "multiply_modulo",
+        "description": "Multiply a number by a factor and give the remainder of the division by a modulus.",
+        "parameters": {
+            "type": "object",
+            "properties": {name: {"type": "integer"} for name in ("number", "factor", "modulus")},
+            "required": ["number", "factor", "modulus"],
+            "additionalProperties": False,
+        },
+    },
+}
+SDK_SYSTEM = "Answer the question with the tool."
+"""As short as it can be: the baseline has no instructions of its own."""
+
+Figures = dict[str, Any]
+
+
+def the_tool() -> Tool:
+    """The one tool of the library."""
+    parameters: Any = SDK_TOOL["function"]["parameters"]  # type: ignore[index]
+    result = {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]}
+    description: Any = SDK_TOOL["function"]["description"]  # type: ignore[index]
+    return Tool("multiply_modulo", description, parameters, result, SOURCE, status=Status.VERIFIED)
+
+
+class TimedSandbox:
+    """Adds up what its calls take."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.seconds: list[float] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    async def run(self, job: Job) -> Outcome:
+        """Runs one call."""
+        started = time.perf_counter()
+        try:
+            return await self._sandbox.run(job)
+        finally:
+            self.seconds.append(time.perf_counter() - started)
+
+
+class TimedAlita(Alita):
+    """The real one, with a watch at the sandbox."""
+
+    timed: TimedSandbox
+
+    async def _open_sandbox(self) -> Sandbox:
+        if self._sandbox is None:
+            self.timed = TimedSandbox(await super()._open_sandbox())
+            self._sandbox = self.timed
+        return self._sandbox
+
+
+def _settings(url: str, calls: int) -> Settings:
+    return read_settings({"model": f"calls-{calls}", "base_url": url, "max_steps": 1000, "use_cache": False})
+
+
+async def ask_alita(url: str, calls: int) -> Figures:
+    """One process of alita."""
+    settings = _settings(url, calls)
+    Library(settings.tools_dir).register(the_tool())
+    rounds = []
+    async with await TimedAlita.open(settings) as alita:
+        await alita.ask(QUESTION)
+        for _ in range(ROUNDS[calls]):
+            rounds.append(await _one_round(alita, calls))
+    return {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
+
+
+async def _one_round(alita: TimedAlita, calls: int) -> Figures:
+    times: list[float] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StepStarted):
+            times.append(time.perf_counter())
+
+    alita.timed.seconds.clear()
+    started = time.perf_counter()
+    answer = await alita.ask(QUESTION, on_event=listen)
+    wall = time.perf_counter() - started
+    sandboxed = alita.timed.seconds
+    if answer.text != "done" or len(times) != calls + 1 or len(sandboxed) != calls:
+        raise SystemExit(f"not what was scripted: {answer}")
+    pairs = [after - before - inside for before, after, inside in zip(times, times[1:], sandboxed, strict=False)]
+    return {
+        "pair": statistics.median(pairs),
+        "last_pair": statistics.median(pairs[-5:]),
+        "run": (wall - sum(sandboxed)) / (calls + 1),
+        "sandbox": statistics.median(sandboxed),
+    }
+
+
+async def send_bare(url: str, found: list[bytes]) -> Figures:
+    """One process that sends bodies and reads the answers as JSON."""
+    import httpx2
+
+    headers = {"content-type": "application/json", "authorization": "Bearer none"}
+    async with httpx2.AsyncClient() as client:
+        seconds: list[list[float]] = [[] for _ in found]
+        for _ in range(max(3, 60 // len(found))):
+            for body, taken in zip(found, seconds, strict=True):
+                started = time.perf_counter()
+                response = await client.post(f"{url}/chat/completions", content=body, headers=headers)
+                json.loads(response.content)
+                taken.append(time.perf_counter() - started)
+    return {"trips": [statistics.median(taken) for taken in seconds]}
+
+
+async def ask_sdk(url: str, calls: int) -> Figures:
+    """One process of the bare SDK, as its documentation shows a tool loop."""
+    from openai import AsyncOpenAI
+
+    client = AsyncOpenAI(base_url=url, api_key="none")
+    walls = []
+    for _ in range(ROUNDS[calls] + 1):
+        messages: list[Any] = [{"role": "system", "content": SDK_SYSTEM}, {"role": "user", "content": QUESTION}]
+        walls.append([])
+        while True:
+            started = time.perf_counter()
+            completion = await client.chat.completions.create(
+                model=f"calls-{calls}",
+                messages=messages,
+                tools=[SDK_TOOL],  # type: ignore[list-item]
+            )
+            walls[-1].append(time.perf_counter() - started)
+            message = completion.choices[0].message
+            if not message.tool_calls:
+                break
+            messages.append(message.model_dump(exclude_none=True))
+            for call in message.tool_calls:
+                given = json.loads(call.function.arguments)  # type: ignore[union-attr]
+                result = given["number"] * given["factor"] % given["modulus"]
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": str(result)})
+    await client.close()
+    return {"walls": [statistics.median(column) for column in zip(*walls[1:], strict=True)]}
+
+
+async def ask_once(url: str, calls: int) -> Figures:
+    """Asks one question and nothing before it."""
+    settings = _settings(url, calls)
+    Library(settings.tools_dir).register(the_tool())
+    async with await Alita.open(settings) as alita:
+        return {"text": (await alita.ask(QUESTION)).text}
+
+
+async def resume(url: str, calls: int) -> Figures:
+    """Goes on with the last run."""
+    settings = _settings(url, calls)
+    async with await Alita.open(settings) as alita:
+        return {"text": (await alita.resume()).text}
+
+
+PROCESSES: dict[str, Callable[[str, str], Any]] = {
+    "alita": lambda url, argument: ask_alita(url, int(argument)),
+    "trip": lambda url, argument: send_bare(url, Path(argument).read_bytes().splitlines()),
+    "sdk": lambda url, argument: ask_sdk(url, int(argument)),
+    "once": lambda url, argument: ask_once(url, int(argument)),
+    "resume": lambda url, argument: resume(url, int(argument)),
+}
+
+
+if __name__ == "__main__":
+    process, url, argument = sys.argv[1:]
+    print(json.dumps(asyncio.run(PROCESSES[process](url, argument))))
