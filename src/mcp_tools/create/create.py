@@ -123,14 +123,27 @@ class _Workshop:
         return candidate
 
     def _vote(self) -> Verdict | None:
-        return vote(self.candidates, self.programs, self.tests, self.first_test)
+        return vote(self._standing(), self.programs, self.tests, self.first_test)
+
+    def _standing(self) -> list[Candidate]:
+        """Of a strong model, which corrects itself, the candidates that pass the most tests; of a weak one all."""
+        if self.writer.votes > 1:
+            return self.candidates
+        passes = [self._tests_passed(candidate) for candidate in self.candidates]
+        return [c for c, count in zip(self.candidates, passes, strict=True) if count == max(passes)]
+
+    def _tests_passed(self, candidate: Candidate) -> int:
+        outcomes = candidate.outcomes[self.first_test :]
+        return sum(passed(test, outcome) for test, outcome in zip(self.tests, outcomes, strict=False))
 
     def _enough(self, verdict: Verdict | None) -> bool:
         if verdict is None:
             return False
         if self.writer.votes == 1:
             winner = verdict.winner
-            return winner is not None and winner.report.ok and (not self._failed_tests(winner) or verdict.believable)
+            if winner is None or not winner.report.ok:
+                return False
+            return not self._failed_tests(winner) or (verdict.believable and self._tests_passed(winner) > 0)
         return verdict.settled
 
     def _worth_repair(self, verdict: Verdict | None) -> bool:
@@ -169,6 +182,8 @@ class _Workshop:
         found, mutation = await doubts(verdict, winner, suite, self.wanted, self.request, self.sandbox)
         if found:
             return replace(scratch, reason="; ".join(found))
+        if self.writer.votes == 1 and self.tests and not self._tests_passed(winner):
+            return replace(scratch, reason="it passes none of the examiner's tests")
         described = await self.sandbox.describe(winner.source, self.wanted.spec.name)
         if isinstance(described, Problem):
             return replace(scratch, reason=f"no schema could be derived: {described.message}")

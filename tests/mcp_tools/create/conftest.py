@@ -1,0 +1,33 @@
+"""What creating a tool needs: a real sandbox, a real library, and a writer that plays what the test says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from creating import LibraryShelf
+
+from mcp_tools.library import Library
+from mcp_tools.sandbox import Sandbox, open_sandbox
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """The strongest sandbox of this machine."""
+    opened = await open_sandbox()
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[LibraryShelf]:
+    """An empty library."""
+    library = Library(tmp_path / "generated_tools")
+    yield LibraryShelf(library)
+    library.close()

@@ -1,0 +1,282 @@
+"""A tool is born, found again, or honestly not kept: with real checks, sandbox and library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from creating import LibraryShelf, Memory, ScriptedWriter
+
+from mcp_tools.create import Creation, Request, create_tool
+from mcp_tools.errors import CreationError, StoppedError
+from mcp_tools.library import Library
+from mcp_tools.sandbox.protocol import Job, Sandbox
+from mcp_tools.tool import Status
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTION = "What is the 57th Fibonacci number?"
+ANSWER = 365435296162
+SPEC = {
+    "purpose": "The n-th Fibonacci number.",
+    "name": "nth_fibonacci",
+    "parameters": [{"name": "n", "type": "int", "value": 57}],
+    "returns": "int",
+}
+TESTS = [{"arguments": {"n": 10}, "expected": 55}, {"arguments": {"n": 2}, "expected": 1}]
+LOOP = """
+def nth_fibonacci(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a
+print(nth_fibonacci(57))
+"""
+WHILE = """
+def nth_fibonacci(n):
+    previous, current = 1, 0
+    while n > 0:
+        previous, current = current, previous + current
+        n -= 1
+    return current
+"""
+RECURSIVE = """
+@lru_cache(maxsize=None)
+def nth_fibonacci(n):
+    return n if n < 2 else nth_fibonacci(n - 1) + nth_fibonacci(n - 2)
+"""
+LUCAS = LOOP.replace("0, 1", "2, 1")
+RAISES = "def nth_fibonacci(n):\n    return {}[n]"
+COPIED = f"def nth_fibonacci(n):\n    return {ANSWER} if n == 57 else n"
+
+
+class Case:
+    """One creation and what it left behind."""
+
+    def __init__(self, sandbox: Sandbox, shelf: LibraryShelf) -> None:
+        self.sandbox = sandbox
+        self.shelf: Any = shelf
+        self.memory = Memory()
+        self.writer = ScriptedWriter([SPEC])
+
+    async def create(self, *codes: Any, question: str = QUESTION, **writer: Any) -> Creation:
+        self.writer = ScriptedWriter(**{"specs": [SPEC], "tests": TESTS, "codes": list(codes), **writer})
+        return await create_tool(
+            Request(question, run_id="run-1"),
+            writer=self.writer,
+            sandbox=self.sandbox,
+            library=self.shelf,
+            watcher=self.memory,
+        )
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.shelf.library.folder.glob("*.*") if path.is_file())
+
+
+@pytest.fixture
+def case(sandbox: Sandbox, shelf: LibraryShelf) -> Case:
+    return Case(sandbox, shelf)
+
+
+async def test_candidates_that_agree_become_a_tool(case: Case) -> None:
+    creation = await case.create(LOOP, WHILE, RECURSIVE, votes=3)
+    assert (creation.choice, creation.value, creation.arguments) == ("create", ANSWER, {"n": 57})
+    assert case.files == ["nth_fibonacci.json", "nth_fibonacci.py"]
+    assert creation.tool is not None
+    tool = case.shelf.library.get("nth_fibonacci")
+    assert (tool.source, tool.status) == (creation.tool.source, Status.VERIFIED)
+    assert tool.input_schema["properties"]["n"]["type"] == "integer"
+    assert tool.input_schema["required"] == ["n"]
+    assert tool.description.startswith("The n-th Fibonacci number.")
+    assert "57" not in tool.source
+    evidence = tool.provenance["evidence"]
+    assert (evidence["support"], evidence["voters"]) == (3, 3)
+    assert 0 < evidence["killed"] <= evidence["mutants"]
+    assert tool.provenance["run"] == "run-1"
+    assert {test["origin"] for test in tool.provenance["tests"]} == {"examiner", "agreement"}
+    outcome = await case.sandbox.run(Job(tool.source, tool.name, {"n": 60}))
+    assert outcome.value == 1548008755920
+    assert [spec.name for spec in case.memory.specs] == ["nth_fibonacci"]
+    assert len(case.memory.tried) == 3
+
+
+async def test_one_candidate_of_a_strong_model_is_enough_when_the_examiners_tests_pass(case: Case) -> None:
+    creation = await case.create(LOOP)
+    assert creation.choice == "create"
+    assert case.writer.times("code") == 1
+    assert case.writer.times("program") == 0
+
+
+async def test_tests_are_written_before_the_code_and_from_the_spec_alone(case: Case) -> None:
+    await case.create(LOOP)
+    assert [who for who, _ in case.writer.asked] == ["writer", "examiner", "code"]
+    assert QUESTION not in dict(case.writer.asked)["examiner"]
+
+
+async def test_a_tool_of_the_library_is_reused_without_any_code(case: Case) -> None:
+    await case.create(LOOP)
+    spec = {**SPEC, "parameters": [{"name": "n", "type": "int", "value": 60}]}
+    again = await case.create(question="What is the 60th Fibonacci number?", specs=[spec])
+    assert (again.choice, again.value) == ("reuse", 1548008755920)
+    assert again.tool is not None
+    assert again.tool.name == "nth_fibonacci"
+    assert case.writer.times("code") == case.writer.times("examiner") == 0
+
+
+async def test_a_tool_with_other_parameters_is_rejected_with_its_reason(case: Case) -> None:
+    await case.create(LOOP)
+    spec = {**SPEC, "parameters": [{"name": "position", "type": "int", "value": 57}]}
+    tests = [{"arguments": {"position": 10}, "expected": 55}]
+    creation = await case.create(
+        LOOP.replace("n):", "position):").replace("(n)", "(position)"), specs=[spec], tests=tests
+    )
+    assert creation.choice == "create"
+    assert creation.tool is not None
+    assert creation.tool.name == "nth_fibonacci_2"
+    assert len(creation.rejected) == 1
+    assert "takes other arguments" in creation.rejected[0]
+
+
+async def test_a_failed_test_is_repaired_by_a_strong_model(case: Case) -> None:
+    creation = await case.create(LUCAS, LOOP)
+    assert (creation.choice, creation.value) == ("create", ANSWER)
+    repair = case.writer.asked[-1][1]
+    assert "nth_fibonacci(n=10) must give 55, but gives 123" in repair
+
+
+async def test_wrong_attempts_do_not_outvote_the_one_that_passes_the_tests(case: Case) -> None:
+    creation = await case.create(LUCAS, LUCAS.replace("for _", "for i"), LOOP)
+    assert (creation.choice, creation.value) == ("create", ANSWER)
+
+
+async def test_agreement_alone_does_not_outweigh_the_tests_of_a_strong_model(case: Case) -> None:
+    other = LUCAS.replace("for _", "for i")
+    creation = await case.create(*[LUCAS, other] * 3)
+    assert (creation.choice, creation.value) == ("scratch", 817138163596)
+    assert creation.reason == "it passes none of the examiner's tests"
+
+
+async def test_an_error_is_repaired_with_its_traceback(case: Case) -> None:
+    creation = await case.create(RAISES, LOOP)
+    assert creation.choice == "create"
+    assert "KeyError" in case.writer.asked[-1][1]
+
+
+async def test_text_that_is_no_code_is_repaired(case: Case) -> None:
+    creation = await case.create("def nth_fibonacci(n:", LOOP)
+    assert creation.choice == "create"
+    assert "line 1" in case.writer.asked[-1][1]
+
+
+async def test_a_value_of_the_question_in_the_code_is_an_answer_but_no_tool(case: Case) -> None:
+    creation = await case.create(*[COPIED] * 6)
+    assert (creation.choice, creation.tool, creation.value) == ("scratch", None, ANSWER)
+    assert "question-literal" in creation.reason
+    assert case.files == []
+
+
+async def test_a_parameter_that_does_nothing_is_no_tool(case: Case) -> None:
+    creation = await case.create(*[f"def nth_fibonacci(n):\n    return {ANSWER}"] * 6, tests=[])
+    assert (creation.choice, creation.value) == ("scratch", ANSWER)
+    assert "parameters-reach-result" in creation.reason
+
+
+async def test_the_same_result_for_all_arguments_is_no_tool(case: Case) -> None:
+    codes = [f"def nth_fibonacci(n):\n    return n * 0 + {i} - {i} + 8" for i in (11, 12, 13)]
+    creation = await case.create(*codes * 3, votes=3, tests=[])
+    assert creation.choice == "scratch"
+    assert "every argument set gives the same result" in creation.reason
+
+
+async def test_a_result_that_nobody_vouches_for_is_no_tool(case: Case) -> None:
+    creation = await case.create(*[LOOP] * 6, tests=[])
+    assert (creation.choice, creation.value) == ("scratch", ANSWER)
+    assert "nobody vouches" in creation.reason
+
+
+async def test_without_a_majority_there_is_no_tool(case: Case) -> None:
+    codes = [f"def nth_fibonacci(n):\n    return n * {factor}" for factor in range(21, 36)]
+    creation = await case.create(*codes, votes=3, tests=[])
+    assert creation.choice == "scratch"
+    assert "nobody vouches" in creation.reason or "attempts agree" in creation.reason
+    assert case.files == []
+
+
+async def test_tests_that_wrong_versions_pass_are_no_evidence(case: Case) -> None:
+    code = "def nth_fibonacci(n):\n    return n if n > {0} else n"
+    tests = [{"arguments": {"n": 10}, "expected": 10}, {"arguments": {"n": 2}, "expected": 2}]
+    creation = await case.create(code.format(21), tests=tests)
+    assert creation.choice == "scratch"
+    assert "wrong versions" in creation.reason
+
+
+@pytest.mark.parametrize("votes", [1, 3])
+async def test_when_every_candidate_fails_it_is_an_error_with_the_last_failure(case: Case, votes: int) -> None:
+    with pytest.raises(CreationError, match="KeyError"):
+        await case.create(*[RAISES] * 20, votes=votes)
+    assert case.files == []
+
+
+async def test_a_result_that_is_nothing_is_no_answer(case: Case) -> None:
+    with pytest.raises(CreationError, match="the result is None: that is no answer"):
+        await case.create(*["def nth_fibonacci(n):\n    print(n)\n    return None if n else n"] * 20)
+
+
+async def test_text_without_code_is_an_error(case: Case) -> None:
+    with pytest.raises(CreationError, match="nth_fibonacci"):
+        await case.create("I cannot do this.", votes=3)
+
+
+async def test_code_that_fails_the_checks_never_runs(case: Case) -> None:
+    with pytest.raises(CreationError):
+        await case.create(*["import os\ndef nth_fibonacci(n):\n    return os.getpid() * n"] * 6)
+    assert case.memory.tried == []
+    assert len(case.memory.checked) == 6
+
+
+async def test_programs_of_a_weak_model_vote_too(case: Case) -> None:
+    program = f"```python\nprint({ANSWER})\n```"
+    creation = await case.create(*[RAISES] * 20, votes=3, programs=[program] * 6)
+    assert (creation.choice, creation.value) == ("scratch", str(ANSWER))
+    assert creation.reason == "only one-off programs gave this answer"
+
+
+async def test_a_library_that_cannot_be_written_costs_the_tool_and_not_the_answer(case: Case, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    case.shelf = LibraryShelf(Library(tmp_path / "file" / "tools"))
+    creation = await case.create(LOOP)
+    assert (creation.choice, creation.value, creation.tool) == ("scratch", ANSWER, None)
+    assert str(tmp_path / "file") in creation.reason
+
+
+async def test_a_limit_reached_while_writing_ends_with_what_there_is(case: Case) -> None:
+    creation = await case.create(LUCAS, StoppedError("the limit of tokens is reached"))
+    assert (creation.choice, creation.value) == ("scratch", 817138163596)
+    assert case.memory.notes == ["the run's limit was reached while the tool was being written"]
+
+
+async def test_a_limit_reached_before_any_code_is_an_error(case: Case) -> None:
+    with pytest.raises(CreationError, match="none was written"):
+        await case.create(StoppedError("the limit of tokens is reached"))
+
+
+async def test_endless_loops_cost_one_try_each(case: Case) -> None:
+    endless = "def nth_fibonacci(n):\n    while n > 0:\n        n += 1\n    return n"
+    creation = await case.create(endless, LOOP)
+    assert creation.choice == "create"
+    assert len(case.memory.tried[0].outcomes) == 1
+
+
+async def test_an_unusable_name_is_an_error(case: Case) -> None:
+    with pytest.raises(CreationError, match="no usable name"):
+        await case.create(LOOP, specs=[{**SPEC, "name": "57", "purpose": "57"}])
+
+
+async def test_missing_values_are_asked_for_once(case: Case) -> None:
+    bare = {**SPEC, "parameters": []}
+    creation = await case.create(LOOP, specs=[bare, SPEC])
+    assert creation.arguments == {"n": 57}
+    assert "57" in case.writer.asked[1][1]
+    assert case.writer.times("writer") == 2
