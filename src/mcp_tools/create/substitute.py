@@ -27,7 +27,8 @@ def _exchanged(tree: ast.Module, old: dict[str, Json], new: dict[str, Json]) -> 
     meanings = {(repr(old[name]), repr(new.get(name))) for name in old}
     if len(meanings) > len({value for value, _ in meanings}):
         return None
-    exchange = _Exchange([(old[name], new[name]) for name in old if old[name] != new.get(name)])
+    changing = {repr(old[name]): (old[name], new[name]) for name in old if old[name] != new.get(name)}
+    exchange = _Exchange(list(changing.values()))
     changed = exchange.visit(tree)
     if len(exchange.found) < len(exchange.pairs):
         return None

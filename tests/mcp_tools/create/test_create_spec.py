@@ -1,0 +1,159 @@
+"""A spec generalises its question: its values become typed parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+from creating import ScriptedWriter
+
+from mcp_tools.create import Request
+from mcp_tools.create.examine import examples_schema, type_schema, write_tests
+from mcp_tools.create.spec import SPEC_SCHEMA, TYPES, call_text, write_spec
+from mcp_tools.create.substitute import with_values
+from mcp_tools.errors import CreationError
+from mcp_tools.library import valid_name
+
+TYPE_SCHEMAS: dict[str, dict[str, Any]] = {
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "str": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "list[str]": {"type": "array", "items": {"type": "string"}},
+    "list[list[int]]": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+    "dict[str, float]": {"type": "object", "additionalProperties": {"type": "number"}},
+    "dict[str, list[int]]": {
+        "type": "object",
+        "additionalProperties": {"type": "array", "items": {"type": "integer"}},
+    },
+    "list[dict[str, str]]": {
+        "type": "array",
+        "items": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "Any": {},
+}
+
+
+def form(*parameters: tuple[str, str, Any], name: str = "do_it", returns: str = "int") -> dict[str, Any]:
+    fields = [{"name": name_, "type": type_, "value": value} for name_, type_, value in parameters]
+    return {"purpose": "Do it.", "name": name, "parameters": fields, "returns": returns}
+
+
+@pytest.mark.parametrize(("annotation", "schema"), TYPE_SCHEMAS.items(), ids=TYPE_SCHEMAS)
+def test_the_schema_of_a_type(annotation: str, schema: dict[str, Any]) -> None:
+    assert type_schema(annotation) == schema
+
+
+@pytest.mark.parametrize("annotation", TYPES)
+def test_every_type_of_a_spec_has_a_schema(annotation: str) -> None:
+    schema = type_schema(annotation)
+    assert schema
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+READ: dict[str, tuple[str, tuple[str, str, Any], str, Any]] = {
+    "whole float": ("7 apples", ("n", "int", 7.0), "int", 7),
+    "int as float": ("7 apples", ("n", "float", 7), "float", 7.0),
+    "number as text": ("7 apples", ("n", "int", "7"), "int", 7),
+    "percentage": ("at 6.5 %", ("rate", "float", 0.065), "float", 6.5),
+    "percentage as text": ("at 6.5 %", ("rate", "float", "6.5%"), "float", 6.5),
+    "thousands": ("1,250 apples", ("n", "int", "1,250"), "int", 1250),
+    "quoted digits stay text": ("reverse '120'", ("text", "str", "120"), "str", "120"),
+    "a list in a scalar type": ("sort 3, 1, 2", ("values", "int", [3, 1, 2]), "list[int]", [3, 1, 2]),
+    "mixed numbers": ("3 and 1.5", ("values", "list[int]", [3, 1.5]), "list[float]", [3, 1.5]),
+    "a dict": ("Tom is 34", ("ages", "str", {"Tom": 34}), "dict[str, int]", {"Tom": 34}),
+    "nested": ("1 2 and 3 4", ("rows", "list[int]", [[1, 2], [3, 4]]), "list[list[int]]", [[1, 2], [3, 4]]),
+    "a lost letter": ("reverse 'encyclopedia'", ("text", "str", "encylopedia"), "str", "encyclopedia"),
+}
+
+
+@pytest.mark.parametrize(("question", "field", "type_", "value"), READ.values(), ids=READ)
+async def test_values_and_types_are_mended(question: str, field: tuple[str, str, Any], type_: str, value: Any) -> None:
+    wanted = await write_spec(Request(question), ScriptedWriter([form(field)]))
+    assert wanted.arguments == {field[0]: value}
+    assert type(wanted.arguments[field[0]]) is type(value)
+    assert wanted.spec.parameters[0].type == type_
+    assert wanted.missing == ()
+
+
+async def test_what_the_model_invented_is_no_parameter() -> None:
+    writer = ScriptedWriter([form(("n", "int", 57), ("verbose", "bool", False), ("mod", "int", 1000007))])
+    wanted = await write_spec(Request("the 57th prime"), writer)
+    assert [parameter.name for parameter in wanted.spec.parameters] == ["n"]
+
+
+@pytest.mark.parametrize("name", ["class", "n", "1st", "a b", ""])
+async def test_names_that_python_cannot_take_never_reach_the_code(name: str) -> None:
+    writer = ScriptedWriter([form(("n", "int", 57), (name, "int", 57))])
+    wanted = await write_spec(Request("the 57th prime"), writer)
+    assert all(valid_name(given) for given in wanted.arguments)
+    assert wanted.arguments["n"] == 57
+
+
+NAMES = [("nth_prime_57", "nth_prime"), ("prime57", "prime"), ("print", "do_it"), ("do_it", "do_it")]
+
+
+@pytest.mark.parametrize(("given", "name"), NAMES)
+async def test_the_name_holds_no_value_and_hides_nothing(given: str, name: str) -> None:
+    wanted = await write_spec(Request("the 57th prime"), ScriptedWriter([form(("n", "int", 57), name=given)]))
+    assert wanted.spec.name == name
+
+
+async def test_the_better_of_two_specs_is_taken() -> None:
+    poor, poorer = form(("n", "int", 57)), form(("m", "int", 99))
+    wanted = await write_spec(Request("57 and 58"), ScriptedWriter([poor, poorer]))
+    assert (wanted.arguments, wanted.missing) == ({"n": 57}, ("58",))
+
+
+async def test_without_a_usable_name_there_is_no_spec() -> None:
+    with pytest.raises(CreationError, match="no usable name"):
+        await write_spec(Request("57"), ScriptedWriter([{**form(name="1"), "purpose": "9"}]))
+
+
+async def test_the_examiner_sees_the_spec_and_not_the_question() -> None:
+    writer = ScriptedWriter([form(("n", "int", 57))], [{"arguments": {"n": 57}, "expected": 1}])
+    wanted = await write_spec(Request("Which is the 57th secret prime?"), writer)
+    tests = await write_tests(wanted, writer)
+    assert tests == []  # the question's own call proves nothing
+    assert "secret" not in writer.asked[-1][1]
+    assert "do_it(n=57)" in writer.asked[-1][1]
+    good = [{"arguments": {"n": 1}, "expected": 2}] * 2
+    jsonschema.validate(good, examples_schema(wanted))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{"arguments": {"m": 1}, "expected": "2"}] * 2, examples_schema(wanted))
+
+
+def test_the_schema_of_a_spec_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SPEC_SCHEMA)
+    jsonschema.validate(form(("n", "int", [1])), SPEC_SCHEMA)
+
+
+def test_a_call_is_python() -> None:
+    assert call_text("f", {"a": 1, "b": 'it\'s "x"', "c": [None, True]}) == ("f(a=1, b='it\\'s \"x\"', c=[None, True])")
+
+
+EXCHANGED: dict[str, tuple[str, dict[str, Any], dict[str, Any], str | None]] = {
+    "one value": ("print(57 + 1)", {"n": 57}, {"n": 58}, "print(58 + 1)"),
+    "everywhere": ("a = 57\nprint(57)", {"n": 57}, {"n": 5}, "a = 5\nprint(5)"),
+    "a list": ("x = [1, 2]", {"v": [1, 2]}, {"v": [3]}, "x = [3]"),
+    "a tuple": ("x = (1, 2)", {"v": [1, 2]}, {"v": [3]}, "x = [3]"),
+    "a negative number": ("x = -5", {"v": -5}, {"v": 4}, "x = 4"),
+    "a text": ("x = 'ab'", {"v": "ab"}, {"v": "ba"}, "x = 'ba'"),
+    "unchanged values stay": ("x = 5 + 6", {"a": 5, "b": 6}, {"a": 7, "b": 6}, "x = 7 + 6"),
+    "a value that is nowhere": ("x = 5", {"a": 6}, {"a": 7}, None),
+    "one literal with two meanings": ("x = 5 + 5", {"a": 5, "b": 5}, {"a": 7, "b": 8}, None),
+    "a meaning that changes and one that stays": ("x = 5 + 5", {"a": 5, "b": 5}, {"a": 7, "b": 5}, None),
+    "two meanings that change alike": ("x = 5 + 5", {"a": 5, "b": 5}, {"a": 7, "b": 7}, "x = 7 + 7"),
+    "true is not one": ("x = True", {"a": 1}, {"a": 2}, None),
+    "no code": ("x = = 5", {"a": 5}, {"a": 2}, None),
+    "too deep": ("-" * 50_000 + "5", {"a": 5}, {"a": 2}, None),
+    "a wrong escape": ("x = '\\d', 5", {"a": 5}, {"a": 2}, "x = ('\\\\d', 2)"),
+}
+
+
+@pytest.mark.parametrize(("source", "old", "new", "changed"), EXCHANGED.values(), ids=EXCHANGED)
+def test_a_program_with_other_values(
+    source: str, old: dict[str, Any], new: dict[str, Any], changed: str | None
+) -> None:
+    assert with_values(source, old, new) == changed
