@@ -30,8 +30,6 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
     Raises:
         ArgumentError: One is missing, unknown or cannot be converted.
     """
-    if _takes_plainly(function, arguments):
-        return [], arguments
     signature = inspect.signature(function)
     hints = resolved_hints(function)
     positional: list[Any] = []
@@ -56,23 +54,6 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
         known = ", ".join(signature.parameters) or "none"
         raise ArgumentError(f"{function.__name__}() has no parameter {next(iter(left))!r}; it has: {known}")
     return positional, keywords
-
-
-def _takes_plainly(function: Callable[..., Any], arguments: dict[str, Any]) -> bool:
-    """Whether a plain function with plain hints gets all its arguments by name, each of exactly its type.
-
-    Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
-    """
-    code = getattr(function, "__code__", None)
-    if type(function) is not types.FunctionType or code is None or "__wrapped__" in vars(function):
-        return False
-    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_posonlyargcount:
-        return False
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    hints = function.__annotations__
-    return len(names) == len(arguments) and all(
-        name in arguments and hints.get(name, object) in (object, type(arguments[name])) for name in names
-    )
 
 
 def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:

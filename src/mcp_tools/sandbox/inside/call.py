@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
-import linecache
 import sys
-from collections.abc import Callable, Sequence
-from types import CodeType, ModuleType
-from typing import Any
+from types import CodeType, FunctionType, ModuleType
 
-from . import arguments as binding
 from . import problems
-from .problems import TOOL_FILE, Problem
+from .problems import TOOL_FILE
 from .result import ResultError, encode
 
-Job = dict[str, Any]
-"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is wanted."""
+# `typing` and what only some calls need is imported where it is used: the first call waits for what stands here
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from .problems import Problem
+
+    Job = dict[str, Any]
+    """The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is wanted."""
 
 _DESCRIBE = "describe"
+_VARIADIC = 0x04 | 0x08
+"""Flags of a code object with star arguments."""
 
 
 class _Failed(Exception):
@@ -37,7 +42,6 @@ def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None
         allowed: The paths that this call may reach, its own folder first.
         relieve: Frees memory for the report after a MemoryError.
     """
-    own_files = {TOOL_FILE, *(f"{name}.py" for name in job["modules"])}
     try:
         value = _value(job)
         return b'{"ok":true,"value":' + _encoded(value, job["limits"]["result_bytes"]) + b"}"
@@ -47,9 +51,14 @@ def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None
         if isinstance(error, MemoryError):
             relieve()
         failure = problems.from_exception(
-            error, own_files=own_files, memory_mb=job["limits"]["memory_mb"], allowed=allowed
+            error, sources=_sources(job), memory_mb=job["limits"]["memory_mb"], allowed=allowed
         )
     return b'{"ok":false,"problem":' + encode(failure) + b"}"
+
+
+def _sources(job: Job) -> dict[str, str]:
+    """The tool's own sources by file name."""
+    return {TOOL_FILE: job["source"], **{f"{name}.py": source for name, source in job["modules"].items()}}
 
 
 def _encoded(value: Any, limit: int) -> bytes:
@@ -75,15 +84,39 @@ def _value(job: Job) -> Any:
         raise _Failed(problems.problem("missing_function", _missing(entry, namespace)))
     if job["what"] == _DESCRIBE:
         return _described(function)
-    try:
-        positional, keywords = binding.bind(function, job["arguments"])
-    except binding.ArgumentError as error:
-        raise _Failed(problems.problem("arguments", str(error))) from None
+    positional, keywords = _bound(function, job["arguments"])
     return _awaited(function(*positional, **keywords))
 
 
+def _bound(function: Callable[..., Any], given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    if _takes_plainly(function, given):
+        return [], given
+    from .arguments import ArgumentError, bind
+
+    try:
+        return bind(function, given)
+    except ArgumentError as error:
+        raise _Failed(problems.problem("arguments", str(error))) from None
+
+
+def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
+    """Whether a plain function with plain hints gets all its arguments by name, each of exactly its type.
+
+    Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
+    """
+    code = getattr(function, "__code__", None)
+    if type(function) is not FunctionType or code is None or "__wrapped__" in vars(function):
+        return False
+    if code.co_flags & _VARIADIC or code.co_posonlyargcount:
+        return False
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    hints = function.__annotations__
+    return len(names) == len(given) and all(
+        name in given and hints.get(name, object) in (object, type(given[name])) for name in names
+    )
+
+
 def _compiled(source: str) -> CodeType:
-    linecache.cache[TOOL_FILE] = (len(source), None, source.splitlines(keepends=True), TOOL_FILE)
     try:
         return compile(source, TOOL_FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
@@ -134,7 +167,7 @@ def _offer_modules(modules: dict[str, str]) -> None:
         sys.meta_path.insert(0, _Sources(modules))
 
 
-class _Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+class _Sources:
     """Imports the sources that came with the job."""
 
     def __init__(self, sources: dict[str, str]) -> None:
@@ -146,14 +179,17 @@ class _Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         """A spec for each name that the job brought."""
         if fullname not in self._sources:
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.py")
+        # a loader by its methods: `importlib.abc` takes long to import
+        return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.py")  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """The ordinary kind of module will do."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the source."""
+        source = self._sources[module.__name__]
+        exec(compile(source, f"{module.__name__}.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
 
     def get_source(self, fullname: str) -> str:
-        """The source, also for tracebacks."""
-        source = self._sources[fullname]
-        linecache.cache[f"{fullname}.py"] = (len(source), None, source.splitlines(True), f"{fullname}.py")
-        return source
-
-    def get_code(self, fullname: str) -> CodeType:
-        """The compiled source."""
-        return compile(self.get_source(fullname), f"{fullname}.py", "exec", dont_inherit=True)
+        """The source, for whoever inspects it."""
+        return self._sources[fullname]

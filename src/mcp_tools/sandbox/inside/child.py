@@ -5,17 +5,18 @@ from __future__ import annotations
 import gc
 import io
 import json
-import linecache
 import os
 import resource
 import signal
-import socket
 import sys
 import time
-from typing import Any, NoReturn
 
-from . import call, problems
+from . import call, channel, problems
 from .confinement import Confinement, relieve_memory
+
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 JOB, RESULT = 3, 4
 """Descriptors of a child, besides 0, 1 and 2."""
@@ -96,9 +97,7 @@ def wait(place: Place, line: int) -> NoReturn:
         rehearse(1)
     except BaseException as error:  # noqa: BLE001 - told to the call that comes
         failure = error
-    line_socket = socket.socket(fileno=JOB)
-    message, descriptors, _, _ = socket.recv_fds(line_socket, 16, 8)
-    line_socket.detach()
+    message, descriptors = channel.receive(JOB)
     started = time.perf_counter()
     if not message:
         os._exit(0)
@@ -146,7 +145,6 @@ def rehearse(times: int) -> None:
     for _ in range(times):
         call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
     sys.modules.pop("tool", None)
-    linecache.cache.clear()
 
 
 def examine(place: Place, descriptor: int) -> NoReturn:

@@ -8,9 +8,12 @@ import mmap
 import os
 import resource
 import sys
-from typing import Any
 
 from . import landlock, seccomp
+
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from typing import Any
 
 MAXIMUM_DESCRIPTORS = 256
 MAXIMUM_THREADS = 1024

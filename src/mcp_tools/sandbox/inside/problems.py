@@ -5,9 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import traceback
-from types import TracebackType
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    Problem = dict[str, Any]
+    """The fields of the host's `Problem`: kind, message, traceback, line."""
 
 MAXIMUM_FRAMES = 10
 _MAXIMUM_MESSAGE = 2000
@@ -17,25 +22,22 @@ TOOL_FILE = "tool.py"
 _STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
 """Modules of the standard library that start processes or need others to make sense."""
 
-Problem = dict[str, Any]
-"""The fields of the host's `Problem`: kind, message, traceback, line."""
-
 
 def problem(kind: str, message: str, *, trace: str = "", line: int | None = None) -> Problem:
     """The problem as it travels to the host."""
     return {"kind": kind, "message": message[:_MAXIMUM_MESSAGE], "traceback": trace, "line": line}
 
 
-def from_exception(error: BaseException, *, own_files: set[str], memory_mb: int, allowed: list[str]) -> Problem:
+def from_exception(error: BaseException, *, sources: dict[str, str], memory_mb: int, allowed: list[str]) -> Problem:
     """What the exception means for whoever called the tool.
 
     Args:
         error: What the code raised.
-        own_files: File names of the tool's source and of the modules given with it.
+        sources: The tool's source and the modules given with it, by file name.
         memory_mb: The memory limit, for its message.
         allowed: Paths that the call may reach, its own folder first: a file elsewhere is denied, not missing.
     """
-    trace, line = _own_frames(error, own_files)
+    trace, line = _own_frames(error, sources)
     if isinstance(error, MemoryError):
         return problem("memory", f"memory limit {memory_mb} MiB reached", trace=trace, line=line)
     if isinstance(error, SystemExit):
@@ -65,10 +67,15 @@ def described(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def _own_frames(error: BaseException, own_files: set[str]) -> tuple[str, int | None]:
+def _own_frames(error: BaseException, sources: dict[str, str]) -> tuple[str, int | None]:
+    import linecache
+    import traceback
+
+    for name, source in sources.items():
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     frames = [
         (frame, number) for frame, number in traceback.walk_tb(error.__traceback__)
-        if frame.f_code.co_filename in own_files
+        if frame.f_code.co_filename in sources
     ]  # fmt: skip
     if not frames:
         return "", None
@@ -142,6 +149,7 @@ def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:
 
 def _files_of(trace: TracebackType | None) -> set[str]:
     names = set()
-    for frame, _ in traceback.walk_tb(trace):
-        names.add(os.path.splitext(os.path.basename(frame.f_code.co_filename))[0])
+    while trace is not None:
+        names.add(os.path.splitext(os.path.basename(trace.tb_frame.f_code.co_filename))[0])
+        trace = trace.tb_next
     return names

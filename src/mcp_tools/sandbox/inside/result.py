@@ -13,13 +13,14 @@ What JSON lacks becomes the nearest thing that loses nothing a caller would miss
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
-import math
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from typing import Any
 
 MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
@@ -61,7 +62,7 @@ def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
     if isinstance(value, int):
         return _integer(value, where)
     if isinstance(value, float):
-        if not math.isfinite(value):
+        if value != value or value in (float("inf"), float("-inf")):
             raise ResultError(f"{where} is {value}, which JSON cannot carry: return None or text instead")
         return float(value)
     if id(value) in parents:
@@ -123,7 +124,9 @@ def convert(value: Any, where: str = "result") -> Any:
     for kind, step in _STEPS.items():
         if kind in _names(type(value)):
             return step(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if hasattr(type(value), "__dataclass_fields__"):
+        import dataclasses
+
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, (set, frozenset)):
         return _ordered(value)

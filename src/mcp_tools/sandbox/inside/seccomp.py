@@ -10,9 +10,15 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Iterable
 
 from . import syscalls
+
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Instruction = tuple[int, int, int, int]
+    Code = list[Instruction]
 
 EPERM, EACCES, ENOSYS = 1, 13, 38
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -28,9 +34,6 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-Instruction = tuple[int, int, int, int]
-Code = list[Instruction]
 
 
 def template(machine: str, *, metadata: bool) -> bytes:

@@ -15,16 +15,22 @@ import importlib.machinery
 import json
 import os
 import select
-import shutil
 import signal
-import socket
 import sys
-from typing import Any, NoReturn
 
-from . import child, landlock
+from . import channel, child, landlock
 from .confinement import Confinement, used_address_space
 
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
 _CAPABILITY_VERSION_3 = 0x20080522
+_FIRST_CALL_MILLISECONDS = 20
+"""How long to wait for a first call before doing what can be done later."""
+_SPARES = 2
+"""Children that wait for calls."""
+_OWN_MODULES = ("arguments", "schema")
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
 
@@ -37,7 +43,7 @@ class Zygote:
         settings: What the host's `Settings` says, as JSON.
     """
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
+    def __init__(self, control: int, settings: dict[str, Any]) -> None:
         self._control = control
         self._readable: list[str] = settings["readable"]
         self._scratch: str = settings["scratch"]
@@ -53,9 +59,10 @@ class Zygote:
             # after the grants were opened: a private home above them is closed to the user to be
             self._leave_root(settings["user"])
         self._granted = settings["granted"]
-        self._later = list(settings["preload"])
+        own = [f"{__package__}.{name}" for name in _OWN_MODULES]
+        self._later = [*own, "traceback", *settings["preload"]]
         self._children: dict[int, tuple[int, str]] = {}  # pid -> (call, scratch folder)
-        self._spare: tuple[int, socket.socket, str] | None = None  # pid, line to it, scratch folder
+        self._spares: dict[int, tuple[int, str]] = {}  # pid -> (line to it, scratch folder)
         self._used: int | None = None
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -67,7 +74,7 @@ class Zygote:
 
         A folder under a private home cannot be reached by path any more, but beneath an open descriptor it can.
         """
-        folders = [path for path in sys.path if os.path.isdir(path)]
+        folders = [*filter(os.path.isdir, sys.path), os.path.dirname(__file__)]
         self._keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
         reachable = all(_others_reach(path) for path in folders)
         for user in users:
@@ -110,23 +117,25 @@ class Zygote:
             "root": os.geteuid() == 0,
             **found,
         }
-        self._control.send(b"R " + json.dumps(ready).encode())
+        channel.send(self._control, b"R " + json.dumps(ready).encode())
 
     def serve(self) -> NoReturn:
         """Forks, kills and buries children until the host hangs up."""
         poll = select.poll()
-        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._control, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
+        patience = _FIRST_CALL_MILLISECONDS
         while True:
-            idle = not self._children if self._later else self._spare is None
-            events = dict(poll.poll(0 if idle else None))
+            idle = not self._children if self._later else len(self._spares) < _SPARES
+            events = dict(poll.poll(patience if idle else None))
             if not events and idle:
                 self._use_leisure()
+                patience = 0
             if self._woken in events:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
                 self._bury()
-            if self._control.fileno() in events:
+            if self._control in events:
                 self._obey()
 
     def _use_leisure(self) -> None:
@@ -143,7 +152,7 @@ class Zygote:
             gc.freeze()
 
     def _obey(self) -> None:
-        message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 8)
+        message, descriptors = channel.receive(self._control)
         if not message:
             os._exit(0)
         verb, number = message.decode().split()
@@ -169,27 +178,27 @@ class Zygote:
         return child.Place(self._confinement, scratch, self._used, self._granted, self._keep)
 
     def _keep_spare(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = channel.pair()
         place = self._place()
         pid = os.fork()
         if pid == 0:
-            child.wait(place, theirs.fileno())
-        theirs.close()
-        self._spare = (pid, ours, place.scratch)
+            child.wait(place, theirs)
+        os.close(theirs)
+        self._spares[pid] = (ours, place.scratch)
 
     def _hand_over(self, call_id: int, descriptors: list[int]) -> bool:
-        """Gives the call to the child that waits for one, if there is any."""
-        if self._spare is None:
-            return False
-        pid, line, scratch = self._spare
-        self._spare = None
-        with line:
+        """Gives the call to the child that waits the longest, if there is any."""
+        for pid, (line, scratch) in list(self._spares.items()):
+            del self._spares[pid]
             try:
-                socket.send_fds(line, [b"r"], descriptors)
+                channel.send(line, b"r", descriptors)
             except OSError:
-                return False
-        self._children[pid] = (call_id, scratch)
-        return True
+                continue
+            finally:
+                os.close(line)
+            self._children[pid] = (call_id, scratch)
+            return True
+        return False
 
     def _bury(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -197,14 +206,16 @@ class Zygote:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
                 if pid == 0:
                     return
-                if self._spare is not None and pid == self._spare[0]:
-                    self._spare[1].close()
-                    self._spare = None
+                if pid in self._spares:
+                    line, scratch = self._spares.pop(pid)
+                    os.close(line)
+                    _remove(scratch)
                 if pid in self._children:
                     call_id, scratch = self._children.pop(pid)
                     _remove(scratch)
                     milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
-                    self._control.send(b"d %d %d %d %d" % (call_id, status, usage.ru_maxrss, milliseconds))
+                    said = b"d %d %d %d %d" % (call_id, status, usage.ru_maxrss, milliseconds)
+                    channel.send(self._control, said)
 
     def _examined(self) -> dict[str, Any]:
         place = self._place()
@@ -227,6 +238,8 @@ def _remove(scratch: str) -> None:
         os.rmdir(scratch)
         return
     if os.fork() == 0:
+        import shutil
+
         sys.setrecursionlimit(100_000)
         with contextlib.suppress(BaseException):
             os.chmod(scratch, 0o700)
@@ -237,13 +250,13 @@ def _remove(scratch: str) -> None:
 def _lead_through(folders: list[str], descriptors: list[int]) -> None:
     """Makes imports, those from packages loaded already too, go through open descriptors of their folders."""
     places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, descriptors, strict=True)}
-    sys.path[:] = places.values()
+    longest_first = sorted(places, key=len, reverse=True)
+    sys.path[:] = [places[path] for path in sys.path if path in places]
     for module in list(sys.modules.values()):
         for i, path in enumerate(getattr(module, "__path__", ())):
-            for folder, place in sorted(places.items(), key=lambda item: len(item[0]), reverse=True):
-                if path.startswith(folder + "/"):
-                    module.__path__[i] = place + path[len(folder) :]
-                    break
+            folder = next((f for f in longest_first if f"{path}/".startswith(f"{f}/")), None)
+            if folder is not None:
+                module.__path__[i] = places[folder] + path[len(folder) :]
     sys.path_importer_cache.clear()
 
 
@@ -278,7 +291,7 @@ def _vacate_low_descriptors(control: int) -> int:
 
 def main() -> NoReturn:
     """Runs the warm interpreter: its arguments are the control descriptor and the settings as JSON."""
-    control = socket.socket(fileno=_vacate_low_descriptors(int(sys.argv[1])))
+    control = _vacate_low_descriptors(int(sys.argv[1]))
     settings = json.loads(sys.argv[2])
     sys.argv = [""]
     os.umask(0o022)

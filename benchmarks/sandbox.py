@@ -1,0 +1,165 @@
+"""What a call in the sandbox costs (P10), beside a fresh interpreter per call, with and without bubblewrap.
+
+    python benchmarks/sandbox.py            # the table; under a minute
+    python benchmarks/sandbox.py --json     # the same as one JSON object
+
+Every baseline is measured in the same run on the same machine. The machine should be idle: the figures are those of
+processes that start and end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from mcp_tools.sandbox import Job
+from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox, find_bwrap
+from mcp_tools.sandbox.interpreter import executable, system_paths
+
+STDLIB = Job("import math\n\ndef f(n: int) -> float:\n    return math.sqrt(n)\n", "f", {"n": 2})
+PANDAS = Job(
+    "import pandas as pd\n\ndef f(n: int) -> int:\n    return int(pd.Series(range(n)).sum())\n",
+    "f",
+    {"n": 10},
+    packages=("pandas",),
+)
+TARGETS = {
+    "stdlib_ms": ("warm call, standard library, p50", "ms", 1.5, "at most"),
+    "spaced_ms": ("the same with 10 ms between calls, p50", "ms", 1.5, "at most"),
+    "pandas_ms": ("warm call, pandas loaded, p50", "ms", 3.5, "at most"),
+    "calls_per_second": ("concurrent callers", "calls/s", 600.0, "at least"),
+    "start_ms": ("start to the first answer, p50", "ms", 60.0, "at most"),
+    "zygote_ms": ("start of the warm interpreter, p50", "ms", 40.0, "at most"),
+    "private_mb": ("private memory of an idle child", "MB", 2.0, "at most"),
+}
+BASELINES = {
+    "python_ms": "python -I -S -c pass, per call",
+    "bwrap_python_ms": "bwrap + python -I -S -c pass, per call",
+}
+
+
+def main() -> None:
+    """Measures, and prints the table or the JSON."""
+    parser = argparse.ArgumentParser(description="What a call in the sandbox costs.")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    wanted = parser.parse_args()
+    figures = asyncio.run(measure())
+    print(json.dumps(figures, indent=2) if wanted.json else table(figures))
+
+
+async def measure() -> dict[str, Any]:
+    """All figures by name."""
+    figures: dict[str, Any] = {"python_ms": baseline([executable(), "-I", "-S", "-c", "pass"])}
+    figures["bwrap_python_ms"] = baseline(_bwrapped([executable(), "-I", "-S", "-c", "pass"]))
+    starts = [await _start() for _ in range(10)]
+    figures["zygote_ms"] = statistics.median(start for start, _ in starts)
+    figures["start_ms"] = statistics.median(answered for _, answered in starts)
+    async with BubblewrapSandbox() as sandbox:
+        figures["level"] = sandbox.isolation.level
+        await asyncio.sleep(0.5)  # it imports what tools like to use while it is idle
+        figures["stdlib_ms"], figures["stdlib_p90_ms"] = await _latency(lambda: sandbox.run(STDLIB), 400)
+        figures["spaced_ms"], _ = await _latency(lambda: sandbox.run(STDLIB), 200, breath=0.01)
+        figures["calls_per_second"] = await _rate(lambda: sandbox.run(STDLIB), 2000, callers=16)
+        await asyncio.sleep(0.2)
+        figures["private_mb"] = _private_mb()
+        await sandbox.run(PANDAS)
+        await asyncio.sleep(0.5)
+        figures["pandas_ms"], figures["pandas_p90_ms"] = await _latency(lambda: sandbox.run(PANDAS), 200)
+    figures["load"] = os.getloadavg()[0]
+    figures["ratios"] = {
+        "python / warm call": figures["python_ms"] / figures["stdlib_ms"],
+        "bwrap + python / warm call": figures["bwrap_python_ms"] / figures["stdlib_ms"],
+    }
+    return figures
+
+
+def baseline(command: list[str], times: int = 40) -> float:
+    """Median milliseconds to run a command."""
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        subprocess.run(command, check=True, env={}, capture_output=True)
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken) * 1000
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures for people."""
+    lines = [f"{'':42} {'measured':>10}   target"]
+    for name, (words, unit, target, side) in TARGETS.items():
+        met = figures[name] <= target if side == "at most" else figures[name] >= target
+        lines.append(f"{words:42} {figures[name]:10.2f}   {side} {target:g} {unit}  {'met' if met else 'MISSED'}")
+    lines += [f"{words:42} {figures[name]:10.2f} ms baseline" for name, words in BASELINES.items()]
+    lines += [f"{words:42} {ratio:10.1f} times" for words, ratio in figures["ratios"].items()]
+    lines.append(f"level {figures['level']}; {os.cpu_count()} cores, load {figures['load']:.1f} at the end")
+    return "\n".join(lines)
+
+
+def _bwrapped(command: list[str]) -> list[str]:
+    binds = [part for path in system_paths() for part in ("--ro-bind", path, path)]
+    return [str(find_bwrap()), "--unshare-all", *binds, "--", *command]
+
+
+async def _start() -> tuple[float, float]:
+    sandbox = BubblewrapSandbox()
+    started = time.perf_counter()
+    await sandbox.open()
+    opened = time.perf_counter()
+    await sandbox.run(STDLIB)
+    answered = time.perf_counter()
+    await sandbox.aclose()
+    return (opened - started) * 1000, (answered - started) * 1000
+
+
+async def _latency(call: Callable[[], Awaitable[Any]], times: int, *, breath: float = 0) -> tuple[float, float]:
+    """Median and 90th percentile in milliseconds, one call after the other."""
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        outcome = await call()
+        taken.append((time.perf_counter() - started) * 1000)
+        assert outcome.ok, outcome.problem
+        await asyncio.sleep(breath)
+    return statistics.median(taken), statistics.quantiles(taken, n=10)[-1]
+
+
+async def _rate(call: Callable[[], Awaitable[Any]], times: int, *, callers: int) -> float:
+    async def caller() -> None:
+        for _ in range(times // callers):
+            assert (await call()).ok
+
+    started = time.perf_counter()
+    await asyncio.gather(*(caller() for _ in range(callers)))
+    return times // callers * callers / (time.perf_counter() - started)
+
+
+def _private_mb() -> float:
+    """Private memory of the processes that have none below them: the children that wait for a call."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
+    below = [os.getpid()]
+    for above in below:
+        below += [pid for pid, parent in parents.items() if parent == above]
+    waiting = [pid for pid in below if pid not in parents.values()]
+    return statistics.median(_private_of(pid) for pid in waiting)
+
+
+def _private_of(pid: int) -> float:
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_")) / 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())
