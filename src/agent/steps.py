@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 
 from agent.state import Decision, State, Step
 from mcp_tools.prompt import data_block
@@ -45,7 +46,17 @@ def evidence_text(steps: Sequence[Step]) -> str:
     """All findings, oldest first, marked as data."""
     if not steps:
         return "none"
-    return "\n" + "\n".join(data_block(f"step {s['number']} {s['action']}", preview(s["finding"])) for s in steps)
+    return "\n" + "\n".join(_shown(f"step {s['number']} {s['action']}", s["finding"]) for s in steps)
+
+
+def _shown(source: str, finding: str) -> str:
+    """One finding. Every later decision shows it again: those that are short are remembered."""
+    return _short_block(source, finding) if len(finding) <= PREVIEW else data_block(source, preview(finding))
+
+
+@lru_cache(maxsize=512)
+def _short_block(source: str, finding: str) -> str:
+    return data_block(source, printable(finding))
 
 
 def value_text(value: Json) -> str:

@@ -28,7 +28,7 @@ class Prompt:
     @property
     def placeholders(self) -> frozenset[str]:
         """The names that `render` wants."""
-        return frozenset(name for _, text in self.turns for name in _PLACEHOLDER.findall(text))
+        return _placeholders(self.turns)
 
     def render(self, **values: object) -> list[dict[str, Any]]:
         """The messages with every placeholder filled.
@@ -36,14 +36,20 @@ class Prompt:
         Raises:
             KeyError: A placeholder has no value, or a value has no placeholder.
         """
-        if missing := self.placeholders - values.keys():
+        wanted = self.placeholders
+        if missing := wanted - values.keys():
             raise KeyError(f"prompt {self.name}: no value for {', '.join(sorted(missing))}")
-        if unknown := values.keys() - self.placeholders:
+        if unknown := values.keys() - wanted:
             raise KeyError(f"prompt {self.name}: no placeholder {', '.join(sorted(unknown))}")
         return [
             {"role": role, "content": _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)}
             for role, text in self.turns
         ]
+
+
+@cache
+def _placeholders(turns: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    return frozenset(name for _, text in turns for name in _PLACEHOLDER.findall(text))
 
 
 def parse_prompt(name: str, text: str) -> Prompt:

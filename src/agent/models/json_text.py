@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from mcp_tools.fits import surely_fits
 from mcp_tools.text import one_line
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -26,28 +27,22 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
     Raises:
         NoJsonError: There is none; the message names the misfit of the first value found.
     """
-    validator = _validator(schema)
     problem = ""
     for value in _values(text):
-        misfit = _misfit(validator, value)
-        if misfit is None:
+        found = misfit(value, schema)
+        if found is None:
             return value
-        problem = problem or misfit
+        problem = problem or found
     raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}")
 
 
 def misfit(value: Any, schema: dict[str, Any]) -> str | None:
     """Where and how a value fails to fit the schema; None when it fits."""
-    return _misfit(_validator(schema), value)
-
-
-def _validator(schema: dict[str, Any]) -> Any:
-    return _validator_of(json.dumps(schema))
+    return None if surely_fits(value, schema) else _misfit(_validator(json.dumps(schema)), value)
 
 
 @lru_cache(maxsize=64)
-def _validator_of(schema: str) -> Any:
-    """Made once for a schema, which is asked for at every step of a run."""
+def _validator(schema: str) -> Any:
     from jsonschema import Draft202012Validator
     from referencing import Registry
 

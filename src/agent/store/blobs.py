@@ -101,6 +101,8 @@ def _shortcut(value: Json) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
+        if all(type(item) is str for item in value.values()):
+            return ("{", *value.items())
         return ("{", *((name, _shortcut(item)) for name, item in value.items()))
     if isinstance(value, list | tuple):
         return ("[", *map(_shortcut, value))

@@ -21,6 +21,9 @@ _KEY_SHAPES = re.compile(
     r"|\bgh[pousr]_[A-Za-z0-9]{36,}"
 )
 
+_KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
+"""One of them is in whatever the shapes match; looking for them takes a hundredth of the time."""
+
 
 class Redactor:
     """Replaces known keys, and what looks like one.
@@ -38,7 +41,7 @@ class Redactor:
         """The text without keys."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
-        return _KEY_SHAPES.sub(REDACTED, text)
+        return _KEY_SHAPES.sub(REDACTED, text) if any(map(text.__contains__, _KEY_BEGINNINGS)) else text
 
     def json(self, value: Json) -> Json:
         """The value without keys in any of its strings; the same object when there are none."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import ArgumentsError
+from mcp_tools.fits import surely_fits
 from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _expected(schema: Json) -> str:
 
 
 def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
+    if surely_fits(value, schema):
+        return []
     from jsonschema.exceptions import SchemaError
     from referencing.exceptions import Unresolvable
 
