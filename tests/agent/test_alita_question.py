@@ -286,6 +286,11 @@ async def test_code_that_never_works_is_no_tool(desk):
     assert len(desk.of(ModelCalled)) <= 12
 
 
+def wait_for(path):
+    while not path.exists():
+        time.sleep(0.001)
+
+
 def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
     """The same source is one tool; another source gets a name of its own, and each calls its own."""
     other = {**CREATION[0], "text": CODE.replace("a, b = 0, 1", "b, a = 1, 0")}
@@ -298,8 +303,7 @@ def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
             async def work(alita):
                 await alita._open_sandbox()
                 (desk.folder / name).touch()
-                while not gate.exists():
-                    await asyncio.sleep(0.001)
+                await asyncio.to_thread(wait_for, gate)
                 return await alita.ask(QUESTION)
 
             answer = await desk.use(work, model=model, use_cache=False)
@@ -311,8 +315,8 @@ def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
     models.append(write_script(desk.folder / "other" / "script.jsonl", [answered, other, *STORY]))
     names = ["first", "second"]
     children = [Forked(asks(model, name)) for model, name in zip(models, names, strict=True)]
-    while not all((desk.folder / name).exists() for name in names):
-        time.sleep(0.01)
+    for name in names:
+        wait_for(desk.folder / name)
     gate.touch()
     assert [child.wait() for child in children] == [0, 0]
     told = [(desk.folder / name).read_text().split() for name in names]

@@ -39,7 +39,7 @@ def files_of(folder):
 
 @pytest.mark.parametrize("moment", ["decide 1", "spec 1", "examine 1", "write 1", "decide 2"])
 def test_killed_while_a_model_thinks(desk, openai_server, moment):
-    """`kill -9` in the middle of each model call: the run goes on there, and no call that was answered is made again."""
+    """`kill -9` in the middle of each model call: the run goes on there, and no answered call is made again."""
     held, release = threading.Event(), threading.Event()
     counted = Counter()
 

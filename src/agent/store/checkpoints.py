@@ -31,6 +31,7 @@ async def checkpoints(folder: Path | None) -> AsyncIterator[BaseCheckpointSaver[
 
     path = folder / FILE
     try:
+        _remove_damaged(path)
         async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
             yield saver
     except sqlite3.Error as error:
@@ -43,23 +44,26 @@ async def checkpoints(folder: Path | None) -> AsyncIterator[BaseCheckpointSaver[
 async def stopped_state(graph: CompiledStateGraph[Any, Any, Any, Any], config: Any) -> dict[str, Any] | None:
     """The state in which a run stopped between two steps.
 
-    A run that came to its end, at a limit for example, has none: it is done again from its journal. What stands in the
-    way of that is removed. So is a state that cannot be read.
+    A run that came to its end, at a limit for example, has none: it is done again from its journal, and its last state
+    is removed, which would be added to.
     """
     saver: Any = graph.checkpointer
-    try:
-        snapshot = await graph.aget_state(config)
-        if snapshot.next:
-            return dict(snapshot.values)
-        await saver.adelete_thread(config["configurable"]["thread_id"])
-    except (sqlite3.DatabaseError, ValueError, KeyError, TypeError):
-        await _start_anew(saver)
+    snapshot = await graph.aget_state(config)
+    if snapshot.next:
+        return dict(snapshot.values)
+    await saver.adelete_thread(config["configurable"]["thread_id"])
     return None
 
 
-async def _start_anew(saver: Any) -> None:
-    for table in ("checkpoints", "writes"):
-        with contextlib.suppress(sqlite3.DatabaseError):
-            await saver.conn.execute(f"DELETE FROM {table}")  # noqa: S608 - names of this module
-    with contextlib.suppress(sqlite3.DatabaseError):
-        await saver.conn.commit()
+def _remove_damaged(path: Path) -> None:
+    """Removes a file that is no database: the journal holds everything that is needed."""
+    if not path.exists():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA quick_check").fetchall()
+    except sqlite3.OperationalError:
+        return
+    except sqlite3.DatabaseError:
+        for part in path.parent.glob(f"{path.name}*"):
+            part.unlink(missing_ok=True)

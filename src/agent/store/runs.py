@@ -181,7 +181,7 @@ def find_unfinished(runs: Path, run_id: str | None = None) -> str:
             raise RunError(f"The run {found} is finished.", remedy=f"See it with: alita runs show {found}")
         return found
     for run in list_runs(runs, limit=100):
-        if run.status in {"interrupted", "failed"}:
+        if run.status in {"interrupted", "failed", "limit"}:
             return run.run_id
     raise RunError("No run was left unfinished.", remedy="`alita runs list` shows all runs.")
 

@@ -1,0 +1,354 @@
+"""The real `alita` process from question to answer: exit code, stdout and stderr together."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.models.weights_sources import QWEN_CODER
+from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply, write_script
+
+ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+MEMBERS = {
+    "schema", "answer", "status", "tools_created", "tools_used", "steps", "usage", "cost", "seconds", "run_id",
+    "model", "error", "limit",
+}  # fmt: skip
+
+
+class Terminal:
+    """A folder and a home to run the command in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.here, self.home = folder / "here", folder / "home"
+        self.started: list[subprocess.Popen[str]] = []
+        (self.here / "generated_tools").mkdir(parents=True)
+
+    def start(self, *arguments: str, stdin: str | None = None, before: object = None, **variables: str):
+        environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(self.home), "LANG": "C.UTF-8", **variables}
+        if "PYTHONPATH" in os.environ:
+            environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+        process = subprocess.Popen(
+            [*ALITA, *arguments],
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.here,
+            env=environment,
+            preexec_fn=before,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *arguments: str, stdin: str | None = None, **more: object) -> Ended:
+        return ended(self.start(*arguments, stdin=stdin, **more), stdin)
+
+    def script(self, *lines: dict) -> str:
+        return write_script(self.here / "script.jsonl", list(lines))
+
+    @property
+    def runs(self) -> list[Path]:
+        return sorted((self.home / "data" / "runs").glob("*"))
+
+
+class Ended:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+        assert "Traceback" not in err, err
+
+
+def ended(process: subprocess.Popen[str], stdin: str | None = None) -> Ended:
+    out, err = process.communicate(stdin, timeout=55)
+    return Ended(process.returncode, out, err)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path)
+    yield terminal
+    for process in terminal.started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def test_a_question_makes_a_tool_and_the_next_one_uses_it(terminal):
+    """The answer alone on stdout, the account on stderr, the tool in the folder; the replay after it asks nobody."""
+    first = terminal.run("--model", terminal.script(*STORY), QUESTION)
+    assert (first.code, first.out) == (0, ANSWER + "\n")
+    labels = ["decide", "spec", "check", "trial", "saved", "call", "decide", "done"]
+    assert [line[2:].split()[0] for line in first.err.splitlines()] == labels
+    assert "generated_tools/nth_fibonacci.py (verified)" in first.err
+    assert sorted(path.name for path in (terminal.here / "generated_tools").glob("*_*")) == [
+        "nth_fibonacci.json",
+        "nth_fibonacci.py",
+    ]
+
+    use = decide("use_tool", tool="nth_fibonacci", arguments={"n": 60}, when="- nth_fibonacci")
+    found = decide("answer", answer="1548008755920", when="nth_fibonacci(n=60) = ")
+    second = terminal.run("--json", "--model", terminal.script(found, use), "What is the 60th Fibonacci number?")
+    told = json.loads(second.out)
+    assert set(told) == MEMBERS
+    assert (told["schema"], told["answer"], told["status"], told["error"]) == (1, "1548008755920", "answered", None)
+    assert (told["tools_created"], told["tools_used"], told["steps"]) == ([], ["nth_fibonacci"], 1)
+    assert set(told["usage"]) == {"calls", "input_tokens", "output_tokens", "cached_tokens"}
+    assert (told["usage"]["calls"], told["cost"]) == (2, 0.0)
+    assert "nth_fibonacci in the library" in second.err
+
+    (terminal.here / "script.jsonl").unlink()
+    replayed = terminal.run("runs", "replay", "-q", terminal.runs[0].name)
+    assert (replayed.code, replayed.out, replayed.err) == (0, ANSWER + "\n", "")
+    assert len(terminal.runs) == 2
+
+
+def test_the_stream_tells_each_step_and_ends_with_the_answer(terminal):
+    got = terminal.run("-v", "--json-stream", "--model", terminal.script(*STORY), stdin=QUESTION)
+    lines = [json.loads(line) for line in got.out.splitlines()]
+    kinds = [line["event"] for line in lines]
+    assert kinds[0] == "run_started"
+    assert kinds[-1] == "run_finished"
+    assert kinds.count("run_finished") == 1
+    assert kinds.count("model_called") == 5
+    assert {"step_started", "spec_written", "candidate_checked", "trial_finished", "tool_registered"} < set(kinds)
+    assert set(lines[-1]) == MEMBERS | {"event"}
+    assert lines[-1]["answer"] == ANSWER
+    assert "writer: scripted:" in got.err
+
+
+def test_piped_text_stands_below_the_question(terminal):
+    lines = [decide("answer", answer="3", when="Sum these:\n\n1\n2")]
+    got = terminal.run("-q", "--model", terminal.script(*lines), "Sum", "these:", stdin="1\n2\n")
+    assert (got.code, got.out, got.err) == (0, "3\n", "")
+
+
+def test_a_megabyte_from_a_pipe_is_refused_before_anything_is_kept(terminal):
+    got = terminal.run("--json", "--model", terminal.script(), "Sum", stdin="1\n" * 500_000)
+    assert got.code == 2
+    assert "--file" in got.err
+    assert json.loads(got.out)["status"] == "failed"
+    assert terminal.runs == []
+
+
+def test_an_attached_file_without_a_reader_is_told(terminal):
+    (terminal.here / "data.csv").write_text("1,2\n")
+    lines = [decide("answer", answer="unreadable", when="step 1"), decide("read_file", when="Files: data.csv")]
+    got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "Sum it")
+    assert (got.code, got.out) == (0, "unreadable\n")
+    assert "read_file is not configured: this version of alita has no reading attached files yet" in got.err
+
+
+def test_a_wrong_key_is_told_with_the_way_out_and_stands_nowhere(terminal, openai_server):
+    openai_server.fail(401, f"Incorrect API key provided: {KEY}", code="invalid_api_key")
+    got = terminal.run(
+        "--json", "--model", "tiny-1", QUESTION, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=openai_server.url
+    )  # fmt: skip
+    assert got.code == 2
+    assert "OPENAI_API_KEY" in got.err
+    told = json.loads(got.out)
+    assert (told["status"], told["answer"]) == ("failed", "")
+    assert KEY not in got.out + got.err
+    assert not any(KEY.encode() in path.read_bytes() for path in terminal.home.rglob("*") if path.is_file())
+    assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "failed"
+
+
+def test_an_unknown_model_is_bad_configuration(terminal, openai_server):
+    openai_server.fail(404, "no such model", code="model_not_found")
+    got = terminal.run("--model", "tiny-9", "--base-url", openai_server.url, QUESTION)
+    assert (got.code, got.out) == (2, "")
+    assert "tiny-9" in got.err
+    assert "tiny-1" in got.err
+
+
+def test_an_endpoint_that_is_not_there_fails(terminal):
+    got = terminal.run("--model", "tiny-1", "--base-url", "http://127.0.0.1:9/v1", QUESTION)
+    assert (got.code, got.out) == (1, "")
+    assert "http://127.0.0.1:9/v1" in got.err
+    assert "trying again" in got.err
+
+
+def test_a_limit_prints_the_best_answer_and_how_to_go_on(terminal):
+    got = terminal.run("--max-steps", "1", "--model", terminal.script(*STORY), QUESTION)
+    assert (got.code, got.out) == (124, ANSWER + "\n")
+    assert "The limit of steps was reached" in got.err
+    assert f"alita resume {terminal.runs[0].name}" in got.err
+    again = terminal.run("resume", "-q", "--max-steps", "5")
+    assert (again.code, again.out, again.err) == (0, ANSWER + "\n", "")
+
+
+class Held:
+    """Answers like the story, but holds the n-th request of a kind until it is told to go on."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.reached, self.go = threading.Event(), threading.Event()
+
+    def __call__(self, body):
+        if kind_of(body) == self.kind and not self.reached.is_set():
+            self.reached.set()
+            self.go.wait(40)
+        return reply(body)
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> str:
+    seen = ""
+    while text not in seen:
+        line = process.stderr.readline()
+        assert line, seen
+        seen += line
+    return seen
+
+
+def test_the_first_ctrl_c_finishes_the_step_and_resume_goes_on(terminal, openai_server):
+    held = openai_server.default = Held("write")
+    process = terminal.start("--model", "tiny-1", "--base-url", openai_server.url, QUESTION)
+    assert held.reached.wait(50)
+    process.send_signal(signal.SIGINT)
+    wait_for(process, "Finishing this step")
+    held.go.set()
+    got = ended(process)
+    assert (got.code, got.out) == (130, "")
+    assert "saved" in got.err
+    assert f"alita resume {terminal.runs[0].name}" in got.err
+    asked = len(openai_server.requests)
+    again = terminal.run("resume", "--json", terminal.runs[0].name)
+    told = json.loads(again.out)
+    assert (told["answer"], told["status"], told["tools_created"]) == (ANSWER, "answered", ["nth_fibonacci"])
+    assert (told["usage"]["calls"], len(openai_server.requests)) == (5, asked + 1)
+
+
+def test_the_second_ctrl_c_stops_at_once_and_resume_goes_on(terminal, openai_server):
+    held = openai_server.default = Held("write")
+    process = terminal.start("--model", "tiny-1", "--base-url", openai_server.url, QUESTION)
+    assert held.reached.wait(50)
+    process.send_signal(signal.SIGINT)
+    wait_for(process, "Finishing this step")
+    process.send_signal(signal.SIGINT)
+    got = ended(process)
+    held.go.set()
+    assert (got.code, got.out) == (130, "")
+    run_id = terminal.runs[0].name
+    assert f"alita resume {run_id}" in got.err
+    assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "interrupted"
+    asked = len(openai_server.requests)
+    again = terminal.run("resume", "-q")
+    assert (again.code, again.out) == (0, ANSWER + "\n")
+    assert len(openai_server.requests) == asked + 2
+
+
+def test_kill_9_loses_nothing(terminal, openai_server):
+    held = openai_server.default = Held("examine")
+    process = terminal.start("--model", "tiny-1", "--base-url", openai_server.url, QUESTION)
+    assert held.reached.wait(50)
+    process.kill()
+    process.communicate()
+    held.go.set()
+    listed = terminal.run("runs", "list")
+    assert "interrupted" in listed.out
+    again = terminal.run("resume", "-q")
+    assert (again.code, again.out) == (0, ANSWER + "\n")
+    assert [kind_of(body) for body in openai_server.requests] == [
+        "decide", "spec", "examine", "examine", "write", "decide"
+    ]  # fmt: skip
+
+
+PRIVATE = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"])]
+
+
+def on_a_full_disk(size: str, folder: Path):
+    """Mounts a tiny disk in a namespace of the process's own."""
+    return [*PRIVATE, "sh", "-c",
+            f'mount -t tmpfs -o size={size} none "{folder}" && exec "$@"', "sh", *ALITA]  # fmt: skip
+
+
+def can_mount() -> bool:
+    return subprocess.run([*PRIVATE, "true"], capture_output=True, check=False).returncode == 0
+
+
+needs_mount = pytest.mark.skipif(not can_mount(), reason="no user namespaces: a small disk cannot be mounted")
+
+
+@needs_mount
+@pytest.mark.parametrize("kept", ["runs", "tools"])
+def test_a_full_disk_is_told(terminal, monkeypatch, kept):
+    """Where runs are kept it ends the run; where tools are kept the answer is given all the same."""
+    place = terminal.home / "data" / "runs" if kept == "runs" else terminal.here / "generated_tools"
+    place.mkdir(parents=True, exist_ok=True)
+    size = "16k" if kept == "runs" else "4k"
+    monkeypatch.setattr(f"{__name__}.ALITA", on_a_full_disk(size, place))
+    scratch = decide("answer", answer=ANSWER, when="gives 365435296162")
+    got = terminal.run("--model", terminal.script(scratch, *STORY), QUESTION)
+    if kept == "runs":
+        assert (got.code, got.out) == (1, "")
+        assert "cannot be written" in got.err
+        assert "Free some space" in got.err
+    else:
+        assert (got.code, got.out) == (0, ANSWER + "\n")
+        assert "not kept as a tool: the tool library" in got.err
+
+
+def test_weights_that_were_altered_are_told(terminal):
+    folder = terminal.home / "data" / "models"
+    folder.mkdir(parents=True)
+    with (folder / QWEN_CODER.name).open("wb") as file:
+        file.write(b"GGUF")
+        file.truncate(1_000)
+    nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "PIP_NO_INDEX": "1", "UV_NO_INDEX": "1"}
+    got = terminal.run("--model", "embedded", QUESTION, **nowhere)
+    assert (got.code, got.out) == (1, "")
+    assert "alita model pull" in got.err or "weights" in got.err
+    assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "failed"
+
+
+def test_a_journal_that_breaks_off_is_no_traceback(terminal):
+    """A limit on the size of files breaks the journal in the middle of the run."""
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+    got = terminal.run("--model", terminal.script(*STORY), QUESTION, before=small_files)
+    assert (got.code, got.out) == (1, "")
+    assert "cannot be written" in got.err
+    again = terminal.run("resume", "-q")
+    assert (again.code, again.out) == (0, ANSWER + "\n")
+
+
+def test_nothing_is_left_running(terminal):
+    """The sandbox ends with its process, also when that is killed."""
+    process = terminal.start("--model", terminal.script({"text": "late", "delay": 50}), QUESTION)
+    end = time.monotonic() + 40
+    while not children_of(process.pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    started = children_of(process.pid)
+    assert started
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 20
+    while any(alive(pid) for pid in started) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not any(alive(pid) for pid in started)
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
