@@ -15,6 +15,7 @@ from mcp_tools.create.rename import rename_functions
 from mcp_tools.tool import ToolSpec
 
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:^[ \t]*```|```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE_LINE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
 _TYPES_OF_DATETIME = frozenset(["datetime", "date", "timedelta", "time", "timezone", "tzinfo", "UTC"])
 _FROM_MODULE = {
     "collections": ("Counter", "defaultdict", "deque", "OrderedDict", "namedtuple"),
@@ -64,10 +65,31 @@ COMMON_MODULES = frozenset(
 
 
 def extract_code(text: str) -> str:
-    """The longest fenced block of a reply, or the reply itself when there is none."""
+    """The longest fenced block of a reply, or the reply itself when there is none.
+
+    A reply may also go on with a block that its prompt has opened: then it is code up to the first fence.
+    """
     text = text.replace("\r\n", "\n")
+    before, *after = _FENCE_LINE.split(text, maxsplit=1)
+    if after and (_is_code(before) or (before.strip() and not after[0].strip())):
+        return textwrap.dedent(before).strip() + "\n"
     blocks = _FENCE.findall(text)
     return textwrap.dedent(max(blocks, key=len) if blocks else text).strip() + "\n"
+
+
+def _is_code(text: str) -> bool:
+    """Whether a text is Python, and not a word or a list that happens to be."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(textwrap.dedent(text)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(not isinstance(node, ast.Expr | ast.AnnAssign) or _is_call(node) for node in body)
+
+
+def _is_call(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
 def assemble(text: str, spec: ToolSpec) -> str:

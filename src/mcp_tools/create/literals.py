@@ -99,7 +99,7 @@ def stands_in(value: Json, question: str) -> bool:
         if isinstance(leaf, bool) or leaf is None:
             return False
         if isinstance(leaf, int | float):
-            return abs(_exact(leaf)) in numbers
+            return _exact(leaf).copy_abs() in numbers
         parts = re.findall(r"\w+", str(leaf).casefold())
         if not parts:
             return str(leaf) in question
@@ -113,11 +113,11 @@ def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
     scalars = list(leaves(arguments))
     texts = " ".join(scalar for scalar in scalars if isinstance(scalar, str)).casefold()
     words = set(_LETTERS.findall(texts))
-    numbers = {abs(_exact(scalar)) for scalar in scalars if type(scalar) in (int, float)} | numbers_of(texts)
+    numbers = {_exact(scalar).copy_abs() for scalar in scalars if type(scalar) in (int, float)} | numbers_of(texts)
 
     def is_covered(value: str) -> bool:
         number = as_number(value)
-        if value.casefold() in texts if number is None else abs(number) in numbers | {0, 1}:
+        if value.casefold() in texts if number is None else number.copy_abs() in numbers | {0, 1}:
             return True
         # a list without blanks looks like thousands, and a time may be given as hours and minutes
         inside, parts = _LETTERS.findall(value.casefold()), re.findall(r"\d+(?:\.\d+)?", value)

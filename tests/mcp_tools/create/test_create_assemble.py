@@ -112,12 +112,21 @@ FENCES = {
     "indented": "1. So:\n   ```python\n   def f(): return 1\n   ```",
     "longest": "```\nx\n```\nand\n```python\ndef f(): return 1\n```",
     "closed on the line": "```python\ndef f(): return 1```",
+    "opened by the prompt": "def f(): return 1\n```",
+    "opened by the prompt, indented": "  def f(): return 1\n  ```\n",
+    "opened by the prompt, then explained": "def f(): return 1\n```\nFor example\n```\nprint(f())\nprint(f() + 1)\n```",
+    "a word before": "Solution\n```python\ndef f(): return 1\n```",
+    "a list before": "answer: 1\n```python\ndef f(): return 1\n```",
 }
 
 
 @pytest.mark.parametrize("text", FENCES.values(), ids=FENCES.keys())
 def test_code_is_found_in_a_reply(text: str) -> None:
     assert extract_code(text) == "def f(): return 1\n"
+
+
+def test_broken_code_goes_up_to_the_fence_too() -> None:
+    assert extract_code("def f(:\n    pass\n```") == "def f(:\n    pass\n"
 
 
 def test_backticks_inside_code_do_not_end_it() -> None:

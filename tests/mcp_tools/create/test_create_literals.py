@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_tools.create.literals import as_number, grounded, numbers_of, question_values, stands_in, uncovered
@@ -53,6 +53,7 @@ COVERED: list[tuple[str, dict[str, Any]]] = [
     ("Tom is 34, Ida is 29", {"ages": {"Tom": 34, "Ida": 29}}),
     ("the keys '7' and '8'", {"keys": {"7": 1, "8": 2}}),
     ("0 and 1 stand in any code", {}),
+    ("reverse 10000000000000000000000000001", {"n": 10000000000000000000000000001}),
 ]
 MISSING: list[tuple[str, dict[str, Any], list[str]]] = [
     ("5 and 6", {"a": 5}, ["6"]),
@@ -143,6 +144,7 @@ def test_anything_goes_through(question: str, value: Any) -> None:
 
 
 @given(questions)
+@example("10000000000000000000000000001")
 def test_all_values_of_a_question_as_arguments_cover_it(question: str) -> None:
     assert uncovered(question, {"values": question_values(question)}) == []
 
