@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # part of every CPython, though of no stub
 import gc
 import io
 import json
 import os
 import resource
-import signal
 import sys
 import time
 
@@ -54,9 +54,10 @@ class Place:
 
     def enter(self) -> None:
         """Puts on everything but the limits, which come with the job."""
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # the functions in C: those of `signal` turn every number into an enumeration and back
+        _signal.set_wakeup_fd(-1)
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         os.chdir(self.scratch)
         os.environ["HOME"] = os.environ["TMPDIR"] = self.scratch
         self.confinement.enter(self.scratch)

@@ -44,7 +44,7 @@ class Confinement:
         """Why a wanted layer is not there."""
         self._capped = capped
         self._grants: landlock.Grants | None = None
-        self._filter: bytes | None = None
+        self._filter: seccomp.Filter | None = None
         if "landlock" in wanted:
             try:
                 self._grants = landlock.Grants(readable, devices)
@@ -52,7 +52,7 @@ class Confinement:
                 self.errors["landlock"] = str(error)
         if "seccomp" in wanted:
             try:
-                self._filter = seccomp.template(platform_machine(), metadata=metadata)
+                self._filter = seccomp.Filter(seccomp.template(platform_machine(), metadata=metadata))
             except KeyError:
                 self.errors["seccomp"] = f"no table of system calls for {platform_machine()}"
 
@@ -83,7 +83,7 @@ class Confinement:
             OSError: The kernel refused the filter.
         """
         if self._filter:
-            seccomp.install(self._filter)
+            self._filter.install()
 
     def limit(self, limits: dict[str, Any], used: int) -> None:
         """Sets the limits.

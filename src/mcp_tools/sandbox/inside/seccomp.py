@@ -54,18 +54,33 @@ def template(machine: str, *, metadata: bool) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def install(program: bytes) -> None:
-    """Puts the filter on the calling process, for good.
+class Filter:
+    """A program laid out in memory once, so that a child only has to write its pid into it.
 
-    Raises:
-        OSError: The kernel refused it.
+    Args:
+        program: What `template` gave.
     """
-    own = program.replace(struct.pack("=I", _OWN_PID), struct.pack("=I", os.getpid()))
-    buffer = ctypes.create_string_buffer(own, len(own))
-    address = struct.pack("@HP", len(own) // 8, ctypes.addressof(buffer))
-    if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or _prctl(_PR_SET_SECCOMP, _MODE_FILTER, address, 0, 0) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"seccomp: {os.strerror(code)}")
+
+    def __init__(self, program: bytes) -> None:
+        place_holder = struct.pack("=I", _OWN_PID)
+        self._buffer = ctypes.create_string_buffer(program, len(program))
+        self._places = [at for at in range(4, len(program), 8) if program[at : at + 4] == place_holder]
+        self._address = struct.pack("@HP", len(program) // 8, ctypes.addressof(self._buffer))
+
+    def install(self) -> None:
+        """Puts the filter on the calling process, for good.
+
+        Raises:
+            OSError: The kernel refused it.
+        """
+        for place in self._places:
+            struct.pack_into("=I", self._buffer, place, os.getpid())
+        if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or self._set() != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"seccomp: {os.strerror(code)}")
+
+    def _set(self) -> int:
+        return int(_prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._address, 0, 0))
 
 
 def _returns(verdict: int) -> Code:
