@@ -1,0 +1,119 @@
+"""What a user waits for before anything happens (P5), and for a whole one-shot question without a model's time (P6).
+
+    python benchmarks/startup.py [--json] [--repeat 9]
+
+Every command is a fresh process with a scripted model. The baselines run in the same environment, turn by turn with
+what they are compared to: bare `python -c pass` for help and version, `python -c "import langgraph.graph, openai"` for
+questions. Medians of the wall time of each process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from overhead_processes import the_tool
+from table import Figure, as_text, ratio_at_most
+
+from mcp_tools.library import Library
+
+ALITA = str(Path(sys.executable).with_name("alita"))
+PYTHON = sys.executable
+DIRECT = [{"json": {"why": "A greeting.", "next": {"action": "answer", "answer": "Good morning!"}}}]
+WITH_TOOL: list[Any] = [
+    {
+        "json": {
+            "why": "multiply_modulo computes exactly this.",
+            "next": {
+                "action": "use_tool",
+                "tool": "multiply_modulo",
+                "arguments": {"number": 1000, "factor": 7, "modulus": 97},
+            },
+        }
+    },
+    {"json": {"why": "The evidence states it.", "next": {"action": "answer", "answer": "16"}}},
+]
+
+
+def commands(home: Path) -> dict[str, tuple[list[str], str]]:
+    """What is run, by name, and what it must print."""
+    for name, script in (("direct", DIRECT), ("tool", WITH_TOOL)):
+        lines = "".join(json.dumps(line) + "\n" for line in script)
+        (home / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    Library(home / "tools").register(the_tool())
+
+    def ask(name: str, question: str) -> list[str]:
+        return [ALITA, "ask", "-q", "--no-cache", "--model", f"scripted:{home / name}.jsonl", question]
+
+    return {
+        "python": ([PYTHON, "-c", "pass"], ""),
+        "help": ([ALITA, "--help"], "Usage: alita"),
+        "version": ([ALITA, "--version"], "alita"),
+        "imports": ([PYTHON, "-c", "import langgraph.graph, openai"], ""),
+        "direct": (ask("direct", "Good morning, dear machine!"), "Good morning!"),
+        "tool": (ask("tool", "Multiply 1000 by the factor 7: what remains for the modulus 97?"), "16"),
+    }
+
+
+def seconds(command: list[str], expected: str, home: Path) -> float:
+    """Wall time of one process, which must do what it is for."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TMPDIR")}
+    environment = {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools")}
+    started = time.perf_counter()
+    done = subprocess.run(
+        command, env=environment, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    taken = time.perf_counter() - started
+    if done.returncode or not done.stdout.startswith(expected):
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    return taken
+
+
+def measure(repeat: int) -> dict[str, float]:
+    """Median milliseconds by name; each turn runs every command once, after a turn that warms the disk's cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        found = commands(home)
+        taken: dict[str, list[float]] = {name: [] for name in found}
+        for turn in range(repeat + 1):
+            for name, (command, expected) in found.items():
+                one = seconds(command, expected, home)
+                if turn:
+                    taken[name].append(1000 * one)
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def table(found: dict[str, float]) -> list[Figure]:
+    """The figures with their baselines and targets."""
+    return [
+        ratio_at_most("P5", "alita --help, ms (python -c pass)", found["help"], found["python"], 12),
+        ratio_at_most("P5", "alita --version, ms (python -c pass)", found["version"], found["python"], 12),
+        ratio_at_most("P6", "a question answered directly, ms (bare imports)", found["direct"], found["imports"], 1.15),
+        ratio_at_most("P6", "a question with a library tool, ms (bare imports)", found["tool"], found["imports"], 1.15),
+    ]
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--repeat", type=int, default=9, help="processes of each kind")
+    options = parser.parse_args()
+    found = measure(options.repeat)
+    if options.json:
+        rows = [figure._asdict() for figure in table(found)]
+        print(json.dumps({"benchmark": "startup", "rows": rows, "figures": found}))
+        return
+    print(as_text(table(found)))
+
+
+if __name__ == "__main__":
+    main()
