@@ -17,6 +17,7 @@ from agent.writer import EventWatcher, ModelWriter
 from mcp_tools.create import Creation, Request
 from mcp_tools.create import create_tool as create
 from mcp_tools.errors import CreationError, StoppedError
+from mcp_tools.tool import Capabilities
 
 
 async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -28,6 +29,7 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
         evidence=f"Known so far: {evidence_text(steps)}" if steps else "",
         files=context.files,
         run_id=context.run_id,
+        capabilities=Capabilities(read=bool(context.files)),
     )
     try:
         creation = await create(
