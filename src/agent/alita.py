@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -177,6 +178,12 @@ class Alita:
         self, state: dict[str, Any], run: Run, journal: Journal, budget: Budget, *, live: bool, resumed: bool
     ) -> None:
         """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
+        models = await self._open_models() if live else None
+        # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
+        importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
+        sandbox = await self._open_sandbox() if live else None
+        await importing
+
         from langgraph.errors import GraphDrained
         from langgraph.runtime import RunControl
 
@@ -184,9 +191,9 @@ class Alita:
 
         files = tuple(Path(file.path) for file in run.files)
         context = Context(
-            models=RunModels(await self._open_models() if live else None, self._settings.models_for, journal, budget),
+            models=RunModels(models, self._settings.models_for, journal, budget),
             library=JournaledLibrary(self._library, journal),
-            sandbox=JournaledSandbox(await self._open_sandbox() if live else None, journal),
+            sandbox=JournaledSandbox(sandbox, journal),
             journal=journal,
             budget=budget,
             emit=self._listener,
