@@ -35,12 +35,16 @@ PANDAS = Job(
 )
 TARGETS = {
     "stdlib_ms": ("warm call, standard library, p50", "ms", 1.5, "at most"),
-    "spaced_ms": ("the same with 10 ms between calls, p50", "ms", 1.5, "at most"),
     "pandas_ms": ("warm call, pandas loaded, p50", "ms", 3.5, "at most"),
     "calls_per_second": ("concurrent callers", "calls/s", 600.0, "at least"),
     "start_ms": ("start to the first answer, p50", "ms", 60.0, "at most"),
     "zygote_ms": ("start of the warm interpreter, p50", "ms", 40.0, "at most"),
     "private_mb": ("private memory of an idle child", "MB", 2.0, "at most"),
+}
+BESIDES = {
+    "stdlib_p90_ms": "warm call, standard library, p90",
+    "spaced_ms": "the same with 10 ms between calls, p50",
+    "pandas_p90_ms": "warm call, pandas loaded, p90",
 }
 BASELINES = {
     "python_ms": "python -I -S -c pass, per call",
@@ -99,6 +103,7 @@ def table(figures: dict[str, Any]) -> str:
     for name, (words, unit, target, side) in TARGETS.items():
         met = figures[name] <= target if side == "at most" else figures[name] >= target
         lines.append(f"{words:42} {figures[name]:10.2f}   {side} {target:g} {unit}  {'met' if met else 'MISSED'}")
+    lines += [f"{words:42} {figures[name]:10.2f} ms" for name, words in BESIDES.items()]
     lines += [f"{words:42} {figures[name]:10.2f} ms baseline" for name, words in BASELINES.items()]
     lines += [f"{words:42} {ratio:10.1f} times" for words, ratio in figures["ratios"].items()]
     lines.append(f"level {figures['level']}; {os.cpu_count()} cores, load {figures['load']:.1f} at the end")

@@ -1,4 +1,4 @@
-# ruff: noqa: ASYNC220, ASYNC240, PTH208 - tests may block
+# ruff: noqa: ASYNC220, ASYNC240, PTH115, PTH208 - tests may block
 """Interpreters come and go; calls do not notice, and nothing is left behind."""
 
 from __future__ import annotations
@@ -238,3 +238,31 @@ async def test_the_name_of_another_calls_folder_does_not_help() -> None:
             assert outcome.problem.kind == "denied"
         assert secret.read_text() == "canary"
         assert (await running).ok
+
+
+async def test_a_call_out_of_time_does_not_cost_the_interpreter(isolated: WarmSandbox) -> None:
+    first = plain_zygote(isolated)
+    outcome = await isolated.run(Job(SLEEP, "f", limits=Limits(wall_seconds=0.2)))
+    assert outcome.problem is not None
+    assert (await isolated.run(double(1))).value == 2
+    assert plain_zygote(isolated) is first
+    assert first.alive
+
+
+async def test_folders_of_calls_are_removed() -> None:
+    source = (
+        "import os\ndef f():\n    os.makedirs('a/b')\n    open('a/b/c', 'w').write('x')\n    os.symlink('/', 'root')"
+    )
+    async with SandlockSandbox() as sandbox:
+        root = Path(sandbox._scratches[0])
+        for _ in range(5):
+            assert (await sandbox.run(Job(source, "f"))).ok
+        assert await eventually(lambda: not any(list(folder.iterdir()) for folder in root.iterdir()))
+        assert len(list(root.iterdir())) <= 3
+    assert not root.exists()
+
+
+async def test_each_namespace_is_its_own(sandbox: WarmSandbox) -> None:
+    inside = max(descendants(plain_zygote(sandbox).pid))
+    for kind in ("net", "pid", "mnt", "ipc", "uts"):
+        assert os.readlink(f"/proc/{inside}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}"), kind

@@ -204,9 +204,9 @@ def make_streams() -> None:
 
 def _reseed() -> None:
     """Forks would share numpy's old generator; `random` reseeds itself."""
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed()
+    generators = sys.modules.get("numpy.random")
+    if generators is not None:
+        generators.seed()
 
 
 def _broken(error: BaseException) -> bytes:

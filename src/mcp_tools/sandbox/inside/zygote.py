@@ -103,6 +103,9 @@ class Zygote:
         for name in packages:
             with contextlib.suppress(Exception):  # the call that imports it gets the error
                 importlib.import_module(name)
+        if "numpy" in sys.modules:
+            with contextlib.suppress(Exception):
+                importlib.import_module("numpy.random")  # which numpy itself leaves for later
         sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
         child.make_streams()
         child.rehearse(1)  # the first compilation of a process takes ten times as long as the next
