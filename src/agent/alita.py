@@ -14,7 +14,7 @@ from agent.answer import Answer
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.errors import AlitaError, StorageError, UsageError
+from agent.errors import AlitaError, StorageError, UsageError, WeightsError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
 from agent.models.protocol import Usage
 from agent.models.roles import ROLES, Models, model_settings, open_models
@@ -248,7 +248,17 @@ class Alita:
             loop.call_soon_threadsafe(self._listener, event)
 
         weights = Weights(self._settings.models_dir)
-        await asyncio.to_thread(weights.pull, progress)
+
+        def fetch() -> None:
+            if weights.path.exists():
+                try:
+                    weights.ready()
+                    return
+                except WeightsError as damage:
+                    loop.call_soon_threadsafe(self._listener, Note(f"{damage.message}; it is fetched again"))
+            weights.pull(progress)
+
+        await asyncio.to_thread(fetch)
 
     async def _open_sandbox(self) -> Sandbox:
         if self._sandbox is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.events import ModelCalled
-from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, decide, reply
+from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply
 
 GUESS = {"text": "about 40", "when": "You give the final answer"}
 SEARCHES = [decide("browse", when="step 1"), decide("search")]
@@ -92,6 +92,18 @@ async def test_a_limited_run_goes_on_with_a_higher_limit(desk, limit, enough):
     answer = await desk.resume(first.run_id, **enough)
     assert (answer.text, answer.status, answer.run_id) == (ANSWER, "answered", first.run_id)
     assert (await desk.replay(first.run_id)).text == ANSWER
+
+
+async def test_what_a_limit_forbade_in_the_middle_is_done_with_a_higher_one(desk):
+    """The repair of a program that fails a test was not paid for: it is when the run goes on."""
+    wrong = {**CREATION[0], "text": CODE.replace("    return a", "    return a if n != 2 else 7")}
+    mended = {**CREATION[0], "when": "What went wrong"}
+    answered = decide("answer", answer=ANSWER, when="(n=57) = ")
+    lines = [{**line, "usage": [900, 100]} for line in (mended, answered, STORY[1], wrong, *CREATION[1:])]
+    first = await desk.plays(*lines).ask(QUESTION, max_tokens=3500)
+    assert (first.status, first.limit, first.usage.calls) == ("limit", "tokens", 4)
+    answer = await desk.resume(first.run_id, max_tokens=99_000)
+    assert (answer.text, answer.status, answer.usage.calls) == (ANSWER, "answered", 6)
 
 
 async def test_a_limited_run_replays_to_the_same_end(desk):

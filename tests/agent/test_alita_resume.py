@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from agent.errors import ModelError, RunError
-from agent.events import ModelCalled, RunStarted, StepStarted
+from agent.events import ModelCalled, RunStarted, StepStarted, ToolCalled
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run
 from mcp_tools.library import Library
@@ -89,13 +89,13 @@ def test_killed_between_other_calls(desk, text):
     assert [tool.name for tool in desk.library.list()] == ["nth_fibonacci"]
 
 
-def stopping(desk, after):
-    """A listener that asks the run to stop once it has chosen so many actions."""
+def stopping(desk, happens):
+    """A listener that asks the run to stop when something has happened."""
 
     def work(alita, ask):
         def listen(event):
             desk.events.append(event)
-            if isinstance(event, StepStarted) and event.step == after:
+            if happens(event):
                 alita.drain()
 
         return ask(alita, listen)
@@ -103,14 +103,18 @@ def stopping(desk, after):
     return work
 
 
-async def stopped_after(desk, question, step):
-    stop = stopping(desk, step)
+def chosen(step):
+    return lambda event: isinstance(event, StepStarted) and event.step == step
+
+
+async def stopped_when(desk, question, happens):
+    stop = stopping(desk, happens)
     return await desk.use(lambda alita: stop(alita, lambda a, listen: a.ask(question, on_event=listen)))
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])
 async def test_a_stopped_run_saves_its_step_and_goes_on_behind_it(desk, step):
-    stopped = await stopped_after(desk.plays(*SEARCHES), "Who won?", step)
+    stopped = await stopped_when(desk.plays(*SEARCHES), "Who won?", chosen(step))
     assert stopped.status == "interrupted"
     assert stopped.steps <= step
     saved = load_run(desk.runs, stopped.run_id)
@@ -125,7 +129,7 @@ async def test_a_stopped_run_saves_its_step_and_goes_on_behind_it(desk, step):
 
 
 async def test_a_run_that_is_stopped_while_a_tool_is_made_keeps_the_tool(desk):
-    stopped = await stopped_after(desk.plays(*STORY), QUESTION, 1)
+    stopped = await stopped_when(desk.plays(*STORY), QUESTION, chosen(1))
     assert (stopped.status, stopped.tools_created, stopped.steps) in [
         ("interrupted", ("nth_fibonacci",), 1),
         ("interrupted", (), 0),
@@ -137,8 +141,8 @@ async def test_a_run_that_is_stopped_while_a_tool_is_made_keeps_the_tool(desk):
 
 async def test_a_run_stopped_twice_and_then_killed_still_replays(desk):
     """The same tool called before and after a stop is two calls in the journal."""
-    first = await stopped_after(desk.plays(*SEARCHES), "Who won?", 1)
-    stop = stopping(desk, 2)
+    first = await stopped_when(desk.plays(*SEARCHES), "Who won?", chosen(1))
+    stop = stopping(desk, chosen(2))
     second = await desk.use(lambda alita: stop(alita, lambda a, listen: a.resume(first.run_id, on_event=listen)))
     assert second.status == "interrupted"
     answer = await desk.resume()
@@ -146,6 +150,27 @@ async def test_a_run_stopped_twice_and_then_killed_still_replays(desk):
     made = [(record.key, record.nth) for record in records(desk, first.run_id)]
     assert len(made) == len(set(made))
     assert (await desk.replay(first.run_id)).text == "done"
+
+
+async def test_one_tool_called_before_and_after_a_stop_is_two_calls(desk):
+    """A run goes on behind what its journal holds: the second look at the tool is not the first one's record."""
+    await desk.plays(*STORY).ask(QUESTION)
+    lines = [
+        decide("answer", answer="done", when="nth_fibonacci(n=10) = "),
+        decide("use_tool", tool="nth_fibonacci", arguments={"n": 10}, when="nth_fibonacci(n=9) = "),
+        decide("use_tool", tool="nth_fibonacci", arguments={"n": 9}, when="- nth_fibonacci"),
+    ]
+
+    def called(event):
+        return isinstance(event, ToolCalled)
+
+    stopped = await stopped_when(desk.plays(*lines), "The Fibonacci numbers 9 and 10?", called)
+    answer = await desk.resume(stopped.run_id)
+    assert (answer.text, answer.steps) == ("done", 2)
+    assert desk.library.stats("nth_fibonacci").calls == 3
+    made = [(record.key, record.nth) for record in records(desk, answer.run_id)]
+    assert len(made) == len(set(made))
+    assert (await desk.replay(answer.run_id)).text == "done"
 
 
 async def test_a_stop_before_the_first_step_is_no_answer(desk):
@@ -159,7 +184,7 @@ async def test_a_stop_before_the_first_step_is_no_answer(desk):
 
 
 async def test_a_damaged_state_is_no_loss(desk):
-    stopped = await stopped_after(desk.plays(*SEARCHES), "Who won?", 2)
+    stopped = await stopped_when(desk.plays(*SEARCHES), "Who won?", chosen(2))
     for path in (desk.runs / stopped.run_id).glob("checkpoints.sqlite*"):
         path.write_bytes(b"nonsense" * 1000)
     answer = await desk.resume()
@@ -211,9 +236,12 @@ async def test_a_replay_of_a_fallback_asks_nobody_either(desk, openai_server):
     lines = [{"error": "auth", "message": "no key", "repeat": True}]
     first = await desk.plays(*lines).ask(QUESTION, fallback=fallback, base_url=openai_server.url)
     assert first.text == ANSWER
+    answering = [event.model for event in desk.of(ModelCalled)]
+    assert set(answering) == {"tiny-1"}
     asked = len(openai_server.requests)
     replayed = await desk.replay(first.run_id)
     assert (replayed.text, len(openai_server.requests)) == (ANSWER, asked)
+    assert [event.model for event in desk.of(ModelCalled)] == answering
 
 
 async def test_a_replay_that_goes_on_live_from_a_step(desk):

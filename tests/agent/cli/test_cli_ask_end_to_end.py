@@ -297,16 +297,18 @@ def test_a_full_disk_is_told(terminal, monkeypatch, kept):
         assert "not kept as a tool: the tool library" in got.err
 
 
-def test_weights_that_were_altered_are_told(terminal):
+@pytest.mark.parametrize(("size", "said"), [(1_000, "has 1,000 bytes, not"), (QWEN_CODER.size, "was altered")])
+def test_weights_that_are_not_the_right_ones_are_told(terminal, size, said):
     folder = terminal.home / "data" / "models"
     folder.mkdir(parents=True)
     with (folder / QWEN_CODER.name).open("wb") as file:
         file.write(b"GGUF")
-        file.truncate(1_000)
+        file.truncate(size)
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "PIP_NO_INDEX": "1", "UV_NO_INDEX": "1"}
     got = terminal.run("--model", "embedded", QUESTION, **nowhere)
     assert (got.code, got.out) == (1, "")
-    assert "alita model pull" in got.err or "weights" in got.err
+    assert said in got.err
+    assert "alita model pull" in got.err
     assert json.loads((terminal.runs[0] / "run.json").read_text())["status"] == "failed"
 
 
