@@ -10,6 +10,8 @@ from agent import events as e
 from agent.answer import Answer
 from mcp_tools.text import one_line
 
+LONGEST_NOTE = 2_000
+
 
 class Line(NamedTuple):
     """One line of the account that a run gives on stderr."""
@@ -19,10 +21,12 @@ class Line(NamedTuple):
     mark: str = " "
     style: str = ""
     """A rich style; plain output leaves it out."""
+    whole: bool = False
+    """Never shortened: it says what went wrong, and where."""
 
     def plain(self, width: int) -> str:
-        """The line as text of at most `width` characters."""
-        return one_line_kept(f"{self.mark} {self.label:<7} ", self.text, width)
+        """The line as text of at most `width` characters, unless it must be whole."""
+        return one_line_kept(f"{self.mark} {self.label:<7} ", self.text, LONGEST_NOTE if self.whole else width)
 
 
 def one_line_kept(head: str, text: str, width: int) -> str:
@@ -89,7 +93,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.TrialFinished: _trial,
     e.ToolRegistered: _registered,
     e.ToolCalled: _called,
-    e.Note: lambda event: Line("note", event.text, style="yellow"),
+    e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),
 }
 _VERBOSE_LINES: dict[type, Callable[[Any], Line | None]] = {
     e.ModelCalled: _model,

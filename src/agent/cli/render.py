@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from agent.cli.lines import Line, line_of, summary
 from agent.events import Event, ModelCalled, ModelStarting, RunFinished, StepStarted
@@ -91,7 +91,8 @@ class Live:
             line = line_of(event, verbose=self._verbose)
         if line is not None:
             width = self._console.width
-            self._console.print(Text(line.plain(width), style=line.style, overflow="crop", no_wrap=True))
+            fold: Any = {} if line.whole else {"overflow": "crop", "no_wrap": True}
+            self._console.print(Text(line.plain(width), style=line.style, **fold))
         activity = _activity(event)
         if activity:
             self._status.update(Text(one_line(activity, max(self._console.width - 4, 10))))
