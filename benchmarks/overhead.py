@@ -10,8 +10,9 @@ answer. Each repetition takes three fresh processes, one after the other, at the
 - sdk: the bare `openai` SDK in a loop that appends each tool call and its result, and does nothing else.
 
 Overhead is wall time less the round trips of the trip process, less the time from handing a call to the sandbox to
-having its outcome. `a pair` is one act and the decision after it; `a run` is the whole `Alita.ask`, with making the
-run's folder, building the graph, and the synced writing of its end, divided by its model calls. Medians throughout.
+having its outcome. A pair is one act and the decision after it. A whole run is `Alita.ask` with making the run's
+folder and the synced writing of its end, divided by its model calls. Processor time is that of the asking thread, with
+the same taken off: it tells something on a busy machine too, and leaves out what waiting costs. Medians throughout.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ class Bench:
             sent = self.server.requests[-(calls + 1) :]
             bodies = Path(home) / "bodies.jsonl"
             bodies.write_text("".join(json.dumps(body) + "\n" for body in sent), encoding="utf-8")
-            trips = self.process("trip", bodies, Path(home))["trips"]
+            bare_client = self.process("trip", bodies, Path(home))
+            trips = bare_client["trips"]
             self.server.requests.clear()
             sdk = self.process("sdk", calls, Path(home))["walls"]
             bare = self.server.requests[-(calls + 1) :]
@@ -106,6 +108,7 @@ class Bench:
         return {
             "pair_ms": 1000 * (ours["pair"] - trip),
             "last_pair_ms": 1000 * (ours["last_pair"] - statistics.median(trips[-5:])),
+            "pair_cpu_ms": 1000 * (ours["pair_cpu"] - bare_client["cpu"]),
             "run_ms": 1000 * (ours["run"] - statistics.mean(trips)),
             "trip_ms": 1000 * trip,
             "sandbox_ms": 1000 * ours["sandbox"],
@@ -113,6 +116,7 @@ class Bench:
             "sdk_last_ms": 1000 * (statistics.median(sdk[-5:]) - statistics.median(bare_trips[-5:])),
             "sizes": [_size(body) for body in sent],
             "bare_sizes": [_size(body) for body in bare],
+            "tool_size": _size(sent[0]) - _size(without_tools(sent[0])),
         }
 
     def killed(self, calls: int = 12, after: int = 7) -> Figures:
@@ -141,6 +145,16 @@ def _environment(home: Path) -> dict[str, str]:
     return {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools")}
 
 
+def without_tools(body: dict[str, Any]) -> dict[str, Any]:
+    """A first request as it would be with an empty library: its tools come and go with the question."""
+    stripped: dict[str, Any] = json.loads(json.dumps(body))
+    last, shape = stripped["messages"][-1], stripped["response_format"]["json_schema"]["schema"]
+    last["content"] = last["content"].partition("\nTools:")[0]
+    branches = shape["properties"]["next"]["anyOf"]
+    branches[:] = [branch for branch in branches if branch["properties"]["action"].get("const") != "use_tool"]
+    return stripped
+
+
 def _size(body: Any) -> int:
     return len(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
 
@@ -162,9 +176,9 @@ def measure(repeat: int) -> Figures:
         figures[f"calls_{calls}"] = {name: round(statistics.median(row[name] for row in rows), 3) for name in times}
     sizes, bare = found[40][0]["sizes"], found[40][0]["bare_sizes"]
     figures["prompt"] = {
-        "fixed_bytes": sizes[0] - len(QUESTION),
+        "fixed_bytes": sizes[0] - len(QUESTION) - found[40][0]["tool_size"],
+        "tool_bytes": found[40][0]["tool_size"],
         "growth_bytes": (sizes[-1] - sizes[0]) / 40,
-        "bare_fixed_bytes": bare[0] - len(QUESTION),
         "bare_growth_bytes": (bare[-1] - bare[0]) / 40,
     }
     return figures
@@ -183,10 +197,13 @@ def table(figures: Figures) -> list[Figure]:
         ratio_at_most("P2", "overhead of a pair at 40 to that at 1, ms", many["last_pair_ms"], one["pair_ms"], 1.4),
         Figure("", "of the bare SDK: at 40 to that at 1, ms", many["sdk_last_ms"], one["sdk_ms"]),
         Figure("", "of a whole run with 40 tool calls, per model call, ms", many["run_ms"], many["sdk_ms"]),
+        Figure("", "processor time of a pair, 1 tool call, ms", one["pair_cpu_ms"]),
+        Figure("", "processor time of a pair at 40 tool calls, ms", many["pair_cpu_ms"]),
         Figure("", "server's round trip, taken off, ms", one["trip_ms"]),
         Figure("", "sandboxed call, taken off, ms", one["sandbox_ms"]),
         Figure("P3", "model calls for one tool of the library", calls, 2, "2", calls == 2),
-        at_most("P4", "prompt without the question, bytes", prompt["fixed_bytes"], 4000, prompt["bare_fixed_bytes"]),
+        at_most("P4", "prompt without question and tool, bytes", prompt["fixed_bytes"], 4000),
+        Figure("", "what a tool adds to it, bytes", prompt["tool_bytes"]),
         ratio_at_most("P4", "prompt, growth per step, bytes", prompt["growth_bytes"], prompt["bare_growth_bytes"], 1.1),
     ]
 

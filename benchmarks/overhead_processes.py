@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent.alita import Alita
 from agent.events import Event, StepStarted
@@ -53,23 +53,44 @@ def the_tool() -> Tool:
     return Tool("multiply_modulo", description, parameters, result, SOURCE, status=Status.VERIFIED)
 
 
+class Moment(NamedTuple):
+    """Two clocks. Processor time tells something on a busy machine too."""
+
+    wall: float
+    cpu: float
+    """Of the thread that asks: other threads and processes are not in it."""
+
+    def __sub__(self, other: Moment) -> Moment:
+        return Moment(self.wall - other.wall, self.cpu - other.cpu)
+
+
+def now() -> Moment:
+    """What both clocks say."""
+    return Moment(time.perf_counter(), time.thread_time())
+
+
+def medians(moments: list[Moment]) -> Moment:
+    """Of each clock."""
+    return Moment(*(statistics.median(column) for column in zip(*moments, strict=True)))
+
+
 class TimedSandbox:
     """Adds up what its calls take."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self.seconds: list[float] = []
+        self.seconds: list[Moment] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sandbox, name)
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call."""
-        started = time.perf_counter()
+        started = now()
         try:
             return await self._sandbox.run(job)
         finally:
-            self.seconds.append(time.perf_counter() - started)
+            self.seconds.append(now() - started)
 
 
 class TimedAlita(Alita):
@@ -101,11 +122,11 @@ async def ask_alita(url: str, calls: int) -> Figures:
 
 
 async def _one_round(alita: TimedAlita, calls: int) -> Figures:
-    times: list[float] = []
+    times: list[Moment] = []
 
     def listen(event: Event) -> None:
         if isinstance(event, StepStarted):
-            times.append(time.perf_counter())
+            times.append(now())
 
     alita.timed.seconds.clear()
     started = time.perf_counter()
@@ -116,10 +137,11 @@ async def _one_round(alita: TimedAlita, calls: int) -> Figures:
         raise SystemExit(f"not what was scripted: {answer}")
     pairs = [after - before - inside for before, after, inside in zip(times, times[1:], sandboxed, strict=False)]
     return {
-        "pair": statistics.median(pairs),
-        "last_pair": statistics.median(pairs[-5:]),
-        "run": (wall - sum(sandboxed)) / (calls + 1),
-        "sandbox": statistics.median(sandboxed),
+        "pair": medians(pairs).wall,
+        "last_pair": medians(pairs[-5:]).wall,
+        "pair_cpu": medians(pairs[-5:]).cpu,
+        "run": (wall - sum(inside.wall for inside in sandboxed)) / (calls + 1),
+        "sandbox": medians(sandboxed).wall,
     }
 
 
@@ -129,14 +151,15 @@ async def send_bare(url: str, found: list[bytes]) -> Figures:
 
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
     async with httpx2.AsyncClient() as client:
-        seconds: list[list[float]] = [[] for _ in found]
+        seconds: list[list[Moment]] = [[] for _ in found]
         for _ in range(max(3, 60 // len(found))):
             for body, taken in zip(found, seconds, strict=True):
-                started = time.perf_counter()
+                started = now()
                 response = await client.post(f"{url}/chat/completions", content=body, headers=headers)
                 json.loads(response.content)
-                taken.append(time.perf_counter() - started)
-    return {"trips": [statistics.median(taken) for taken in seconds]}
+                taken.append(now() - started)
+    trips = [medians(taken) for taken in seconds]
+    return {"trips": [trip.wall for trip in trips], "cpu": medians(trips[-5:]).cpu}
 
 
 async def ask_sdk(url: str, calls: int) -> Figures:

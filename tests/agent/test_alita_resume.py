@@ -71,7 +71,7 @@ def test_killed_while_a_model_thinks(desk, openai_server, moment):
     assert asyncio.run(desk.replay(run_id)).text == ANSWER
 
 
-@pytest.mark.parametrize("text", ['"kind":"sandbox"', '"describe":', '"register":', '"call":"nth_fibonacci"'])
+@pytest.mark.parametrize("text", ['"kind":"sandbox"', '"describe":', '"register":'])
 def test_killed_between_other_calls(desk, text):
     """`kill -9` while the tool is tried, registered and called."""
     desk.plays(*STORY)

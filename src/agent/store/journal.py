@@ -56,6 +56,8 @@ class Journal:
         """Calls answered from the record."""
         self.performed = 0
         """Calls that were made."""
+        self.is_live = False
+        """Whether the newest call was made, and not given from the record."""
         self.position = 0
         """How far the run has come in its journal: the number of its newest call, made now or before."""
         self._redactor = redactor
@@ -125,6 +127,7 @@ class Journal:
         record = self._by_key.get((key, nth))
         if record is not None:
             self.replayed += 1
+            self.is_live = False
             self.position = max(self.position, record.seq)
             if record.error is not None:
                 raise _restored(record.error)
@@ -144,6 +147,7 @@ class Journal:
         except AlitaError as raised:
             error = raised
         self.performed += 1
+        self.is_live = True
         self._seq += 1
         self.position = self._seq
         result = {"output": output} if error is None else {"error": self._described(error)}

@@ -63,7 +63,7 @@ class JournaledModel:
             live = True
             model = self._asked()
             completion = await model.complete(messages, on_delta=on_delta, **given)
-            return {"by": model.name, **asdict(completion)}
+            return {"by": model.name, **_plain(completion)}
 
         request = {"model": self._wanted, "messages": messages, **given}
         completion = self._heard(await self._journal.call("model", request, perform))
@@ -92,7 +92,7 @@ class JournaledModel:
                 completions = await many(messages, n, **given)
             else:
                 completions = [await model.complete(messages, **_shifted(given, k)) for k in range(n)]
-            return [{"by": model.name, **asdict(completion)} for completion in completions]
+            return [{"by": model.name, **_plain(completion)} for completion in completions]
 
         request = {"model": self._wanted, "messages": messages, "samples": n, **given}
         return [self._heard(data) for data in await self._journal.call("model", request, perform)]
@@ -182,7 +182,7 @@ class JournaledLibrary:
         return [_tool(data) for data in found]
 
     async def get(self, name: str) -> Tool:
-        """The tool of a name, which stays the same for the whole run.
+        """The tool of a name, which stays the same for the whole run once it was asked for.
 
         Raises:
             UnknownToolError: There is none.
@@ -215,17 +215,19 @@ class JournaledLibrary:
         return registered
 
     async def record_call(self, name: str, ok: bool, kind: str | None) -> None:
-        """Counts a call of a tool, once."""
-
-        async def perform() -> Json:
+        """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""
+        if self._journal.is_live:
             self._library.record_call(name, ok, kind)
-
-        await self._journal.call("library", {"call": name, "ok": ok, "kind": kind}, perform)
 
 
 def _shallow(record: Any) -> dict[str, Json]:
     """The fields of a dataclass as they are: `asdict` copies every value in depth, and nobody changes them."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _plain(completion: Completion) -> dict[str, Json]:
+    calls = [_shallow(call) for call in completion.tool_calls]
+    return {**_shallow(completion), "usage": _shallow(completion.usage), "tool_calls": calls}
 
 
 def _tool(data: dict[str, Any]) -> Tool:
