@@ -265,10 +265,11 @@ async def test_where_no_run_can_be_kept_nothing_is_asked(desk):
         await desk.plays(*STORY).ask(QUESTION)
 
 
-async def test_an_examiner_who_gives_prose_ends_the_creation_and_not_the_run(desk):
-    lines = [{"role": "examiner", "text": "Certainly!"}, decide("answer", answer="?", when="No tool could be created")]
+async def test_code_of_which_the_examiner_says_nothing_answers_and_is_not_kept(desk):
+    lines = [{"role": "examiner", "text": "Certainly!"}, decide("answer", answer=ANSWER, when="A program written")]
     answer = await desk.plays(*lines, *STORY).ask(QUESTION)
-    assert answer.status == "answered"
+    assert (answer.status, answer.text, answer.tools_created) == ("answered", ANSWER, ())
+    assert desk.library.list() == []
 
 
 async def test_code_that_never_works_is_no_tool(desk):

@@ -163,12 +163,11 @@ def _complete(function: ast.FunctionDef, spec: ToolSpec) -> None:
 
 
 def _docstring(spec: ToolSpec) -> str:
-    lines = [spec.purpose]
+    lines = [" ".join(spec.purpose.split()) or spec.name.replace("_", " ")]
     if spec.parameters:
         lines += ["", "Args:"]
-        lines += [f"    {p.name}: {p.description or p.name.replace('_', ' ')}" for p in spec.parameters]
-    shown = "\n".join(" ".join(line.split()) if line is spec.purpose else line.rstrip() for line in lines)
-    return textwrap.indent(shown, "    ").lstrip() + ("\n    " if len(lines) > 1 else "")
+        lines += [f"    {p.name}: {p.description.strip() or p.name.replace('_', ' ')}" for p in spec.parameters]
+    return textwrap.indent("\n".join(lines), "    ").lstrip() + ("\n    " if len(lines) > 1 else "")
 
 
 def _missing_imports(tree: ast.Module) -> list[ast.stmt]:

@@ -17,7 +17,7 @@ from mcp_tools.create.trial import examined, passed, runnable, try_out
 from mcp_tools.create.variations import variations
 from mcp_tools.create.vote import Verdict, vote
 from mcp_tools.create.write import failure_of, repair, write_candidates
-from mcp_tools.errors import CreationError, LibraryError, StoppedError
+from mcp_tools.errors import CreationError, LibraryError, ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
@@ -81,7 +81,10 @@ class _Workshop:
         return verdict
 
     async def _rounds(self) -> None:
-        self.tests = await write_tests(self.wanted, self.writer)
+        try:
+            self.tests = await write_tests(self.wanted, self.writer)
+        except ModelFixableError as failure:
+            self.watcher.note(f"no tests from the examiner: {failure.message}")
         self.argument_sets += [test.arguments for test in self.tests]
         for round_ in range(ROUNDS):
             for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
@@ -164,6 +167,20 @@ class _Workshop:
             if not passed(test, outcome)
         ]
 
+    def _contradicted(self, verdict: Verdict, winner: Candidate) -> list[str]:
+        """Tests of a strong examiner that the winner fails, with no other code on its side."""
+        if self.writer.votes > 1:
+            return []
+        failed = [
+            test
+            for index, test in enumerate(self.tests, self.first_test)
+            if index not in verdict.agreed and not passed(test, winner.outcomes[index])
+        ]
+        name = self.wanted.spec.name
+        return [
+            f"a test of the examiner fails: {call_text(name, t.arguments)} must give {t.expected!r}" for t in failed
+        ]
+
     async def keep(self, verdict: Verdict, library: Shelf) -> Creation:
         """Registers the winner when nothing speaks against it."""
         scratch = Creation(
@@ -180,6 +197,7 @@ class _Workshop:
             return scratch
         suite = suite_of(verdict, winner, self.argument_sets, self.tests, self.first_test)
         found, mutation = await doubts(verdict, winner, suite, self.wanted, self.request, self.sandbox)
+        found += self._contradicted(verdict, winner)
         if found:
             return replace(scratch, reason="; ".join(found))
         if self.writer.votes == 1 and self.tests and not self._tests_passed(winner):

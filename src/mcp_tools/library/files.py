@@ -172,6 +172,8 @@ def stamps(folder: Path) -> Stamps:
                     state = entry.stat()
                     parts.setdefault(name, []).append(f"{extension}:{state.st_mtime_ns}:{state.st_size}:{state.st_ino}")
     except (FileNotFoundError, NotADirectoryError):
+        if folder.exists():
+            raise
         return {}
     return {name: " ".join(sorted(found)) for name, found in parts.items()}
 

@@ -1,0 +1,117 @@
+"""All figures in one table, each with its baseline from the same run: what `make bench` prints.
+
+    python benchmarks/run.py                       # speed; some minutes
+    python benchmarks/run.py --json bench.json     # the same, also into a file
+    python benchmarks/run.py --with-model          # then routing and accuracy with the configured model; about an hour
+
+The benchmarks run one after the other, each in a process of its own. The machine should have nothing else to do: the
+load at the beginning and at the end is printed with the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from table import Figure, as_text
+
+HERE = Path(__file__).parent
+Result = dict[str, Any]
+
+
+def own_rows(result: Result) -> list[Figure]:
+    """The figures of a benchmark that tells them in the common form."""
+    return [Figure(**row) for row in result["rows"]]
+
+
+def sandbox_rows(result: Result) -> list[Figure]:
+    """P10: calls, beside a fresh interpreter in bubblewrap for each."""
+    from sandbox import TARGETS
+
+    rows = []
+    for name, (words, unit, target, side) in TARGETS.items():
+        most = side == "at most"
+        met = result[name] <= target if most else result[name] >= target
+        baseline = result["bwrap_python_ms"] if name == "stdlib_ms" else None
+        rows.append(
+            Figure("P10", f"{words}, {unit}", result[name], baseline, f"{'≤' if most else '≥'} {target:g}", met)
+        )
+    return rows
+
+
+def library_rows(result: Result) -> list[Figure]:
+    """Search in the library, beside one pass over all descriptions."""
+    rows = []
+    for row in result["rows"]:
+        size, p50 = row["tools"], row["search_p50_ms"]
+        rows.append(Figure("", f"search among {size:,} tools, ms", p50, row["scan_p50_ms"]))
+    return rows
+
+
+BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
+    "overhead": own_rows,
+    "startup": own_rows,
+    "sandbox": sandbox_rows,
+    "library": library_rows,
+}
+WITH_MODEL = ("routing", "accuracy")
+
+
+def main() -> int:
+    """Runs the benchmarks; 1 when one of them fails. A missed target is told, and is no failure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures into a file too")
+    parser.add_argument("--with-model", action="store_true", help="measure routing and accuracy too; about an hour")
+    parser.add_argument("--only", metavar="NAMES", help=f"some of {', '.join(BENCHMARKS)}, separated by commas")
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else list(BENCHMARKS)
+    if unknown := set(names) - set(BENCHMARKS):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
+    loads = [os.getloadavg()[0]]
+    results = {name: measured(name) for name in names}
+    loads.append(os.getloadavg()[0])
+    figures = [figure for name, result in results.items() if result for figure in BENCHMARKS[name](result)]
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    print(as_text(figures))
+    print(f"\n{machine}; load {loads[0]:.1f} before, {loads[1]:.1f} after")
+    if options.json:
+        told = {"machine": machine, "load": loads, "rows": [figure._asdict() for figure in figures], "results": results}
+        options.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    failed = [name for name, result in results.items() if result is None]
+    if options.with_model:
+        failed += [name for name in WITH_MODEL if not shown(name)]
+    for figure in figures:
+        if figure.met is False:
+            print(f"target missed: {figure.id} {figure.name}")
+    for name in failed:
+        print(f"failed: {name}")
+    return 1 if failed else 0
+
+
+def measured(name: str) -> Result | None:
+    """What one benchmark measured; None, with its message printed, when it failed."""
+    print(f"measuring: {name} …", file=sys.stderr, flush=True)
+    done = subprocess.run([sys.executable, str(HERE / f"{name}.py"), "--json"], stdout=subprocess.PIPE, text=True)
+    try:
+        result: Result = json.loads(done.stdout)
+    except ValueError:
+        print(f"{name}.py ended with status {done.returncode} and no figures", file=sys.stderr)
+        return None
+    return result
+
+
+def shown(name: str) -> bool:
+    """Runs a benchmark of the model, which prints its own table."""
+    print(f"\n{name}, with the configured model; this takes long\n", flush=True)
+    return subprocess.run([sys.executable, str(HERE / f"{name}.py")]).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
