@@ -34,7 +34,7 @@ from agent.settings import Settings
 from agent.steps import value_text
 from mcp_tools.create.assemble import extract_code
 from mcp_tools.library import Library
-from mcp_tools.prompt import load_prompt, parse_prompt
+from mcp_tools.prompt import parse_prompt
 from mcp_tools.sandbox import Job, Limits, Sandbox, open_sandbox
 
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
@@ -48,6 +48,19 @@ Think step by step, then give the final answer on the last line as `Answer: …`
 {{question}}""",
 )
 
+PROGRAM = parse_prompt(
+    "program",
+    """<!-- system -->
+You answer a question by writing one complete Python program that prints the answer and nothing else. Use only the \
+standard library. Follow every rule of the question exactly. Answer with one Python code block: no comments, no \
+explanation.
+<!-- user -->
+{{question}}
+<!-- assistant -->
+```python""",
+)
+"""Fixed: alita's own prompts change, what they are measured against does not."""
+
 Row = dict[str, Any]
 
 
@@ -60,8 +73,7 @@ async def ask_alone(question: str, model: Model) -> str:
 
 async def ask_program(question: str, model: Model, sandbox: Sandbox) -> str:
     """What one program prints that the model writes and that is run once."""
-    messages = load_prompt("mcp_tools.create", "program").render(question=question, evidence="")
-    completion = await model.complete(messages, temperature=0, max_tokens=900)
+    completion = await model.complete(PROGRAM.render(question=question), temperature=0, max_tokens=900)
     outcome = await sandbox.run(Job(extract_code(completion.text), None, limits=PROGRAM_LIMITS))
     return outcome.stdout.strip()
 
@@ -153,8 +165,8 @@ async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
     model = models.for_role(Role.WRITER)
     sandbox = await open_sandbox()
     try:
-        for arm in arms:
-            for row in rows:
+        for row in rows:
+            for arm in arms:
                 if (arm, row["id"]) in done:
                     continue
                 line = await _one(arm, row, model, sandbox, settings)

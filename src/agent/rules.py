@@ -67,6 +67,8 @@ def _at_the_start(decision: Decision, question: str, tools: Sequence[dict[str, J
         return Decision("create_tool", f"{decision.tool} is for something else.")
     if decision.action in {"create_tool", "run_code"} and (fitting := named_tool(question, tools)):
         return Decision("use_tool", f"The question names what {fitting} does.", tool=fitting)
+    if decision.action == "run_code" and (fitting := described_tool(question, tools)) and not _CODE.search(question):
+        return Decision("use_tool", f"The question says what {fitting} does.", tool=fitting)
     if decision.action == "run_code" and not tools and not _CODE.search(question):
         return Decision("create_tool", "Nothing was found yet that a one-off program could combine.")
     return decision
@@ -109,6 +111,16 @@ def named_tool(question: str, tools: Iterable[dict[str, Json]]) -> str | None:
     for tool in tools:
         words = _stems(str(tool["name"]).replace("_", " "))
         if len(words & asked) >= 2 and len(words & asked) * 3 >= len(words) * 2:
+            return str(tool["name"])
+    return None
+
+
+def described_tool(question: str, tools: Iterable[dict[str, Json]]) -> str | None:
+    """The tool of whose name and description the question has at least two words, and half of all."""
+    asked = _stems(question)
+    for tool in tools:
+        words = _stems(_text(tool))
+        if len(words & asked) >= 2 and len(words & asked) * 2 >= len(words):
             return str(tool["name"])
     return None
 

@@ -14,7 +14,7 @@ from mcp_tools.create.protocol import Part
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
-VOTES_OF_WEAK_MODELS = 3
+VOTES_OF_WEAK_MODELS = 2
 _SPEC_TOKENS = 900
 _CODE_TOKENS = 600
 _END_OF_CODE = "\n```\n"

@@ -75,7 +75,7 @@ def no_input(source: Source) -> Iterator[Remark]:
 
 
 def reads_only_with_grant(source: Source) -> Iterator[Remark]:
-    """open() only with the read capability, and only to read."""
+    """`open()` only with the read capability, and only to read."""
     for free in source.free_names:
         if free.name != "open" or free.node in source.guard:
             continue

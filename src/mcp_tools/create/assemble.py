@@ -54,6 +54,8 @@ _FROM_MODULE = {
     ),
     "typing": ("Any", "Optional", "Union", "List", "Dict", "Tuple", "Set", "Iterable", "Callable"),
 }
+_OUTSIDE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+"""Statements that stand outside of the function that others become."""
 _HOME_OF = {name: module for module, names in _FROM_MODULE.items() for name in names}
 COMMON_MODULES = frozenset(
     [
@@ -92,31 +94,125 @@ def _is_call(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
-def assemble(text: str, spec: ToolSpec) -> str:
+def assemble(text: str, spec: ToolSpec, *, patterns: Sequence[str] = ()) -> str:
     """The file of a tool from a model's reply.
 
     Keeps the wanted function and what it needs; drops example calls, tests and runners; adds imports of the standard
-    library that were forgotten, the docstring and annotations that the spec knows, and a runner. Text that does not
-    parse is returned as it is, for the checks to say so.
+    library that were forgotten, functions of the patterns that are called as if they were there, the docstring and
+    annotations that the spec knows, and a runner. Text that does not parse is returned as it is, for the checks to
+    say so.
+
+    Args:
+        text: The reply.
+        spec: What is wanted.
+        patterns: Code that the model was shown.
     """
     code = extract_code(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _assembled(ast.parse(code), spec)
+            return _assembled(ast.parse(code), spec, patterns)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code
 
 
-def _assembled(tree: ast.Module, spec: ToolSpec) -> str:
+def assemble_program(text: str, *, patterns: Sequence[str] = ()) -> str:
+    """A whole program from a model's reply, with what it forgot: imports, functions of the patterns, the last print."""
+    code = extract_code(text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code)
+            _print_last(tree)
+            _add_forgotten(tree, patterns)
+            return f"{_spaced(tree.body)}\n"
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code
+
+
+def _assembled(tree: ast.Module, spec: ToolSpec, patterns: Sequence[str]) -> str:
+    _add_forgotten(tree, patterns)
+    _as_function(tree, spec)
     entry = _entry(tree, spec)
     if entry is not None:
         tree.body = needed_for(entry.name, tree.body)
         _name(entry, tree, spec.name)
         _complete(entry, spec)
+    return f"{_header(spec)}\n\n{_spaced(tree.body)}\n{_runner(spec.name)}"
+
+
+def _add_forgotten(tree: ast.Module, patterns: Sequence[str]) -> None:
+    """Defines what is used and bound nowhere: functions of the patterns, then names of the standard library."""
+    missing = _missing_names(tree)
+    for pattern in patterns:
+        body = ast.parse(pattern).body
+        for name in sorted(missing & {node.name for node in body if isinstance(node, ast.FunctionDef)}):
+            tree.body = [*needed_for(name, body), *tree.body]
+            missing.remove(name)
     position = sum(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
     tree.body[position:position] = _missing_imports(ast.fix_missing_locations(tree))
-    return f"{_header(spec)}\n\n{_spaced(tree.body)}\n{_runner(spec.name)}"
+
+
+def _as_function(tree: ast.Module, spec: ToolSpec) -> None:
+    """Statements that compute with the parameters and print the result become the function.
+
+    What they assign to a parameter's name as a literal is the value of this question, and goes. Functions stay outside
+    unless they use a variable of the statements.
+    """
+    printed = _printed_last(tree)
+    parameters = {parameter.name for parameter in spec.parameters}
+    if printed is None or any(isinstance(node, ast.FunctionDef) and node.name == spec.name for node in tree.body):
+        return
+    if not parameters <= names_used(ast.unparse(tree)):
+        return
+    statements = [node for node in tree.body[:-1] if not _gives_value(node, parameters)]
+    variables = parameters | {name for node in statements if not isinstance(node, _OUTSIDE) for name in touched(node)}
+    inside = [
+        node
+        for node in statements
+        if not isinstance(node, _OUTSIDE)
+        or (isinstance(node, ast.FunctionDef) and variables & names_used(ast.unparse(node)))
+    ]
+    function = ast.parse(f"{spec.signature}\n    pass").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body = [*inside, ast.Return(printed)]
+    tree.body = [*(node for node in statements if node not in inside), function]
+    ast.fix_missing_locations(tree)
+
+
+def _printed_last(tree: ast.Module) -> ast.expr | None:
+    """The one value that the last statement prints."""
+    last = tree.body[-1] if tree.body else None
+    if not (isinstance(last, ast.Expr) and isinstance(last.value, ast.Call)):
+        return None
+    call = last.value
+    is_print = isinstance(call.func, ast.Name) and call.func.id == "print" and len(call.args) == 1 and not call.keywords
+    return call.args[0] if is_print and not isinstance(call.args[0], ast.Starred) else None
+
+
+def _print_last(tree: ast.Module) -> None:
+    """Prints the value of the last statement if nothing is printed at all."""
+    last = tree.body[-1] if tree.body else None
+    prints = any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree))
+    if isinstance(last, ast.Expr) and not prints:
+        last.value = ast.Call(ast.Name("print", ast.Load()), [last.value], [])
+        ast.fix_missing_locations(tree)
+
+
+def _gives_value(node: ast.stmt, parameters: set[str]) -> bool:
+    """Whether a statement gives a parameter a literal value, or its own."""
+    if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
+        return False
+    name = node.targets[0].id
+    if name not in parameters:
+        return False
+    if isinstance(node.value, ast.Name):
+        return node.value.id == name
+    try:
+        ast.literal_eval(node.value)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
 
 
 def _entry(tree: ast.Module, spec: ToolSpec) -> ast.FunctionDef | None:
@@ -170,10 +266,14 @@ def _docstring(spec: ToolSpec) -> str:
     return textwrap.indent("\n".join(lines), "    ").lstrip() + ("\n    " if len(lines) > 1 else "")
 
 
+def _missing_names(tree: ast.Module) -> set[str]:
+    bound = {name for node in tree.body for name in touched(node)}
+    return names_used(ast.unparse(tree)) - bound - set(dir(builtins))
+
+
 def _missing_imports(tree: ast.Module) -> list[ast.stmt]:
     """Imports of the standard library for names that are used and bound nowhere."""
-    bound = {name for node in tree.body for name in touched(node)}
-    missing = sorted(names_used(ast.unparse(tree)) - bound - set(dir(builtins)))
+    missing = sorted(_missing_names(tree))
     found: list[ast.stmt] = []
     for name in missing:
         if name == "datetime" and not _used_as_module(tree, name):

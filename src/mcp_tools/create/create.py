@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from mcp_tools.create.answers import answer_key
 from mcp_tools.create.examine import write_tests
 from mcp_tools.create.look import look
 from mcp_tools.create.protocol import Candidate, Creation, Request, Shelf, Test, Watcher, Writer
 from mcp_tools.create.prove import doubts, suite_of
-from mcp_tools.create.scratch import Scratch, write_programs
+from mcp_tools.create.scratch import Scratch, as_function, write_programs
 from mcp_tools.create.spec import Wanted, call_text, write_spec
 from mcp_tools.create.trial import examined, passed, runnable, try_out
 from mcp_tools.create.variations import variations
@@ -23,7 +24,7 @@ from mcp_tools.tool import Json, Status, Tool
 
 ROUNDS = 3
 PROGRAMS = 2
-"""Scratch programs that vote in each round that candidates alone have not settled."""
+"""Whole programs that a weak model writes in each round, beside the candidates."""
 
 
 async def create_tool(
@@ -87,10 +88,10 @@ class _Workshop:
             self.watcher.note(f"no tests from the examiner: {failure.message}")
         self.argument_sets += [test.arguments for test in self.tests]
         for round_ in range(ROUNDS):
-            for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
-                await self._try(source)
-            if not self._enough(self._vote()):
-                await self._ask_programs(round_)
+            if self.wanted.arguments or self.writer.votes == 1:
+                for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
+                    await self._try(source)
+            await self._ask_programs(round_)
             verdict = self._vote()
             if not self._enough(verdict) and self._worth_repair(verdict):
                 await self._repair()
@@ -102,10 +103,13 @@ class _Workshop:
         return failure_of(self.candidates[-1], []) if self.candidates else "none was written"
 
     async def _ask_programs(self, round_: int) -> None:
-        """With a weak model, whole programs vote too: they fail in other ways than functions do."""
+        """With a weak model, whole programs vote too: they know the question and not the spec, and fail in other ways.
+
+        One that can be made a function is a candidate like the others.
+        """
         if self.writer.votes == 1:
             return
-        self.programs += await write_programs(
+        programs = await write_programs(
             self.request,
             self.writer,
             self.sandbox,
@@ -114,13 +118,34 @@ class _Workshop:
             seed=round_ + 1,
             temperature=0.3 if round_ == 0 else 0.7,
         )
+        for program in programs:
+            if not await self._becomes_candidate(program):
+                self.programs.append(program)
+
+    async def _becomes_candidate(self, program: Scratch) -> bool:
+        """Whether the program is a candidate now: as a function it gives the answer that it printed."""
+        source = as_function(program, self.wanted.spec, self.wanted.arguments) if program.answer else None
+        if source is None:
+            return False
+        candidate = examined(len(self.candidates) + 1, source, self.wanted.spec, self.request)
+        if not candidate.report.ok:
+            return False
+        outcomes = await try_out(source, self.wanted.spec, self.argument_sets, self.sandbox, self.request)
+        if not outcomes[0].ok or answer_key(outcomes[0].value) != answer_key(program.answer):
+            return False
+        self._add(replace(candidate, outcomes=outcomes))
+        return True
 
     async def _try(self, source: str) -> Candidate:
         candidate = examined(len(self.candidates) + 1, source, self.wanted.spec, self.request)
-        self.watcher.candidate_checked(candidate)
         if runnable(candidate):
             outcomes = await try_out(source, self.wanted.spec, self.argument_sets, self.sandbox, self.request)
             candidate = replace(candidate, outcomes=outcomes)
+        return self._add(candidate)
+
+    def _add(self, candidate: Candidate) -> Candidate:
+        self.watcher.candidate_checked(candidate)
+        if candidate.outcomes:
             self.watcher.trial_finished(candidate)
         self.candidates.append(candidate)
         return candidate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_tools.create.protocol import Test, Writer
-from mcp_tools.create.spec import Wanted, call_text
+from mcp_tools.create.spec import LONGEST_SHOWN, Wanted, call_text
 from mcp_tools.prompt import load_prompt
 
 _JSON_TYPES: dict[str, dict[str, Any]] = {
@@ -55,7 +55,9 @@ async def write_tests(wanted: Wanted, writer: Writer) -> list[Test]:
     """Examples with expected results, none of them the question's own call."""
     spec = wanted.spec
     messages = load_prompt("mcp_tools.create", "examine").render(
-        purpose=spec.purpose, signature=spec.signature, call=call_text(spec.name, wanted.arguments)
+        purpose=spec.purpose,
+        signature=spec.signature,
+        call=call_text(spec.name, wanted.arguments, longest=LONGEST_SHOWN),
     )
     forms = await writer.fill(messages, examples_schema(wanted), part="examiner")
     tests = [Test(form["arguments"], form["expected"], "examiner") for form in forms]

@@ -17,15 +17,22 @@ _QUOTED = re.compile(
 _DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?![\d,]\d|\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+"
 _NUMBER = re.compile(rf"(?<![\w.])[-−]?(?:{_DIGITS})")
+_ILLUSTRATION = re.compile(
+    r"\b(?:such as|for example|for instance|e\.g\.),? \S+|\bso that \S+ (?:becomes|turns into|is written) \S+",
+    re.IGNORECASE,
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PERCENTAGE = re.compile(rf"({_DIGITS})\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_DIGITS})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
 
 
 def question_values(question: str) -> list[str]:
-    """The quoted texts, dates, times and numbers of a question, in order, each once."""
+    """The quoted texts, dates, times and numbers of a question, in order, each once.
+
+    What only shows the form of an answer, "such as 5/36", is none of them.
+    """
     found: dict[str, int] = {}
-    rest = question
+    rest = _ILLUSTRATION.sub(lambda match: " " * len(match[0]), question)
     for pattern in (_QUOTED, _DATE_OR_TIME, _NUMBER):
         for match in pattern.finditer(rest):
             value = next((group for group in match.groups() if group), match[0])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_tools.create.assemble import extract_code
+from mcp_tools.create.assemble import assemble, assemble_program
+from mcp_tools.create.idioms import as_prompt, nearest
 from mcp_tools.create.protocol import Request, Writer
-from mcp_tools.create.substitute import with_values
+from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.create.trial import TRIAL_LIMITS
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Sandbox
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, ToolSpec
 
 _LONGEST_ANSWER = 2_000
 
@@ -41,9 +42,23 @@ async def write_programs(
     temperature: float,
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
-    messages = load_prompt("mcp_tools.create", "program").render(question=request.question, evidence=request.evidence)
+    idioms = nearest(request.question)
+    messages = load_prompt("mcp_tools.create", "program").render(
+        idioms=as_prompt(idioms), question=request.question, evidence=request.evidence
+    )
     texts = await writer.write(messages, part="writer", count=count, temperature=temperature, seed=seed)
-    return [await _tried(extract_code(text), request, sandbox, argument_sets) for text in texts]
+    sources = [assemble_program(text, patterns=[idiom.code for idiom in idioms]) for text in texts]
+    return [await _tried(source, request, sandbox, argument_sets) for source in sources]
+
+
+def as_function(program: Scratch, spec: ToolSpec, arguments: dict[str, Json]) -> str | None:
+    """The program as a tool's file: its values are the parameters, and what it prints is returned.
+
+    Returns:
+        None when the program does not write each value of the question exactly once as it stands there.
+    """
+    source = with_parameters(program.source, arguments)
+    return assemble(source, spec) if source is not None else None
 
 
 async def _tried(source: str, request: Request, sandbox: Sandbox, argument_sets: Sequence[dict[str, Json]]) -> Scratch:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from mcp_tools.create.assemble import COMMON_MODULES
-from mcp_tools.create.literals import grounded, question_values, stands_in, uncovered
+from mcp_tools.create.idioms import nearest, signatures
+from mcp_tools.create.literals import as_number, grounded, question_values, stands_in, uncovered
+from mcp_tools.create.passages import passages, shown
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
@@ -29,6 +33,9 @@ TYPES = [
     "list[dict[str, str]]",
 ]
 _HIDING = frozenset({"date", "time", "timedelta", "deque", "counter", "permutations", "combinations", "product", "gcd"})
+_MOST_BY_RULE = 8
+LONGEST_SHOWN = 1000
+"""Characters of an argument that a prompt shows."""
 _IDENTIFIER = "^[a-z][a-z0-9_]{0,30}$"
 
 SPEC_SCHEMA: dict[str, Any] = {
@@ -70,39 +77,84 @@ class Wanted:
 async def write_spec(request: Request, writer: Writer) -> Wanted:
     """Asks for a spec, and once more when values of the question are missing from it.
 
+    A passage of data is never copied by the model: it stands as `TEXT1`, `TEXT2` … in the form. When the model names no
+    value of the question at all, its values become the parameters by rule.
+
     Raises:
         CreationError: The model gave no usable spec.
     """
-    values = question_values(request.question)
-    first = await _ask(request, writer, values, complaint="")
+    texts = {f"TEXT{number}": text for number, text in enumerate(passages(request.question), 1)}
+    first = await _ask(request, writer, texts, complaint="")
     if not first.missing:
         return first
     complaint = f"\nThese values must be among the parameters too: {' | '.join(first.missing)}"
-    second = await _ask(request, writer, values, complaint=complaint)
-    return second if len(second.missing) < len(first.missing) else first
+    second = await _ask(request, writer, texts, complaint=complaint)
+    better = second if len(second.missing) < len(first.missing) else first
+    return better if better.arguments else _with_values(better, request.question)
 
 
-async def _ask(request: Request, writer: Writer, values: list[str], *, complaint: str) -> Wanted:
+async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, complaint: str) -> Wanted:
+    question, rest = request.question, request.question
+    for name, text in texts.items():
+        question = question.replace(text, f"{name} =\n{shown(text)}\n(end of {name})", 1)
+        rest = rest.replace(text, " ", 1)
+    values = [*texts, *question_values(rest), *_names_of(rest, texts.values())]
+    related = signatures(nearest(request.question, most=1)) if writer.votes > 1 and not texts else ""
     messages = load_prompt("mcp_tools.create", "spec").render(
-        question=request.question, values=" | ".join(values) or "none", complaint=complaint
+        question=question,
+        values=" | ".join(values) or "none",
+        related=f"\nFunctions that exist, whose parameters may serve as a pattern:\n{related}" if related else "",
+        complaint=complaint,
     )
-    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request)
+    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, texts)
 
 
-def _understood(form: Json, request: Request) -> Wanted:
+def _names_of(question: str, passages: Iterable[str]) -> list[str]:
+    """Capitalised words of the question that stand in a passage too, where they are data."""
+    data = {word for passage in passages for word in re.findall(r"\w+", passage)}
+    return list(dict.fromkeys(word for word in re.findall(r"(?<=\w )[A-Z]\w+", question) if word in data))
+
+
+def _understood(form: Json, request: Request, texts: dict[str, str]) -> Wanted:
     name = _general_name(form["name"], form["purpose"])
     parameters, arguments = [], {}
     for field in form["parameters"]:
         parameter = _free_of_modules(field["name"])
         if parameter in arguments or not valid_name(parameter):
             continue
-        value = _fitting(_typed(grounded(field["value"], request.question), request.question), field["type"])
+        value = _referred(field["value"], field["type"], texts)
+        if value is None:
+            value = _fitting(_typed(grounded(field["value"], request.question), request.question), field["type"])
         if not stands_in(value, request.question):
             continue
         parameters.append(Parameter(parameter, _type_of(value, field["type"])))
         arguments[parameter] = value
     spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
     return Wanted(spec, arguments, tuple(uncovered(request.question, arguments)))
+
+
+def _referred(value: Json, type_: str, texts: dict[str, str]) -> Json:
+    """The passage that a value refers to, as text or as lines; None when it refers to none."""
+    name = value[0] if isinstance(value, list) and len(value) == 1 else value
+    text = texts.get(name) if isinstance(name, str) else None
+    return text.splitlines() if text is not None and (type_ == "list[str]" or isinstance(value, list)) else text
+
+
+def _with_values(wanted: Wanted, question: str) -> Wanted:
+    """The spec with a parameter for each value of the question, named after its kind."""
+    arguments: dict[str, Json] = {}
+    for value in wanted.missing[:_MOST_BY_RULE]:
+        number = as_number(value)
+        kind = "text" if number is None else "number"
+        same = sum(name.startswith(kind) for name in arguments)
+        arguments[f"{kind}_{same + 1}"] = value if number is None else _plain(number)
+    parameters = tuple(Parameter(name, _type_of(value, "str")) for name, value in arguments.items())
+    spec = replace(wanted.spec, parameters=parameters)
+    return Wanted(spec, arguments, tuple(uncovered(question, arguments)))
+
+
+def _plain(number: Decimal) -> int | float:
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def _general_name(name: str, purpose: str) -> str:
@@ -194,6 +246,10 @@ def _inner(values: list[Json]) -> str:
     return "Any"
 
 
-def call_text(name: str, arguments: dict[str, Json]) -> str:
-    """A call as Python writes it, `name(a=1, b='x')`."""
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:
+    """A call as Python writes it, `name(a=1, b='x')`; each argument cut after `longest` characters."""
+    return f"{name}({', '.join(f'{key}={_cut(repr(value), longest)}' for key, value in arguments.items())})"
+
+
+def _cut(text: str, longest: int | None) -> str:
+    return text if longest is None or len(text) <= longest else f"{text[:longest]}…"

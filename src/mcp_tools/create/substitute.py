@@ -1,11 +1,13 @@
-"""A scratch program asked the same question with other values: its constants are exchanged, nothing else."""
+"""A scratch program with other values, or as a function: its constants are exchanged, nothing else."""
 
 from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Collection
 from typing import Any
 
+from mcp_tools.create.needed import touched
 from mcp_tools.tool import Json
 
 
@@ -15,30 +17,55 @@ def with_values(source: str, old: dict[str, Json], new: dict[str, Json]) -> str 
     Returns:
         None when a value that changes stands nowhere in the program, or stands for two different new ones.
     """
+    meanings = {(repr(old[name]), repr(new.get(name))) for name in old}
+    if len(meanings) > len({value for value, _ in meanings}):
+        return None
+    changing = {repr(old[name]): (old[name], repr(new[name])) for name in old if old[name] != new.get(name)}
+    return _exchanged(source, list(changing.values()))
+
+
+def with_parameters(source: str, arguments: dict[str, Json]) -> str | None:
+    """The program with a parameter's name wherever it writes the parameter's value.
+
+    Returns:
+        None when a value stands nowhere in the program, when two parameters have the same value, or when the program
+        calls something else by the name of a parameter.
+    """
+    if len({repr(value) for value in arguments.values()}) < len(arguments):
+        return None
+    return _exchanged(source, [(value, name) for name, value in arguments.items()], names=set(arguments))
+
+
+def _exchanged(source: str, pairs: list[tuple[Json, str]], names: Collection[str] = ()) -> str | None:
+    """The program with expressions in the place of literals; None when one of the literals stands nowhere."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _exchanged(ast.parse(source), old, new)
+            tree = ast.parse(source)
+            exchange = _Exchange(pairs)
+            changed = exchange.visit(tree)
+            if len(exchange.found) < len(pairs) or _other_use(changed, names):
+                return None
+            return ast.unparse(ast.fix_missing_locations(changed))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _exchanged(tree: ast.Module, old: dict[str, Json], new: dict[str, Json]) -> str | None:
-    meanings = {(repr(old[name]), repr(new.get(name))) for name in old}
-    if len(meanings) > len({value for value, _ in meanings}):
-        return None
-    changing = {repr(old[name]): (old[name], new[name]) for name in old if old[name] != new.get(name)}
-    exchange = _Exchange(list(changing.values()))
-    changed = exchange.visit(tree)
-    if len(exchange.found) < len(exchange.pairs):
-        return None
-    return ast.unparse(ast.fix_missing_locations(changed))
+def _other_use(tree: ast.Module, names: Collection[str]) -> bool:
+    """Whether the program binds one of the names to anything but itself."""
+    own = [node for node in tree.body if not (isinstance(node, ast.Assign) and _is_itself(node))]
+    return any(name in names for node in own for name in touched(node))
+
+
+def _is_itself(node: ast.Assign) -> bool:
+    target, value = node.targets[0], node.value
+    return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
 
 
 class _Exchange(ast.NodeTransformer):
     """Replaces literals that equal an old value."""
 
-    def __init__(self, pairs: list[tuple[Json, Json]]) -> None:
+    def __init__(self, pairs: list[tuple[Json, str]]) -> None:
         self.pairs = pairs
         self.found: set[int] = set()
 
@@ -48,7 +75,7 @@ class _Exchange(ast.NodeTransformer):
             for index, (old, new) in enumerate(self.pairs):
                 if _same(node, old):
                     self.found.add(index)
-                    return ast.parse(repr(new), mode="eval").body
+                    return ast.parse(new, mode="eval").body
         return super().generic_visit(node)
 
 

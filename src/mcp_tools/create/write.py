@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from mcp_tools.create.assemble import assemble
+from mcp_tools.create.idioms import as_prompt, nearest
+from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
-from mcp_tools.create.spec import Wanted, call_text
+from mcp_tools.create.spec import LONGEST_SHOWN, Wanted, call_text
 from mcp_tools.prompt import load_prompt
 
 _TEMPERATURES = (0.6, 0.7, 0.8)
 
 
 async def write_candidates(wanted: Wanted, request: Request, writer: Writer, *, round_: int) -> list[str]:
-    """Sources of new candidates; the first round writes at once, the next lists the rules first, and so on."""
-    template = "write" if round_ % 2 == 0 else "plan_and_write"
+    """Sources of new candidates. A weak model sees idioms; a strong one lists the rules first in its second round."""
+    weak = writer.votes > 1
+    idioms = nearest(request.question) if weak else []
+    template = "write" if weak or round_ % 2 == 0 else "plan_and_write"
     messages = load_prompt("mcp_tools.create", template).render(
-        question=request.question,
+        **({"idioms": as_prompt(idioms)} if template == "write" else {}),
+        question=in_brief(request.question),
         signature=wanted.spec.signature,
-        call=call_text(wanted.spec.name, wanted.arguments),
+        call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         evidence=request.evidence,
     )
-    temperature = _TEMPERATURES[min(round_, len(_TEMPERATURES) - 1)] if writer.votes > 1 else 0.2 * round_
+    temperature = _TEMPERATURES[min(round_, len(_TEMPERATURES) - 1)] if weak else 0.2 * round_
     texts = await writer.write(messages, part="writer", count=writer.votes, temperature=temperature, seed=round_ + 1)
-    return [assemble(text, wanted.spec) for text in texts]
+    if weak:
+        texts = [_begun(text, wanted.spec.signature) for text in texts]
+    return [assemble(text, wanted.spec, patterns=[idiom.code for idiom in idioms]) for text in texts]
+
+
+def _begun(text: str, signature: str) -> str:
+    """The reply with the line that the prompt has begun it with, unless it begins anew."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return f"{signature}\n{text.lstrip(chr(10))}" if first[:1].isspace() else text
 
 
 async def repair(candidate: Candidate, wanted: Wanted, request: Request, writer: Writer, failure: str) -> str:
     """The source of a corrected version."""
     messages = load_prompt("mcp_tools.create", "repair").render(
-        question=request.question,
-        call=call_text(wanted.spec.name, wanted.arguments),
+        question=in_brief(request.question),
+        call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         source=candidate.source,
         failure=failure,
     )

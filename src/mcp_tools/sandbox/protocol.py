@@ -50,13 +50,13 @@ class Limits:
 ProblemKind = Literal[
     "exception",  # the code raised: message and traceback are the code's own
     "syntax",  # the source does not compile
-    "missing_function",
+    "missing_function",  # the source has no such function
     "arguments",  # the function cannot be called with these arguments
     "result",  # not JSON, not finite, too deep, cyclic, surrogate
-    "result_size",
-    "wall_time",
-    "cpu_time",
-    "memory",
+    "result_size",  # the result is larger than its limit
+    "wall_time",  # the call took longer than its limit
+    "cpu_time",  # the call computed longer than its limit
+    "memory",  # the call wanted more memory than its limit
     "exit",  # sys.exit, os._exit or a signal: no result came
     "denied",  # a file, the network, a process: PermissionError and its kin from the sandbox
     "sandbox",  # the sandbox itself failed

@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mcp_tools.checks import check
-from mcp_tools.create.assemble import assemble, extract_code
+from mcp_tools.create.assemble import assemble, assemble_program, extract_code
 from mcp_tools.tool import Capabilities, Parameter, ToolSpec
 
 SPEC = ToolSpec(
@@ -348,3 +348,67 @@ def test_docstrings_hold_any_text_and_are_indented_right(purpose: str, descripti
 def test_no_reply_raises(text: str) -> None:
     assemble(text, SPEC)
     assemble(f"```python\n{text}\n```", SPEC)
+
+
+STATEMENTS: dict[str, str] = {
+    "statements that use the parameters": "total = 0\nfor d in to_digits(n, base):\n    total += d\nprint(total)",
+    "the values of the question": "n = 255\nbase = 10\nprint(sum(to_digits(n, base)))",
+    "a parameter given to itself": "n = n\nprint(sum(to_digits(n, base)))",
+    "a function that uses a variable": "b = base\ndef go(k):\n    return sum(to_digits(k, b))\nprint(go(n))",
+}
+TO_DIGITS = """
+def to_digits(n, base):
+    digits = []
+    while n:
+        digits.append(n % base)
+        n //= base
+    return digits
+"""
+
+
+@pytest.mark.parametrize("code", STATEMENTS.values(), ids=STATEMENTS)
+def test_statements_that_print_the_result_become_the_function(code: str) -> None:
+    source = assemble(reply(f"import math\n{TO_DIGITS}\n{code}"), SPEC)
+    assert check(source).ok
+    assert call(source, n=77, base=10) == 14
+    assert "255" not in source
+
+
+@pytest.mark.parametrize(
+    "code", ["print(n)", "print(n, base)", "print(*n, base)", "n + base", "print(n + base, sep='')", "x = 1"]
+)
+def test_other_statements_stay_what_they_are(code: str) -> None:
+    assert "def sum_digits" not in assemble(reply(code), SPEC)
+
+
+def test_functions_that_the_model_was_shown_need_not_be_written_again() -> None:
+    code = "def sum_digits(n, base):\n    return sum(to_digits(n, base))"
+    source = assemble(reply(code), SPEC, patterns=["import math\n\ndef other():\n    return math.pi\n" + TO_DIGITS])
+    assert call(source, n=77, base=10) == 14
+    assert check(source).ok
+    assert "other" not in source
+    assert "import math" not in source
+
+
+def test_a_function_of_its_own_goes_before_the_one_it_was_shown() -> None:
+    code = "def to_digits(n, base):\n    return [1]\ndef sum_digits(n, base):\n    return sum(to_digits(n, base))"
+    assert call(assemble(reply(code), SPEC, patterns=[TO_DIGITS]), n=77, base=10) == 1
+
+
+PROGRAMS: dict[str, tuple[str, str]] = {
+    "a forgotten import": ("print(comb(4, 2))", "6"),
+    "a function that was shown": ("print(sum(to_digits(77, 10)))", "14"),
+    "a forgotten print": ("x = to_digits(77, 10)\nsum(x)", "14"),
+    "nothing forgotten": ("print(1)\nlen('ab')", "1"),
+}
+
+
+@pytest.mark.parametrize(("code", "printed"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_program_gets_what_it_forgot(code: str, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(assemble_program(reply(code), patterns=[TO_DIGITS]), "program.py", "exec"), {})
+    assert capsys.readouterr().out.strip() == printed
+
+
+@given(st.text(max_size=200))
+def test_no_program_raises(text: str) -> None:
+    assemble_program(text, patterns=[TO_DIGITS])

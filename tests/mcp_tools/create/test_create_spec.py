@@ -11,7 +11,7 @@ from creating import ScriptedWriter
 from mcp_tools.create import Request
 from mcp_tools.create.examine import examples_schema, type_schema, write_tests
 from mcp_tools.create.spec import SPEC_SCHEMA, TYPES, call_text, write_spec
-from mcp_tools.create.substitute import with_values
+from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
 
@@ -157,3 +157,77 @@ def test_a_program_with_other_values(
     source: str, old: dict[str, Any], new: dict[str, Any], changed: str | None
 ) -> None:
     assert with_values(source, old, new) == changed
+
+
+LIFTED: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "a value": ("print(57 + 1)", {"n": 57}, "print(n + 1)"),
+    "a variable": ("limit = 57\nprint(limit)", {"n": 57}, "limit = n\nprint(limit)"),
+    "a variable of the same name": ("n = 57\nprint(n)", {"n": 57}, "n = n\nprint(n)"),
+    "a list": ("print(sum([1, 2]))", {"v": [1, 2]}, "print(sum(v))"),
+    "several": ("print('ab', 3)", {"text": "ab", "n": 3}, "print(text, n)"),
+    "a value that is nowhere": ("print(58)", {"n": 57}, None),
+    "two parameters of one value": ("print(5 + 5)", {"a": 5, "b": 5}, None),
+    "a name that means something else": ("n = 0\nfor i in range(57):\n    n += i\nprint(n)", {"n": 57}, None),
+    "no code": ("print(", {"n": 57}, None),
+}
+
+
+@pytest.mark.parametrize(("source", "arguments", "lifted"), LIFTED.values(), ids=LIFTED)
+def test_a_program_with_parameters(source: str, arguments: dict[str, Any], lifted: str | None) -> None:
+    assert with_parameters(source, arguments) == lifted
+
+
+NOTES = "Mia paid 3.50\nTim paid 4\nMia paid 1"
+WITH_DATA = f"These are the notes:\n{NOTES}\nHow much did Mia pay?"
+
+
+async def test_a_passage_is_referred_to_and_not_copied() -> None:
+    writer = ScriptedWriter([form(("notes", "str", "TEXT1"), ("person", "str", "Mia"))])
+    wanted = await write_spec(Request(WITH_DATA), writer)
+    assert wanted.arguments == {"notes": NOTES, "person": "Mia"}
+    assert wanted.missing == ()
+    asked = writer.asked[0][1]
+    assert f"TEXT1 =\n{NOTES}\n(end of TEXT1)" in asked
+    assert "Values: TEXT1 | Mia" in asked
+
+
+@pytest.mark.parametrize(("type_", "value"), [("list[str]", "TEXT1"), ("str", ["TEXT1"]), ("list[str]", ["TEXT1"])])
+async def test_a_passage_may_be_wanted_as_lines(type_: str, value: Any) -> None:
+    wanted = await write_spec(Request(WITH_DATA), ScriptedWriter([form(("lines", type_, value))]))
+    assert wanted.arguments == {"lines": NOTES.splitlines()}
+    assert wanted.spec.parameters[0].type == "list[str]"
+
+
+async def test_a_passage_that_does_not_exist_is_invented() -> None:
+    wanted = await write_spec(Request(WITH_DATA), ScriptedWriter([form(("a", "str", "TEXT1"), ("b", "str", "TEXT2"))]))
+    assert list(wanted.arguments) == ["a"]
+
+
+async def test_when_no_value_is_taken_the_values_become_parameters_by_rule() -> None:
+    writer = ScriptedWriter([form(("binary", "str", "1011110010001111"), ("count", "int", 0))])
+    wanted = await write_spec(Request("How far are 48271 and -2.5 from 'home' on 2024-05-01?"), writer)
+    assert wanted.arguments == {"number_1": 48271, "number_2": -2.5, "text_1": "home", "text_2": "2024-05-01"}
+    assert [p.type for p in wanted.spec.parameters] == ["int", "float", "str", "str"]
+    assert wanted.missing == ()
+    assert writer.times("writer") == 2
+
+
+async def test_what_shows_the_form_of_the_answer_is_no_value() -> None:
+    question = "I roll 2 dice with 8 sides. How likely is 11? Answer with a fraction, such as 5/36."
+    wanted = await write_spec(
+        Request(question), ScriptedWriter([form(("n", "int", 2), ("sides", "int", 8), ("total", "int", 11))])
+    )
+    assert wanted.missing == ()
+
+
+@pytest.mark.parametrize(("votes", "is_shown"), [(1, False), (3, True)])
+async def test_a_weak_model_sees_how_similar_functions_take_their_arguments(votes: int, is_shown: bool) -> None:
+    question = "How many walks lead on a grid from (0, 0) to (3, 2) without the blocked points (1, 1)?"
+    writer = ScriptedWriter([form(("end", "list[int]", [3, 2]))], votes=votes)
+    await write_spec(Request(question), writer)
+    assert ("def count_walks(start: list[int]" in writer.asked[0][1]) == is_shown
+
+
+def test_long_arguments_are_cut_in_a_prompt_only() -> None:
+    assert call_text("f", {"a": "x" * 50}, longest=5) == "f(a='xxxx…)"
+    assert call_text("f", {"a": "x" * 50}) == f"f(a='{'x' * 50}')"

@@ -243,6 +243,52 @@ async def test_programs_of_a_weak_model_vote_too(case: Case) -> None:
     assert creation.reason == "only one-off programs gave this answer"
 
 
+PROGRAM = """
+n = 57
+a, b = 0, 1
+for _ in range(n):
+    a, b = b, a + b
+print(a)
+"""
+OTHER_PROGRAM = """
+values = [0, 1]
+while len(values) <= 57:
+    values.append(values[-1] + values[-2])
+print(values[57])
+"""
+
+
+async def test_a_program_that_writes_the_values_once_becomes_the_tool(case: Case) -> None:
+    creation = await case.create(*[RAISES] * 20, votes=2, programs=[PROGRAM, OTHER_PROGRAM] * 3)
+    assert (creation.choice, creation.value) == ("create", ANSWER)
+    assert creation.tool is not None
+    outcome = await case.sandbox.run(Job(creation.tool.source, creation.tool.name, {"n": 60}))
+    assert outcome.value == 1548008755920
+    assert "57" not in creation.tool.source
+
+
+async def test_a_program_that_is_a_candidate_too_counts_once(case: Case) -> None:
+    creation = await case.create(*[RAISES] * 20, tests=[], votes=2, programs=[PROGRAM] + ["no idea"] * 20)
+    assert (creation.choice, creation.value) == ("scratch", ANSWER)
+    assert len([candidate for candidate in case.memory.tried if candidate.answered]) == 1
+
+
+async def test_without_values_only_programs_are_asked(case: Case) -> None:
+    spec = {**SPEC, "parameters": []}
+    program = "print(6 * 7)"
+    creation = await case.create(specs=[spec], question="What is the answer?", votes=2, programs=[program] * 6)
+    assert (creation.choice, creation.value) == ("scratch", "42")
+    assert case.writer.times("code") == 0
+
+
+async def test_a_weak_model_goes_on_after_the_line_it_was_given(case: Case) -> None:
+    body = "    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return a"
+    creation = await case.create(*[body] * 20, votes=2, programs=[OTHER_PROGRAM] * 6)
+    assert (creation.choice, creation.value) == ("create", ANSWER)
+    begun = [text for who, text in case.writer.asked if who == "code"]
+    assert begun[0].endswith("def nth_fibonacci(n: int) -> int:")
+
+
 async def test_a_library_that_cannot_be_written_costs_the_tool_and_not_the_answer(case: Case, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     case.shelf = LibraryShelf(Library(tmp_path / "file" / "tools"))

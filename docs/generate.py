@@ -1,0 +1,110 @@
+"""Writes the tables of the documentation that come from the code: `make docs`. `--check` only says what is out of date.
+
+A table stands between `<!-- NAME: written by docs/generate.py -->` and `<!-- end -->`; the rest of a page is written by
+hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from agent.cli.exits import EXIT_CODES
+from agent.layers import NOT_FOR_PROJECTS, variables
+from agent.settings import Settings
+from mcp_tools.checks import RULES
+from mcp_tools.sandbox import Limits, protocol
+
+DOCS = Path(__file__).parent
+
+
+def table(*rows: Iterable[str]) -> str:
+    """Rows of Markdown cells; the first row is the head."""
+    head, *rest = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join((head, "|---" * len(list(rows[0])) + "|", *rest))
+
+
+def settings() -> str:
+    """Each setting with its default and its variables."""
+    rows = [("setting", "what it is", "default", "variables", "in a project's file")]
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default in (None, (), "") or name.endswith("_dir") else str(field.default)
+        names = ", ".join(f"`{variable}`" for variable in variables(name))
+        allowed = "no" if name in NOT_FOR_PROJECTS else "yes"
+        rows.append((f"`{name}`", field.description or "", default, names, allowed))
+    return table(*rows)
+
+
+def exit_codes() -> str:
+    """What the status of the command means."""
+    return table(("code", "meaning"), *((str(code), meaning) for code, _, meaning in EXIT_CODES))
+
+
+def rules() -> str:
+    """Each rule of the checks."""
+    return table(("rule", "what it asks for", "severity"), *((f"`{r.id}`", r.description, r.severity) for r in RULES))
+
+
+def limits() -> str:
+    """The usual limits of a call."""
+    names = {"wall": "wall time", "cpu": "processor time", "file": "each file in the scratch folder"}
+    units = {"mb": "MiB"}
+    rows = []
+    for field in dataclasses.fields(Limits):
+        word, _, unit = field.name.rpartition("_")
+        rows.append((names.get(word, word), f"{field.default:,.0f} {units.get(unit, unit)}"))
+    return table(("limit of a call", "usually"), *rows)
+
+
+def problems() -> str:
+    """Each kind of problem, with the comment that stands beside it in the source."""
+    source = inspect.getsource(protocol)
+    kinds = re.search(r"ProblemKind = Literal\[\n(.*?)\n\]", source, re.DOTALL)
+    assert kinds, "sandbox/protocol.py has no ProblemKind"
+    rows = []
+    for line in kinds[1].splitlines():
+        kind, _, comment = line.strip().partition(",")
+        rows.append((f"`{ast.literal_eval(kind)}`", comment.strip().removeprefix("# ")))
+    return table(("kind of error", "what happened"), *rows)
+
+
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "cli.md": {"exit codes": exit_codes},
+    "configuration.md": {"settings": settings},
+    "tools.md": {"rules": rules, "limits": limits, "problems": problems},
+}
+
+
+def page(name: str) -> str:
+    """A page as it should be: its own text with the tables of the code."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    for title, written in TABLES[name].items():
+        block = re.compile(rf"(<!-- {title}: [^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
+        rows = written()
+        text, places = block.subn(lambda found, rows=rows: f"{found[1]}{rows}\n{found[2]}", text)
+        if places != 1:
+            raise SystemExit(f"docs/{name} needs one place for the table {title!r}")
+    return text
+
+
+def main() -> int:
+    """Writes the pages; with `--check`, 1 when one is out of date."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a page is out of date")
+    options = parser.parse_args()
+    stale = [name for name in TABLES if page(name) != (DOCS / name).read_text(encoding="utf-8")]
+    for name in stale:
+        if not options.check:
+            (DOCS / name).write_text(page(name), encoding="utf-8")
+        print(f"{'out of date' if options.check else 'written'}: docs/{name}")
+    return 1 if stale and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""The tables in the documentation are those of the code, and every command and every rule is described."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.cli.main import COMMANDS
+from mcp_tools.checks import RULES
+from mcp_tools.sandbox import Limits
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """A copy of the documentation, to be changed."""
+    return Path(shutil.copytree(DOCS, tmp_path / "docs"))
+
+
+def generate(docs: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, docs / "generate.py", *options], capture_output=True, text=True, check=False)
+
+
+def test_the_committed_pages_are_those_of_the_code(pages: Path) -> None:
+    done = generate(pages, "--check")
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}run `make docs` and commit"
+
+
+def test_a_table_that_was_changed_by_hand_is_told_and_written_anew(pages: Path) -> None:
+    text = (pages / "tools.md").read_text()
+    (pages / "tools.md").write_text(text.replace("| `size` |", "| `bigness` |"))
+    done = generate(pages, "--check")
+    assert (done.returncode, done.stdout) == (1, "out of date: docs/tools.md\n")
+    assert generate(pages).returncode == 0
+    assert (pages / "tools.md").read_text() == text
+
+
+def test_a_page_without_a_place_for_its_table_is_told(pages: Path) -> None:
+    (pages / "cli.md").write_text("# The command line\n")
+    done = generate(pages)
+    assert done.returncode == 1
+    assert "docs/cli.md needs one place for the table 'exit codes'" in done.stderr
+
+
+def test_cells_may_hold_a_bar() -> None:
+    table = runpy.run_path(str(DOCS / "generate.py"))["table"]
+    assert table(("a", "b"), ("x|y", "z")) == "| a | b |\n|---|---|\n| x\\|y | z |"
+
+
+def test_every_command_is_documented() -> None:
+    text = (DOCS / "cli.md").read_text()
+    assert [command.name for command in COMMANDS if f"alita {command.name}" not in text] == []
+
+
+def test_every_rule_and_every_limit_is_documented() -> None:
+    text = (DOCS / "tools.md").read_text()
+    assert [rule.id for rule in RULES if f"`{rule.id}`" not in text] == []
+    assert f"{Limits().result_bytes:,} bytes" in text
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
+        for link in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}, which does not exist"
