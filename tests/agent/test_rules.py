@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.rules import has_data, named_tool, second_opinion, shares_words
+from agent.rules import described_tool, has_data, named_tool, second_opinion, shares_words
 from agent.state import ACTIONS, Action, Decision, Step
 
 FIBONACCI = {"name": "nth_fibonacci", "description": "Return the n-th Fibonacci number."}
@@ -29,6 +29,7 @@ AT_THE_START: dict[str, tuple[Action, str, list[dict[str, Any]], Action]] = {
     "a tool for something else": ("use_tool", "Reverse the text 'abc'.", [PRIME], "create_tool"),
     "a tool that fits": ("use_tool", "Is 97 a prime?", [PRIME], "use_tool"),
     "a tool that is named": ("create_tool", "Count the vowels in 'sky'.", [PRIME, VOWELS], "use_tool"),
+    "a tool that is described": ("run_code", "Tell the vowels of the text 'sky', and count.", [PRIME, VOWELS], "use_tool"),
     "nothing to combine": ("run_code", "Sort 3, 1 and 2.", [], "create_tool"),
     "code in the question": ("run_code", "What does print(3 * 'ab') show?", [], "run_code"),
     "an address to open": ("search", "Open https://shop.example.com and list the prices.", [], "browse"),
@@ -105,3 +106,11 @@ def test_any_question_gets_an_action(question: str, action: Action, files: list[
     decision = second_opinion(Decision(action, tool="is_prime", answer="x"), question, files, tools, [])
     assert decision.action in ACTIONS
     assert decision.action != "use_tool" or decision.tool
+
+
+def test_a_tool_is_described_by_half_of_its_words() -> None:
+    days = {"name": "count_weekdays", "description": "Count the days from Monday to Friday between two dates."}
+    question = "How many days from Monday to Friday are there between 2023-12-29 and 2024-01-02?"
+    assert described_tool(question, [PRIME, days]) == "count_weekdays"
+    assert described_tool("How many days has a year?", [days]) is None
+    assert described_tool("", [days]) is None

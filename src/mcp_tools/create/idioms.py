@@ -1,6 +1,6 @@
 """Idioms: short pieces of working code that a writer sees when a question is near to them.
 
-They stand in `prompts/idioms.md`. A strong model does not need them; a small one, which knows the words of an algorithm
+They stand in `idioms.md`. A strong model does not need them; a small one, which knows the words of an algorithm
 but not always its steps, follows what it sees.
 """
 
@@ -43,7 +43,7 @@ class Idiom:
 @cache
 def all_idioms() -> tuple[Idiom, ...]:
     """The idioms, in the order of their file."""
-    text = (resources.files("mcp_tools.create") / "prompts" / "idioms.md").read_text(encoding="utf-8")
+    text = (resources.files("mcp_tools.create") / "idioms.md").read_text(encoding="utf-8")
     return tuple(
         Idiom(found["title"], frozenset(_stems(f"{found['title']} {found['words']}")), found["code"])
         for found in _SECTION.finditer(text)

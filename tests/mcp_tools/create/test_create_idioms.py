@@ -119,7 +119,7 @@ def test_every_function_of_an_idiom_is_tried_above() -> None:
 def test_every_section_of_the_file_is_an_idiom() -> None:
     from importlib import resources
 
-    text = (resources.files("mcp_tools.create") / "prompts" / "idioms.md").read_text()
+    text = (resources.files("mcp_tools.create") / "idioms.md").read_text()
     assert len(all_idioms()) == text.count("\n## ") > 50
     assert len({idiom.title for idiom in all_idioms()}) == len(all_idioms())
 
