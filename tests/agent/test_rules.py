@@ -29,7 +29,12 @@ AT_THE_START: dict[str, tuple[Action, str, list[dict[str, Any]], Action]] = {
     "a tool for something else": ("use_tool", "Reverse the text 'abc'.", [PRIME], "create_tool"),
     "a tool that fits": ("use_tool", "Is 97 a prime?", [PRIME], "use_tool"),
     "a tool that is named": ("create_tool", "Count the vowels in 'sky'.", [PRIME, VOWELS], "use_tool"),
-    "a tool that is described": ("run_code", "Tell the vowels of the text 'sky', and count.", [PRIME, VOWELS], "use_tool"),
+    "a tool that is described": (
+        "run_code",
+        "Tell the vowels of the text 'sky', and count.",
+        [PRIME, VOWELS],
+        "use_tool",
+    ),
     "nothing to combine": ("run_code", "Sort 3, 1 and 2.", [], "create_tool"),
     "code in the question": ("run_code", "What does print(3 * 'ab') show?", [], "run_code"),
     "an address to open": ("search", "Open https://shop.example.com and list the prices.", [], "browse"),

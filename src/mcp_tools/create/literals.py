@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
@@ -21,6 +22,7 @@ _ILLUSTRATION = re.compile(
     r"\b(?:such as|for example|for instance|e\.g\.),? \S+|\bso that \S+ (?:becomes|turns into|is written) \S+",
     re.IGNORECASE,
 )
+_ASKED_FOR = re.compile(r"\b(?:from|to|for|by|of|at|in|with|does|did|must|should|can|will)\s([A-Z]\w*)\b(?!-\w)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PERCENTAGE = re.compile(rf"({_DIGITS})\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_DIGITS})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
@@ -39,6 +41,21 @@ def question_values(question: str) -> list[str]:
             found.setdefault(value.strip(), match.start())
         rest = pattern.sub(lambda match: " " * len(match[0]), rest)
     return sorted((value for value in found if value), key=lambda value: found[value])
+
+
+def names_asked_for(question: str, rest: str) -> list[str]:
+    """Names that the prose `rest` asks about and that stand elsewhere in the question too, where they are data.
+
+    "How many towns can be reached from A?" after a list of roads asks about A.
+    """
+    times = Counter(re.findall(r"\w+", question))
+    return [name for name in dict.fromkeys(_ASKED_FOR.findall(rest)) if times[name] > 1]
+
+
+def in_context(value: str, question: str) -> str:
+    """A value with the words around it, `5 ("the last 5 numbers")`; alone where there are none."""
+    near = re.search(rf"(?:[^\W\d_]+ ){{1,3}}{re.escape(value)}(?!\w|[.,]\d)(?:\s?%| [^\W\d_]+)?", question)
+    return f'{value} ("{near[0]}")' if near else value
 
 
 def as_number(text: str) -> Decimal | None:
@@ -116,16 +133,31 @@ def stands_in(value: Json, question: str) -> bool:
 
 
 def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
-    """The values of the question that stand in no argument: they would have to be written into the code."""
+    """The values of the question that stand in no argument: they would have to be written into the code.
+
+    A number inside a list or a text covers itself only: "the last 5 of [4, 5, 6]" needs a parameter for its first 5.
+    """
+    alone = [argument for argument in arguments.values() if not isinstance(argument, list | dict)]
     scalars = list(leaves(arguments))
     texts = " ".join(scalar for scalar in scalars if isinstance(scalar, str)).casefold()
     words = set(_LETTERS.findall(texts))
     numbers = {_exact(scalar).copy_abs() for scalar in scalars if type(scalar) in (int, float)} | numbers_of(texts)
+    by_itself = {_exact(value).copy_abs() for value in alone if type(value) in (int, float)}
+    by_itself |= {
+        number.copy_abs() for text in alone if isinstance(text, str) and (number := as_number(text)) is not None
+    }
+    inside_others = Counter(_exact(scalar).copy_abs() for scalar in scalars if type(scalar) in (int, float))
+    inside_others.update(_written_in(texts))
+    written = Counter(_written_in(_ILLUSTRATION.sub(" ", question)))
 
     def is_covered(value: str) -> bool:
         number = as_number(value)
-        if value.casefold() in texts if number is None else number.copy_abs() in numbers | {0, 1}:
+        if number is None and value.casefold() in texts:
             return True
+        if number is not None and number.copy_abs() in by_itself | {0, 1}:
+            return True
+        if number is not None and number.copy_abs() in numbers:
+            return written[number.copy_abs()] <= inside_others[number.copy_abs()]
         # a list without blanks looks like thousands, and a time may be given as hours and minutes
         inside, parts = _LETTERS.findall(value.casefold()), re.findall(r"\d+(?:\.\d+)?", value)
         is_several = number is None or len(parts) > 1
@@ -134,6 +166,11 @@ def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
         )
 
     return [value for value in question_values(question) if not is_covered(value)]
+
+
+def _written_in(text: str) -> list[Decimal]:
+    """The numbers written with digits, each as often as it stands there."""
+    return [Decimal(digits.replace(",", "")) for digits in re.findall(_DIGITS, text)]
 
 
 def _exact(number: float) -> Decimal:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from mcp_tools.create.assemble import COMMON_MODULES
 from mcp_tools.create.idioms import nearest, signatures
-from mcp_tools.create.literals import as_number, grounded, question_values, stands_in, uncovered
+from mcp_tools.create.literals import (
+    as_number,
+    grounded,
+    in_context,
+    names_asked_for,
+    question_values,
+    stands_in,
+    uncovered,
+)
 from mcp_tools.create.passages import passages, shown
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.errors import CreationError
@@ -34,6 +41,8 @@ TYPES = [
 ]
 _HIDING = frozenset({"date", "time", "timedelta", "deque", "counter", "permutations", "combinations", "product", "gcd"})
 _MOST_BY_RULE = 8
+_ROLES = {"from": "start", "to": "end", "in": "place", "for": "subject", "by": "actor"}
+"""Names of parameters for what stands after these words."""
 LONGEST_SHOWN = 1000
 """Characters of an argument that a prompt shows."""
 _IDENTIFIER = "^[a-z][a-z0-9_]{0,30}$"
@@ -77,8 +86,8 @@ class Wanted:
 async def write_spec(request: Request, writer: Writer) -> Wanted:
     """Asks for a spec, and once more when values of the question are missing from it.
 
-    A passage of data is never copied by the model: it stands as `TEXT1`, `TEXT2` … in the form. When the model names no
-    value of the question at all, its values become the parameters by rule.
+    A passage of data is never copied by the model: it stands as `TEXT1`, `TEXT2` … in the form. What is missing after
+    that becomes a parameter by rule.
 
     Raises:
         CreationError: The model gave no usable spec.
@@ -87,10 +96,11 @@ async def write_spec(request: Request, writer: Writer) -> Wanted:
     first = await _ask(request, writer, texts, complaint="")
     if not first.missing:
         return first
-    complaint = f"\nThese values must be among the parameters too: {' | '.join(first.missing)}"
+    missed = " | ".join(in_context(value, request.question) for value in first.missing)
+    complaint = f"\nThese must be among the parameters too, each named after what it means: {missed}"
     second = await _ask(request, writer, texts, complaint=complaint)
     better = second if len(second.missing) < len(first.missing) else first
-    return better if better.arguments else _with_values(better, request.question)
+    return _with_missing(better, request.question)
 
 
 async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, complaint: str) -> Wanted:
@@ -98,7 +108,8 @@ async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, compl
     for name, text in texts.items():
         question = question.replace(text, f"{name} =\n{shown(text)}\n(end of {name})", 1)
         rest = rest.replace(text, " ", 1)
-    values = [*texts, *question_values(rest), *_names_of(rest, texts.values())]
+    names = names_asked_for(request.question, rest)
+    values = [*texts, *question_values(rest), *names]
     related = signatures(nearest(request.question, most=1)) if writer.votes > 1 and not texts else ""
     messages = load_prompt("mcp_tools.create", "spec").render(
         question=question,
@@ -106,16 +117,10 @@ async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, compl
         related=f"\nFunctions that exist, whose parameters may serve as a pattern:\n{related}" if related else "",
         complaint=complaint,
     )
-    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, texts)
+    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, texts, names)
 
 
-def _names_of(question: str, passages: Iterable[str]) -> list[str]:
-    """Capitalised words of the question that stand in a passage too, where they are data."""
-    data = {word for passage in passages for word in re.findall(r"\w+", passage)}
-    return list(dict.fromkeys(word for word in re.findall(r"(?<=\w )[A-Z]\w+", question) if word in data))
-
-
-def _understood(form: Json, request: Request, texts: dict[str, str]) -> Wanted:
+def _understood(form: Json, request: Request, texts: dict[str, str], names: list[str]) -> Wanted:
     name = _general_name(form["name"], form["purpose"])
     parameters, arguments = [], {}
     for field in form["parameters"]:
@@ -130,7 +135,8 @@ def _understood(form: Json, request: Request, texts: dict[str, str]) -> Wanted:
         parameters.append(Parameter(parameter, _type_of(value, field["type"])))
         arguments[parameter] = value
     spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
-    return Wanted(spec, arguments, tuple(uncovered(request.question, arguments)))
+    missing = [*uncovered(request.question, arguments), *(name for name in names if name not in arguments.values())]
+    return Wanted(spec, arguments, tuple(missing))
 
 
 def _referred(value: Json, type_: str, texts: dict[str, str]) -> Json:
@@ -140,17 +146,20 @@ def _referred(value: Json, type_: str, texts: dict[str, str]) -> Json:
     return text.splitlines() if text is not None and (type_ == "list[str]" or isinstance(value, list)) else text
 
 
-def _with_values(wanted: Wanted, question: str) -> Wanted:
-    """The spec with a parameter for each value of the question, named after its kind."""
-    arguments: dict[str, Json] = {}
+def _with_missing(wanted: Wanted, question: str) -> Wanted:
+    """The spec with a parameter more for each value that it lacks, named after its kind or its role."""
+    arguments = dict(wanted.arguments)
+    added = []
     for value in wanted.missing[:_MOST_BY_RULE]:
         number = as_number(value)
+        role = re.search(rf"\b({'|'.join(_ROLES)}) {re.escape(value)}(?!\w)", question)
         kind = "text" if number is None else "number"
-        same = sum(name.startswith(kind) for name in arguments)
-        arguments[f"{kind}_{same + 1}"] = value if number is None else _plain(number)
-    parameters = tuple(Parameter(name, _type_of(value, "str")) for name, value in arguments.items())
-    spec = replace(wanted.spec, parameters=parameters)
-    return Wanted(spec, arguments, tuple(uncovered(question, arguments)))
+        names = [_ROLES[role[1]]] if role and number is None else []
+        name = next(name for name in (*names, *(f"{kind}_{n}" for n in range(1, 99))) if name not in arguments)
+        arguments[name] = value if number is None else _plain(number)
+        added.append(Parameter(name, _type_of(arguments[name], "str")))
+    spec = replace(wanted.spec, parameters=(*wanted.spec.parameters, *added))
+    return Wanted(spec, arguments, wanted.missing[_MOST_BY_RULE:])
 
 
 def _plain(number: Decimal) -> int | float:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.answers import answer_key
+from mcp_tools.create.literals import as_number
 from mcp_tools.create.protocol import Candidate, Test
 from mcp_tools.create.scratch import Scratch
 from mcp_tools.create.trial import passed, result_key, varied
@@ -57,6 +58,7 @@ def vote(
     standing = [c for c in candidates if c.answered and c.outcomes[0].value not in _NO_ANSWER]
     printed = [program.answer for program in programs if program.answer]
     votes = Counter([answer_key(c.outcomes[0].value) for c in standing] + [answer_key(text) for text in printed])
+    votes = _of_the_kind_asked(votes)
     if not votes:
         return None
 
@@ -73,6 +75,13 @@ def vote(
     winner = max(members, key=lambda c: _merit(c, members, tests, first_test))
     agreed = _agreed(winner, standing, programs)
     return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), agreed, codes)
+
+
+def _of_the_kind_asked(votes: Counter[str]) -> Counter[str]:
+    """Without lists and tables, when most answers are a number: who prints the whole working gives no other number."""
+    numbers = sum(times for key, times in votes.items() if as_number(key) is not None)
+    single = Counter({key: times for key, times in votes.items() if "|" not in key and ": " not in key})
+    return single if numbers * 2 > votes.total() else votes
 
 
 def _merit(

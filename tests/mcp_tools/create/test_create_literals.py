@@ -10,7 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_tools.create.literals import as_number, grounded, numbers_of, question_values, stands_in, uncovered
+from mcp_tools.create.literals import (
+    as_number,
+    grounded,
+    in_context,
+    names_asked_for,
+    numbers_of,
+    question_values,
+    stands_in,
+    uncovered,
+)
 
 VALUES: list[tuple[str, list[str]]] = [
     ("What is the 57th Fibonacci number?", ["57"]),
@@ -53,6 +62,10 @@ COVERED: list[tuple[str, dict[str, Any]]] = [
     ("Tom is 34, Ida is 29", {"ages": {"Tom": 34, "Ida": 29}}),
     ("the keys '7' and '8'", {"keys": {"7": 1, "8": 2}}),
     ("0 and 1 stand in any code", {}),
+    ("the last 5 of [4, 5, 6]", {"numbers": [4, 5, 6], "count": 5}),
+    ("the two 5 of 4, 5 and 5", {"numbers": [4, 5, 5, 5]}),
+    ("roll 3 dice; the sum of the 3 dice", {"dice": 3}),
+    ("the first 5 of [4, 5], such as 5", {"numbers": [4, 5], "count": "5"}),
     ("reverse 10000000000000000000000000001", {"n": 10000000000000000000000000001}),
 ]
 MISSING: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -63,6 +76,8 @@ MISSING: list[tuple[str, dict[str, Any], list[str]]] = [
     ("1,000", {"value": 100}, ["1,000"]),
     ("'a, z'", {"words": ["a", "b"]}, ["a, z"]),
     ("at 10:30", {"hour": 10}, ["10:30"]),
+    ("the last 5 of [4, 5, 6]", {"numbers": [4, 5, 6]}, ["5"]),
+    ("the 3rd of 'a3b', 3 times", {"text": "a3b"}, ["3"]),
 ]
 GROUNDED: list[tuple[Any, str, Any]] = [
     (0.065, "6.5 % of it", 6.5),
@@ -115,6 +130,33 @@ def test_values_that_no_argument_holds(question: str, arguments: dict[str, Any],
     assert uncovered(question, arguments) == missing
 
 
+ASKED_FOR = [
+    ("A-B, B-C. What is reached from A?", ["A"]),
+    ("Ann paid 5, Bo 3. How much must Bo pay to Ann?", ["Bo", "Ann"]),
+    ("A fee. To whom? I pay. Must I?", []),
+    ("What lies in Rome?", []),
+    ("from A-B to A", ["A"]),
+]
+CONTEXTS = [
+    ("5", "What are the last 5 numbers of [4, 5]?", '5 ("are the last 5 numbers")'),
+    ("2", "It costs 28 cents, rounded to 2 decimals", '2 ("rounded to 2 decimals")'),
+    ("35", "loses 35% a day", '35 ("loses 35%")'),
+    ("4", "[4, 5]", "4"),
+    ("a.b", "the text a.b", 'a.b ("the text a.b")'),
+    ("9", "nothing", "9"),
+]
+
+
+@pytest.mark.parametrize(("question", "names"), ASKED_FOR, ids=[question for question, _ in ASKED_FOR])
+def test_names_that_a_question_asks_for(question: str, names: list[str]) -> None:
+    assert names_asked_for(question, question) == names
+
+
+@pytest.mark.parametrize(("value", "question", "shown"), CONTEXTS, ids=[question for _, question, _ in CONTEXTS])
+def test_a_value_with_the_words_around_it(value: str, question: str, shown: str) -> None:
+    assert in_context(value, question) == shown
+
+
 @pytest.mark.parametrize(("value", "question", "mended"), GROUNDED, ids=range(len(GROUNDED)))
 def test_values_become_what_the_question_writes(value: Any, question: str, mended: Any) -> None:
     assert grounded(value, question) == mended
@@ -146,7 +188,7 @@ def test_anything_goes_through(question: str, value: Any) -> None:
 @given(questions)
 @example("10000000000000000000000000001")
 def test_all_values_of_a_question_as_arguments_cover_it(question: str) -> None:
-    assert uncovered(question, {"values": question_values(question)}) == []
+    assert uncovered(question, {str(place): value for place, value in enumerate(question_values(question))}) == []
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,27 @@ async def test_the_name_holds_no_value_and_hides_nothing(given: str, name: str) 
     assert wanted.spec.name == name
 
 
-async def test_the_better_of_two_specs_is_taken() -> None:
+async def test_the_better_of_two_specs_is_taken_and_completed() -> None:
     poor, poorer = form(("n", "int", 57)), form(("m", "int", 99))
-    wanted = await write_spec(Request("57 and 58"), ScriptedWriter([poor, poorer]))
-    assert (wanted.arguments, wanted.missing) == ({"n": 57}, ("58",))
+    writer = ScriptedWriter([poor, poorer])
+    wanted = await write_spec(Request("The last 58 and 57 others"), writer)
+    assert (wanted.arguments, wanted.missing) == ({"n": 57, "number_1": 58}, ())
+    assert wanted.spec.signature == "def do_it(n: int, number_1: int) -> int:"
+    assert '58 ("The last 58 and")' in writer.asked[1][1]
+
+
+async def test_not_every_value_of_a_long_list_becomes_a_parameter() -> None:
+    question = " ".join(str(number) for number in range(100, 120))
+    wanted = await write_spec(Request(question), ScriptedWriter([form()]))
+    assert len(wanted.arguments) == 8
+    assert len(wanted.missing) == 12
+
+
+async def test_a_name_that_the_question_asks_for_becomes_a_parameter() -> None:
+    question = "The roads are A-B and B-C. How many towns can be reached from A?"
+    roads = [["A", "B"], ["B", "C"]]
+    wanted = await write_spec(Request(question), ScriptedWriter([form(("roads", "list[list[str]]", roads))]))
+    assert wanted.arguments == {"roads": roads, "start": "A"}
 
 
 async def test_without_a_usable_name_there_is_no_spec() -> None:
@@ -193,14 +210,17 @@ async def test_a_passage_is_referred_to_and_not_copied() -> None:
 
 @pytest.mark.parametrize(("type_", "value"), [("list[str]", "TEXT1"), ("str", ["TEXT1"]), ("list[str]", ["TEXT1"])])
 async def test_a_passage_may_be_wanted_as_lines(type_: str, value: Any) -> None:
-    wanted = await write_spec(Request(WITH_DATA), ScriptedWriter([form(("lines", type_, value))]))
-    assert wanted.arguments == {"lines": NOTES.splitlines()}
+    wanted = await write_spec(
+        Request(WITH_DATA), ScriptedWriter([form(("lines", type_, value), ("who", "str", "Mia"))])
+    )
+    assert wanted.arguments == {"lines": NOTES.splitlines(), "who": "Mia"}
     assert wanted.spec.parameters[0].type == "list[str]"
 
 
 async def test_a_passage_that_does_not_exist_is_invented() -> None:
-    wanted = await write_spec(Request(WITH_DATA), ScriptedWriter([form(("a", "str", "TEXT1"), ("b", "str", "TEXT2"))]))
-    assert list(wanted.arguments) == ["a"]
+    invented = form(("a", "str", "TEXT1"), ("b", "str", "TEXT2"), ("who", "str", "Mia"))
+    wanted = await write_spec(Request(WITH_DATA), ScriptedWriter([invented]))
+    assert list(wanted.arguments) == ["a", "who"]
 
 
 async def test_when_no_value_is_taken_the_values_become_parameters_by_rule() -> None:

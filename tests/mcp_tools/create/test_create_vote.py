@@ -66,6 +66,16 @@ def test_without_an_answer_there_is_no_verdict(candidates: list[Candidate]) -> N
     assert vote(candidates, [program("")], NONE, 1) is None
 
 
+@pytest.mark.parametrize(
+    ("printed", "voters"), [(["A: 0, B: 1", "A: 0, B: 1"], 3), (["A: 0, B: 1"] * 4, 7)], ids=["a minority", "most"]
+)
+def test_a_table_is_no_vote_where_most_answers_are_numbers(printed: list[str], voters: int) -> None:
+    candidates = [candidate(1, 4, 5), candidate(2, 4, 5), candidate(3, 7, 5)]
+    verdict = vote(candidates, [program(text) for text in printed], NONE, 1)
+    assert verdict is not None
+    assert verdict.voters == voters
+
+
 def test_tests_decide_between_equally_frequent_answers() -> None:
     tests = [Test({"n": 9}, 90, "examiner")]
     verdict = vote([candidate(1, 5, 89), candidate(2, 6, 90)], [], tests, 1)
