@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from mcp_tools.checks.number_words import spoken_numbers
 from mcp_tools.create.assemble import COMMON_MODULES
 from mcp_tools.create.idioms import nearest, signatures
 from mcp_tools.create.literals import (
@@ -41,6 +42,7 @@ TYPES = [
 ]
 _HIDING = frozenset({"date", "time", "timedelta", "deque", "counter", "permutations", "combinations", "product", "gcd"})
 _MOST_BY_RULE = 8
+_LARGEST_TRIVIAL = 2
 _ROLES = {"from": "start", "to": "end", "in": "place", "for": "subject", "by": "actor"}
 """Names of parameters for what stands after these words."""
 LONGEST_SHOWN = 1000
@@ -121,10 +123,9 @@ async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, compl
 
 
 def _understood(form: Json, request: Request, texts: dict[str, str], names: list[str]) -> Wanted:
-    name = _general_name(form["name"], form["purpose"])
     parameters, arguments = [], {}
     for field in form["parameters"]:
-        parameter = _free_of_modules(field["name"])
+        parameter = _free_of_modules("number" if spoken_numbers(field["name"]) else field["name"])
         if parameter in arguments or not valid_name(parameter):
             continue
         value = _referred(field["value"], field["type"], texts)
@@ -134,7 +135,11 @@ def _understood(form: Json, request: Request, texts: dict[str, str], names: list
             continue
         parameters.append(Parameter(parameter, _type_of(value, field["type"])))
         arguments[parameter] = value
-    spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
+    name, purpose = (
+        _general_name(form["name"], form["purpose"], arguments),
+        _general_purpose(form["purpose"], arguments),
+    )
+    spec = ToolSpec(name, purpose, tuple(parameters), form["returns"], capabilities=request.capabilities)
     missing = [*uncovered(request.question, arguments), *(name for name in names if name not in arguments.values())]
     return Wanted(spec, arguments, tuple(missing))
 
@@ -166,16 +171,25 @@ def _plain(number: Decimal) -> int | float:
     return int(number) if number == number.to_integral_value() else float(number)
 
 
-def _general_name(name: str, purpose: str) -> str:
-    """The name without digits and number words of this question, and never one of Python's own."""
-    general = re.sub(r"_?\d+", "", name).strip("_")
+def _general_name(name: str, purpose: str, arguments: dict[str, Json]) -> str:
+    """The name without digits and without the arguments' numbers in words, and never one of Python's own."""
+    numbers = {value for value in arguments.values() if isinstance(value, int)}
+    words = [word for word in re.sub(r"\d+", "", name).split("_") if word and not spoken_numbers(word) & numbers]
+    general = "_".join(words)
     if valid_name(general):
         return general
-    words = re.findall(r"[a-z]+", purpose.lower())[:4]
-    general = "_".join(words)
+    general = "_".join(re.findall(r"[a-z]+", purpose.lower())[:4])
     if not valid_name(general):
         raise CreationError(f"the spec has no usable name: {name!r}")
     return general
+
+
+def _general_purpose(purpose: str, arguments: dict[str, Json]) -> str:
+    """The purpose with the names of the parameters where it holds their numbers: "the last `count` numbers"."""
+    for name, value in arguments.items():
+        if isinstance(value, int | float) and abs(value) > _LARGEST_TRIVIAL:
+            purpose = re.sub(rf"(?<![\w.,]){re.escape(str(value))}(?!\w|[.,]\d)", f"`{name}`", purpose)
+    return purpose
 
 
 def _free_of_modules(name: str) -> str:

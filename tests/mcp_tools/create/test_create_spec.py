@@ -123,6 +123,15 @@ async def test_a_name_that_the_question_asks_for_becomes_a_parameter() -> None:
     assert wanted.arguments == {"roads": roads, "start": "A"}
 
 
+async def test_name_and_purpose_hold_no_value_of_the_question() -> None:
+    asked = form(("numbers", "list[int]", [4, 5, 6]), ("three", "int", 3), name="read_last_three_2")
+    writer = ScriptedWriter([{**asked, "purpose": "The last 3 of some numbers, e.g. 3.5 or 13, on 2 lines."}])
+    wanted = await write_spec(Request("What are the last 3 numbers of 4, 5, 6?"), writer)
+    assert wanted.spec.name == "read_last"
+    assert wanted.spec.purpose == "The last `number` of some numbers, e.g. 3.5 or 13, on 2 lines."
+    assert wanted.arguments == {"numbers": [4, 5, 6], "number": 3}
+
+
 async def test_without_a_usable_name_there_is_no_spec() -> None:
     with pytest.raises(CreationError, match="no usable name"):
         await write_spec(Request("57"), ScriptedWriter([{**form(name="1"), "purpose": "9"}]))
