@@ -132,6 +132,12 @@ def stands_in(value: Json, question: str) -> bool:
     return any(known(leaf) for leaf in leaves(value))
 
 
+def invented(value: Json, question: str) -> int:
+    """How many numbers of the value do not stand in the question."""
+    numbers = numbers_of(question)
+    return sum(type(leaf) in (int, float) and _exact(leaf).copy_abs() not in numbers for leaf in leaves(value))
+
+
 def uncovered(question: str, arguments: dict[str, Json]) -> list[str]:
     """The values of the question that stand in no argument: they would have to be written into the code.
 

@@ -16,6 +16,7 @@ from mcp_tools.create.literals import (
     as_number,
     grounded,
     in_context,
+    invented,
     names_asked_for,
     question_values,
     stands_in,
@@ -101,8 +102,18 @@ async def write_spec(request: Request, writer: Writer) -> Wanted:
     missed = " | ".join(in_context(value, request.question) for value in first.missing)
     complaint = f"\nThese must be among the parameters too, each named after what it means: {missed}"
     second = await _ask(request, writer, texts, complaint=complaint)
-    better = second if len(second.missing) < len(first.missing) else first
+    second = _without_fillers(second, {*map(str, first.arguments.values()), *first.missing})
+    better = min(first, second, key=lambda wanted: len(wanted.missing) + invented(wanted.arguments, request.question))
     return _with_missing(better, request.question)
+
+
+def _without_fillers(wanted: Wanted, asked: set[str]) -> Wanted:
+    """The spec without texts that were neither there before nor asked for: a complaint makes small models add some."""
+    texts = {name: value for name, value in wanted.arguments.items() if isinstance(value, str)}
+    fillers = {name for name, text in texts.items() if not any(value in text for value in asked)}
+    parameters = tuple(parameter for parameter in wanted.spec.parameters if parameter.name not in fillers)
+    arguments = {name: value for name, value in wanted.arguments.items() if name not in fillers}
+    return replace(wanted, spec=replace(wanted.spec, parameters=parameters), arguments=arguments)
 
 
 async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, complaint: str) -> Wanted:

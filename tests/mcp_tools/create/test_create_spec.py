@@ -109,6 +109,24 @@ async def test_the_better_of_two_specs_is_taken_and_completed() -> None:
     assert '58 ("The last 58 and")' in writer.asked[1][1]
 
 
+async def test_the_second_spec_is_not_better_for_what_it_invents() -> None:
+    question = "150 units at 28 cents, the others at 35. What do 237 cost?"
+    good = form(("tiers", "list[list[int]]", [[150, 28]]), ("rate", "int", 35))
+    poor = form(("tiers", "list[list[int]]", [[150, 28], [250, 35]]), ("units", "int", 237), ("more", "list[int]", [9]))
+    wanted = await write_spec(Request(question), ScriptedWriter([good, poor]))
+    assert wanted.arguments == {"tiers": [[150, 28]], "rate": 35, "number_1": 237}
+
+
+async def test_a_complaint_brings_no_texts_that_nobody_asked_for() -> None:
+    first = form(("numbers", "list[int]", [4, 5, 6]), ("kind", "str", "spiral"))
+    second = form(
+        ("numbers", "list[int]", [4, 5, 6]), ("count", "int", 5), ("kind", "str", "spiral"), ("how", "str", "read")
+    )
+    wanted = await write_spec(Request("The last 5 of [4, 5, 6] read in a spiral"), ScriptedWriter([first, second]))
+    assert wanted.arguments == {"numbers": [4, 5, 6], "count": 5, "kind": "spiral"}
+    assert [parameter.name for parameter in wanted.spec.parameters] == ["numbers", "count", "kind"]
+
+
 async def test_not_every_value_of_a_long_list_becomes_a_parameter() -> None:
     question = " ".join(str(number) for number in range(100, 120))
     wanted = await write_spec(Request(question), ScriptedWriter([form()]))
