@@ -14,11 +14,12 @@ from agent.answer import Answer
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.errors import AlitaError, StorageError, UsageError, WeightsError
+from agent.errors import AlitaError, StorageError, WeightsError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
 from agent.models.protocol import Usage
 from agent.models.roles import ROLES, Models, model_settings, open_models
 from agent.models.weights import Weights
+from agent.question import usable
 from agent.run_models import RunModels
 from agent.store.answers import AnswerCache
 from agent.store.checkpoints import checkpoints, stopped_state
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 Listener = Callable[[Event], None]
-
-LONGEST_QUESTION = 100_000
-"""Characters. More is data, and belongs into a file."""
 
 
 class Alita:
@@ -92,7 +90,7 @@ class Alita:
             UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
         """
         self._listener = on_event or _silent
-        question = self._without_keys(_usable(question))
+        question = self._without_keys(usable(question))
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         inputs = [describe_file(path) for path in files]
@@ -325,18 +323,6 @@ class Alita:
     def _finish(self, answer: Answer) -> Answer:
         self._listener(RunFinished(answer))
         return answer
-
-
-def _usable(question: str) -> str:
-    question = question.strip()
-    if not question:
-        raise UsageError("The question is empty.", remedy='Ask something: alita "What is the 57th Fibonacci number?"')
-    if len(question) > LONGEST_QUESTION:
-        raise UsageError(
-            f"The question has {len(question):,} characters; {LONGEST_QUESTION:,} are the most.",
-            remedy='Put the data into a file and attach it: alita --file data.txt "…"',
-        )
-    return question
 
 
 def _silent(_: Event) -> None:

@@ -6,6 +6,7 @@ of these it came from. The layers are read in `agent.layers`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -16,6 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 EMBEDDED = "embedded"
 HOSTED_DEFAULT = "gpt-5-mini"
+FIRST_LISTED = "auto"
 
 
 def _split(value: Any) -> Any:
@@ -108,9 +110,20 @@ class Settings(BaseSettings):
         if value is None:
             return None
         parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"\s", value):
             raise ValueError("an address such as https://api.openai.com/v1 is wanted")
+        if parts.username or parts.password:
+            raise ValueError("an address holds no user and no password; put the key into OPENAI_API_KEY")
+        _ = parts.port  # raises for one that is no number
         return value.rstrip("/")
+
+    @field_validator("api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or ((text := value.get_secret_value()).isascii() and text.isprintable()):
+            return value
+        strange = next(c for c in text if not (c.isascii() and c.isprintable()))
+        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
 
     def remember(self, sources: Mapping[str, str]) -> Settings:
         """These settings, knowing where each value came from."""
@@ -151,7 +164,8 @@ def _shown(value: Any) -> str:
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
     """The model when none is named, and why this one."""
-    for name, reason in (("api_key", "a key"), ("base_url", "an endpoint")):
-        if values.get(name):
-            return HOSTED_DEFAULT, f"default with {reason}"
+    if values.get("api_key"):
+        return HOSTED_DEFAULT, "default with a key"
+    if values.get("base_url"):
+        return FIRST_LISTED, "default with an endpoint and no key"
     return EMBEDDED, "default without a key"

@@ -12,10 +12,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.output import print_note
-from mcp_tools.errors import UsageError
-
-LONGEST_QUESTION = 100_000
-"""Characters. More than this is data, and belongs into a file."""
+from agent.question import LONGEST_QUESTION, usable
 
 app = options.new_app("")
 resume_app = options.new_app("")
@@ -101,14 +98,7 @@ def read_question(words: Sequence[str]) -> str:
     """
     given = " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     question = "\n\n".join(part for part in (given.strip(), _piped().strip()) if part)
-    if not question:
-        raise UsageError("There is no question.", remedy='Ask one: alita "What is the 57th Fibonacci number?"')
-    if len(question) > LONGEST_QUESTION:
-        raise UsageError(
-            f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be asked.",
-            remedy='Put the data into a file: alita "…" --file data.txt',
-        )
-    return question
+    return usable(question)
 
 
 def _piped() -> str:

@@ -61,7 +61,8 @@ def _run(arguments: list[str]) -> None:
     elif first in _BY_NAME:
         _load(_BY_NAME[first])(arguments[1:], prog_name=f"alita {first}")
     else:
-        _refuse_misspelt(arguments)
+        if first:
+            _refuse_misspelt(first, arguments[1:])
         _load(_BY_NAME["ask"])(arguments, prog_name="alita")
 
 
@@ -71,9 +72,8 @@ def _load(command: Command) -> typer.Typer:
     return app
 
 
-def _refuse_misspelt(arguments: list[str]) -> None:
+def _refuse_misspelt(word: str, rest: list[str]) -> None:
     """A question costs a run: `alita tool list` is more likely a slip than a question."""
-    word = arguments[0]
     if " " in word or word.startswith("-"):
         return
     from difflib import get_close_matches
@@ -82,10 +82,9 @@ def _refuse_misspelt(arguments: list[str]) -> None:
     if near:
         from mcp_tools.errors import UsageError
 
-        rest = " ".join(arguments[1:])
         raise UsageError(
             f"There is no command {word!r}.",
-            remedy=f'Did you mean: alita {f"{near[0]} {rest}".strip()}\n       A question goes: alita ask "{word} …"',
+            remedy=f'Did you mean: alita {" ".join([near[0], *rest])}\n       A question goes: alita ask "{word} …"',
         )
 
 
@@ -93,14 +92,19 @@ def _fail(error: AlitaError, arguments: list[str]) -> int:
     from agent.cli.output import error_json, print_json, show_error
 
     show_error(error)
-    if arguments[0] in _BY_NAME.keys() - {"ask", "resume"}:
+    if arguments and arguments[0] in _BY_NAME.keys() - {"ask", "resume"}:
         if "--json" in arguments:
             print_json({"ok": False, "error": error_json(error)})
     elif "--json" in arguments or "--json-stream" in arguments:
         from agent.answer import Answer
 
         answer = Answer("", "failed", error=error.message)
-        print_json(answer.as_json(), line="--json-stream" in arguments)
+        if "--json-stream" in arguments:
+            from agent.events import RunFinished
+
+            print_json(RunFinished(answer).as_json(), line=True)
+        else:
+            print_json(answer.as_json())
     return error.exit_code
 
 

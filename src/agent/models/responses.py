@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from agent.errors import ModelRefusedError
@@ -47,7 +48,9 @@ def _completion(choice: dict[str, Any], usage: Usage, model: str) -> Completion:
 
 def _tool_call(call: dict[str, Any], i: int) -> ToolCall:
     function = call["function"]
-    return ToolCall(str(call.get("id") or f"call_{i}"), str(function["name"]), str(function["arguments"]))
+    arguments = function["arguments"]
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return ToolCall(str(call.get("id") or f"call_{i}"), str(function["name"]), text)
 
 
 def _text(content: Any) -> str:

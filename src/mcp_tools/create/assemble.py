@@ -10,7 +10,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 
-from mcp_tools.create.needed import names_used, needed_for, touched
+from mcp_tools.create.needed import bound, names_used, needed_for, touched
 from mcp_tools.create.rename import rename_functions
 from mcp_tools.tool import ToolSpec
 
@@ -267,8 +267,8 @@ def _docstring(spec: ToolSpec) -> str:
 
 
 def _missing_names(tree: ast.Module) -> set[str]:
-    bound = {name for node in tree.body for name in touched(node)}
-    return names_used(ast.unparse(tree)) - bound - set(dir(builtins))
+    known = {name for node in tree.body for name in bound(node)}
+    return names_used(ast.unparse(tree)) - known - set(dir(builtins))
 
 
 def _missing_imports(tree: ast.Module) -> list[ast.stmt]:

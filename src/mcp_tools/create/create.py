@@ -93,7 +93,7 @@ class _Workshop:
                     await self._try(source)
             await self._ask_programs(round_)
             verdict = self._vote()
-            if not self._enough(verdict) and self._worth_repair(verdict):
+            if self.candidates and not self._enough(verdict) and self._worth_repair(verdict):
                 await self._repair()
                 verdict = self._vote()
             if self._enough(verdict):

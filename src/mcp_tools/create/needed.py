@@ -41,14 +41,25 @@ def touched(node: ast.stmt) -> set[str]:
     """The names that a statement binds or changes at module level."""
     if isinstance(node, _DEFINITIONS):
         return {node.name}
-    return {name for inner in ast.walk(node) if (name := _touches(inner)) is not None}
+    return bound(node) | {name for inner in ast.walk(node) if (name := _changes(inner)) is not None}
 
 
-def _touches(node: ast.AST) -> str | None:
+def bound(node: ast.stmt) -> set[str]:
+    """The names that a statement binds at module level."""
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    return {name for inner in ast.walk(node) if (name := _binds(inner)) is not None}
+
+
+def _binds(node: ast.AST) -> str | None:
     if isinstance(node, ast.alias):
         return (node.asname or node.name).split(".")[0]
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return node.id
+    return None
+
+
+def _changes(node: ast.AST) -> str | None:
     if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
         return _base(node)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

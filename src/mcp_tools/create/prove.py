@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from mcp_tools.create.mutants import mutants
@@ -12,7 +13,9 @@ from mcp_tools.create.vote import Verdict
 from mcp_tools.sandbox.protocol import Job, Limits, Sandbox
 from mcp_tools.tool import Json
 
-MUTANT_LIMITS = Limits(wall_seconds=1, cpu_seconds=1)
+_MUTANT_SECONDS = 1.0
+_TIMES_THE_WINNER = 3
+"""How much longer than the winner a mutant may take before it counts as hanging."""
 
 
 def suite_of(
@@ -49,20 +52,23 @@ async def doubts(
         found.append(f"only {verdict.support} of {verdict.voters} attempts agree on the result")
     if found:
         return found, {"mutants": 0, "killed": 0}
-    killed, tried = await _mutants_killed(winner.source, suite, wanted, request, sandbox)
+    killed, tried = await _mutants_killed(winner, suite, wanted, request, sandbox)
     if tried and not killed:
         found.append(f"the tests fail none of {tried} wrong versions of the code: they are not evidence")
     return found, {"mutants": tried, "killed": killed}
 
 
 async def _mutants_killed(
-    source: str, suite: Sequence[Test], wanted: Wanted, request: Request, sandbox: Sandbox
+    winner: Candidate, suite: Sequence[Test], wanted: Wanted, request: Request, sandbox: Sandbox
 ) -> tuple[int, int]:
-    versions = mutants(source)
+    versions = mutants(winner.source)
+    slowest = max((outcome.seconds for outcome in winner.outcomes if outcome.ok), default=0.0)
+    seconds = _MUTANT_SECONDS + _TIMES_THE_WINNER * slowest
+    limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
     killed = 0
     for version in versions:
         for test in suite:
-            job = Job(version, wanted.spec.name, test.arguments, read=request.files, limits=MUTANT_LIMITS)
+            job = Job(version, wanted.spec.name, test.arguments, read=request.files, limits=limits)
             if not passed(test, await sandbox.run(job)):
                 killed += 1
                 break

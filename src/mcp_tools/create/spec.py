@@ -17,6 +17,7 @@ from mcp_tools.create.literals import (
     grounded,
     in_context,
     invented,
+    leaves,
     names_asked_for,
     question_values,
     stands_in,
@@ -95,54 +96,90 @@ async def write_spec(request: Request, writer: Writer) -> Wanted:
     Raises:
         CreationError: The model gave no usable spec.
     """
-    texts = {f"TEXT{number}": text for number, text in enumerate(passages(request.question), 1)}
-    first = await _ask(request, writer, texts, complaint="")
+    asked = _Asked.about(request)
+    first = await _ask(asked, request, writer, complaint="")
     if not first.missing:
         return first
     missed = " | ".join(in_context(value, request.question) for value in first.missing)
     complaint = f"\nThese must be among the parameters too, each named after what it means: {missed}"
-    second = await _ask(request, writer, texts, complaint=complaint)
-    second = _without_fillers(second, {*map(str, first.arguments.values()), *first.missing})
+    second = _without_fillers(await _ask(asked, request, writer, complaint=complaint), first, asked)
     better = min(first, second, key=lambda wanted: len(wanted.missing) + invented(wanted.arguments, request.question))
-    return _with_missing(better, request.question)
+    return _with_missing(better, asked)
 
 
-def _without_fillers(wanted: Wanted, asked: set[str]) -> Wanted:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question, and what of it a spec must take."""
+
+    question: str
+    texts: dict[str, str]
+    """Its passages of data, as `TEXT1`, `TEXT2` …"""
+    rest: str
+    """The question without its passages."""
+    names: list[str]
+    """Names that it asks about."""
+
+    @classmethod
+    def about(cls, request: Request) -> _Asked:
+        """What there is in the question of a request."""
+        texts = {f"TEXT{number}": text for number, text in enumerate(passages(request.question), 1)}
+        rest = request.question
+        for text in texts.values():
+            rest = rest.replace(text, " ", 1)
+        return cls(request.question, texts, rest, names_asked_for(request.question, rest))
+
+    @property
+    def values(self) -> list[str]:
+        """Everything that may become a parameter."""
+        return [*self.texts, *question_values(self.rest), *self.names]
+
+    @property
+    def shown(self) -> str:
+        """The question as a prompt shows it."""
+        question = self.question
+        for name, text in self.texts.items():
+            question = question.replace(text, f"{name} =\n{shown(text)}\n(end of {name})", 1)
+        return question
+
+    def missing(self, arguments: dict[str, Json]) -> tuple[str, ...]:
+        """The passages, values and names that no argument holds."""
+        whole = {name: text for name, text in self.texts.items() if text in arguments.values()}
+        whole |= {name: text for name, text in self.texts.items() if text.splitlines() in arguments.values()}
+        taken = [*whole.values(), *(text.splitlines() for text in whole.values())]
+        others = {name: value for name, value in arguments.items() if value not in taken}
+        names = [name for name in self.names if name not in arguments.values()]
+        return (*(name for name in self.texts if name not in whole), *uncovered(self.rest, others), *names)
+
+
+def _without_fillers(second: Wanted, first: Wanted, asked: _Asked) -> Wanted:
     """The spec without texts that were neither there before nor asked for: a complaint makes small models add some."""
-    texts = {name: value for name, value in wanted.arguments.items() if isinstance(value, str)}
-    fillers = {name for name, text in texts.items() if not any(value in text for value in asked)}
-    parameters = tuple(parameter for parameter in wanted.spec.parameters if parameter.name not in fillers)
-    arguments = {name: value for name, value in wanted.arguments.items() if name not in fillers}
-    return replace(wanted, spec=replace(wanted.spec, parameters=parameters), arguments=arguments)
+    known = {str(leaf) for leaf in leaves(first.arguments)} | set(first.missing) | set(asked.texts.values())
+    texts = {name: value for name, value in second.arguments.items() if isinstance(value, str)}
+    fillers = {name for name, text in texts.items() if not any(value in text for value in known)}
+    parameters = tuple(parameter for parameter in second.spec.parameters if parameter.name not in fillers)
+    arguments = {name: value for name, value in second.arguments.items() if name not in fillers}
+    return Wanted(replace(second.spec, parameters=parameters), arguments, asked.missing(arguments))
 
 
-async def _ask(request: Request, writer: Writer, texts: dict[str, str], *, complaint: str) -> Wanted:
-    question, rest = request.question, request.question
-    for name, text in texts.items():
-        question = question.replace(text, f"{name} =\n{shown(text)}\n(end of {name})", 1)
-        rest = rest.replace(text, " ", 1)
-    names = names_asked_for(request.question, rest)
-    values = [*texts, *question_values(rest), *names]
-    related = signatures(nearest(request.question, most=1)) if writer.votes > 1 and not texts else ""
+async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: str) -> Wanted:
+    related = signatures(nearest(request.question, most=1)) if writer.votes > 1 and not asked.texts else ""
     messages = load_prompt("mcp_tools.create", "spec").render(
-        question=question,
-        values=" | ".join(values) or "none",
+        question=asked.shown,
+        values=" | ".join(asked.values) or "none",
         related=f"\nFunctions that exist, whose parameters may serve as a pattern:\n{related}" if related else "",
         complaint=complaint,
     )
-    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, texts, names)
+    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
 
 
-def _understood(form: Json, request: Request, texts: dict[str, str], names: list[str]) -> Wanted:
+def _understood(form: Json, request: Request, asked: _Asked) -> Wanted:
     parameters, arguments = [], {}
     for field in form["parameters"]:
-        parameter = _free_of_modules("number" if spoken_numbers(field["name"]) else field["name"])
-        if parameter in arguments or not valid_name(parameter):
-            continue
-        value = _referred(field["value"], field["type"], texts)
+        value = _referred(field["value"], field["type"], asked.texts)
         if value is None:
             value = _fitting(_typed(grounded(field["value"], request.question), request.question), field["type"])
-        if not stands_in(value, request.question):
+        parameter = _free_of_modules("number" if _spells(field["name"], value) else field["name"])
+        if parameter in arguments or not valid_name(parameter) or not stands_in(value, request.question):
             continue
         parameters.append(Parameter(parameter, _type_of(value, field["type"])))
         arguments[parameter] = value
@@ -151,8 +188,7 @@ def _understood(form: Json, request: Request, texts: dict[str, str], names: list
         _general_purpose(form["purpose"], arguments),
     )
     spec = ToolSpec(name, purpose, tuple(parameters), form["returns"], capabilities=request.capabilities)
-    missing = [*uncovered(request.question, arguments), *(name for name in names if name not in arguments.values())]
-    return Wanted(spec, arguments, tuple(missing))
+    return Wanted(spec, arguments, asked.missing(arguments))
 
 
 def _referred(value: Json, type_: str, texts: dict[str, str]) -> Json:
@@ -162,17 +198,22 @@ def _referred(value: Json, type_: str, texts: dict[str, str]) -> Json:
     return text.splitlines() if text is not None and (type_ == "list[str]" or isinstance(value, list)) else text
 
 
-def _with_missing(wanted: Wanted, question: str) -> Wanted:
+def _spells(name: str, value: Json) -> bool:
+    """Whether a parameter is called by its value, as in `three=3`."""
+    return isinstance(value, int) and value in spoken_numbers(name.replace("_", " "))
+
+
+def _with_missing(wanted: Wanted, asked: _Asked) -> Wanted:
     """The spec with a parameter more for each value that it lacks, named after its kind or its role."""
     arguments = dict(wanted.arguments)
     added = []
     for value in wanted.missing[:_MOST_BY_RULE]:
         number = as_number(value)
-        role = re.search(rf"\b({'|'.join(_ROLES)}) {re.escape(value)}(?!\w)", question)
+        role = re.search(rf"\b({'|'.join(_ROLES)}) {re.escape(value)}(?!\w)", asked.rest)
         kind = "text" if number is None else "number"
         names = [_ROLES[role[1]]] if role and number is None else []
         name = next(name for name in (*names, *(f"{kind}_{n}" for n in range(1, 99))) if name not in arguments)
-        arguments[name] = value if number is None else _plain(number)
+        arguments[name] = asked.texts.get(value, value) if number is None else _plain(number)
         added.append(Parameter(name, _type_of(arguments[name], "str")))
     spec = replace(wanted.spec, parameters=(*wanted.spec.parameters, *added))
     return Wanted(spec, arguments, wanted.missing[_MOST_BY_RULE:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -15,7 +16,8 @@ def with_values(source: str, old: dict[str, Json], new: dict[str, Json]) -> str 
     """The program with the new arguments' values wherever it writes the old ones.
 
     Returns:
-        None when a value that changes stands nowhere in the program, or stands for two different new ones.
+        None when a value that changes stands nowhere in the program, at several places where it may mean several
+        things, or for two different new ones.
     """
     meanings = {(repr(old[name]), repr(new.get(name))) for name in old}
     if len(meanings) > len({value for value, _ in meanings}):
@@ -28,8 +30,8 @@ def with_parameters(source: str, arguments: dict[str, Json]) -> str | None:
     """The program with a parameter's name wherever it writes the parameter's value.
 
     Returns:
-        None when a value stands nowhere in the program, when two parameters have the same value, or when the program
-        calls something else by the name of a parameter.
+        None when a value stands nowhere in the program, or at several places where it may mean several things, when
+        two parameters have the same value, or when the program calls something else by the name of a parameter.
     """
     if len({repr(value) for value in arguments.values()}) < len(arguments):
         return None
@@ -44,7 +46,7 @@ def _exchanged(source: str, pairs: list[tuple[Json, str]], names: Collection[str
             tree = ast.parse(source)
             exchange = _Exchange(pairs)
             changed = exchange.visit(tree)
-            if len(exchange.found) < len(pairs) or _other_use(changed, names):
+            if exchange.missed_or_ambiguous or _other_use(changed, names):
                 return None
             return ast.unparse(ast.fix_missing_locations(changed))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -62,21 +64,40 @@ def _is_itself(node: ast.Assign) -> bool:
     return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
 
 
+_SMALL = 20
+_SHORT = 3
+
+
 class _Exchange(ast.NodeTransformer):
     """Replaces literals that equal an old value."""
 
     def __init__(self, pairs: list[tuple[Json, str]]) -> None:
         self.pairs = pairs
-        self.found: set[int] = set()
+        self.found = Counter[int]()
+
+    @property
+    def missed_or_ambiguous(self) -> bool:
+        """Whether a value stands nowhere, or stands at several places where it may mean several things."""
+        return any(
+            self.found[index] == 0 or (self.found[index] > 1 and _is_short(old))
+            for index, (old, _) in enumerate(self.pairs)
+        )
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Tries each node as a literal before its parts."""
         if isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.UnaryOp):
             for index, (old, new) in enumerate(self.pairs):
                 if _same(node, old):
-                    self.found.add(index)
+                    self.found[index] += 1
                     return ast.parse(new, mode="eval").body
         return super().generic_visit(node)
+
+
+def _is_short(value: Json) -> bool:
+    """Whether a program may hold the value in another meaning too: a small number, a letter."""
+    if isinstance(value, int | float):
+        return abs(value) <= _SMALL
+    return value is None or len(value) < _SHORT
 
 
 def _same(node: ast.AST, value: Json) -> bool:
