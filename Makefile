@@ -14,8 +14,10 @@ help:
 	@echo 'make docs          write the generated pages of docs/'
 	@echo 'make constraints   resolve constraints.txt anew'
 
+# Neither make nor the shell may read the question: it may hold $, quotes and backticks.
+ask: export QUESTION = $(value Q)
 ask: $(VENV)/.installed
-	@$(BIN)/alita "$(Q)"
+	@$(BIN)/alita "$$QUESTION"
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/alita model pull
@@ -45,7 +47,7 @@ $(VENV)/uv:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another: make PYTHON=… ask"; exit 2; }
 	@echo "Setting up $(VENV) …" >&2
-	@"$(PYTHON)" -m venv $(VENV)
+	@"$(PYTHON)" -m venv $(VENV) || { echo "$(PYTHON) cannot make environments: apt-get install python3-venv"; exit 2; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv >&2
 	@touch $@
 

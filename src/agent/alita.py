@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.answer import Answer
+from agent.answer import Answer, status_of
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.errors import AlitaError, StorageError, WeightsError
-from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted
+from agent.errors import AlitaError, StoppedError, StorageError, WeightsError
+from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted, Warned
 from agent.models.protocol import Usage
 from agent.models.roles import ROLES, Models, model_settings, open_models
 from agent.models.weights import Weights
@@ -26,7 +28,17 @@ from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.redact import Redactor
-from agent.store.runs import Run, create_run, describe_file, find_run, find_unfinished, journal_path, load_run, save_run
+from agent.store.runs import (
+    Run,
+    create_run,
+    describe_file,
+    find_run,
+    find_unfinished,
+    journal_path,
+    load_run,
+    save_run,
+    save_traceback,
+)
 from mcp_tools.library import Library
 from mcp_tools.text import one_line
 
@@ -37,6 +49,14 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 Listener = Callable[[Event], None]
+
+LIMITS: dict[str, Callable[[str], float]] = {
+    "max_steps": int,
+    "max_tokens": int,
+    "max_seconds": float,
+    "max_cost": float,
+}
+"""The settings that end a run, and how each is read from where a run wrote it down."""
 
 
 class Alita:
@@ -52,6 +72,9 @@ class Alita:
         self._sandbox: Sandbox | None = None
         self._control: RunControl | None = None
         self._draining = False
+        self._stopping = threading.Event()
+        self.newest: Answer | None = None
+        """What the newest run came to, also when it raised."""
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
@@ -74,6 +97,7 @@ class Alita:
     def drain(self) -> None:
         """Lets the present step finish and saves the run, which `resume` goes on with."""
         self._draining = True
+        self._stopping.set()
         if self._control is not None:
             self._control.request_drain("interrupted")
 
@@ -120,7 +144,7 @@ class Alita:
         runs = self._settings.runs_dir
         run = load_run(runs, find_unfinished(runs, run_id))
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
-        self._settings = self._as_in(run)
+        self._settings = self._as_in(run, goes_on=True)
         return await self._run(run, journal, self._budget(), resumed=True)
 
     async def replay(self, run_id: str, *, until: int | None = None, on_event: Listener | None = None) -> Answer:
@@ -159,16 +183,18 @@ class Alita:
             await self._through_graph(state, run, journal, budget, live=live, resumed=resumed)
         except AlitaError as failure:
             if not (isinstance(failure, StorageError) and "status" in state):
-                state["status"], error = "failed", failure.message
+                state["status"], error = status_of(failure), failure.message
                 raise
             self._listener(Note(f"the run's last state is not saved: {failure.message}"))
         except asyncio.CancelledError:
             raise
         except BaseException as bug:
-            state["status"], error = "failed", one_line(repr(bug))
+            state["status"], error = "failed", self._redactor.text(one_line(repr(bug)))
+            if live:
+                save_traceback(self._settings.runs_dir, run, self._redactor.text(traceback.format_exc()))
             raise
         finally:
-            answer = self._answer(run, state, budget, error)
+            answer = self.newest = self._answer(run, state, budget, error)
             await self._save(run, journal, answer, live=live)
         return self._finish(answer)
 
@@ -176,7 +202,11 @@ class Alita:
         self, state: dict[str, Any], run: Run, journal: Journal, budget: Budget, *, live: bool, resumed: bool
     ) -> None:
         """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
-        models = await self._open_models() if live else None
+        try:
+            models = await self._open_models() if live else None
+        except StoppedError as halted:
+            self._listener(Note(halted.message))
+            return
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         sandbox = await self._open_sandbox() if live else None
@@ -242,6 +272,8 @@ class Alita:
         loop = asyncio.get_running_loop()
 
         def progress(done: int, total: int, source: str) -> None:
+            if self._stopping.is_set():
+                raise StoppedError("the embedded model was being fetched; the next question goes on with that")
             event = ModelStarting(f"fetching the embedded model from the {source}", done / total if total else None)
             loop.call_soon_threadsafe(self._listener, event)
 
@@ -256,17 +288,20 @@ class Alita:
                     loop.call_soon_threadsafe(self._listener, Note(f"{damage.message}; it is fetched again"))
             weights.pull(progress)
 
-        await asyncio.to_thread(fetch)
+        try:
+            await asyncio.to_thread(fetch)
+        except asyncio.CancelledError:
+            self._stopping.set()  # the thread would keep the process until all is there
+            raise
 
     async def _open_sandbox(self) -> Sandbox:
         if self._sandbox is None:
-            from mcp_tools.sandbox import open_sandbox
+            from agent.sandboxes import open_for
+            from mcp_tools.sandbox.protocol import Level
 
-            wanted = self._settings.isolation
-            backend = None if wanted == "auto" else wanted
-            self._sandbox = await open_sandbox(backend=backend, allow_weak=wanted == "none")
-            if wanted == "none":
-                self._listener(Note("no isolation: model-written code runs as you, as --no-isolation asked"))
+            self._sandbox = await open_for(self._settings)
+            if self._sandbox.isolation.level is Level.WEAK:
+                self._listener(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
         return self._sandbox
 
     def _budget(self, forced: Answer | None = None) -> Budget:
@@ -280,7 +315,8 @@ class Alita:
         """What the answer depends on beside question and files."""
         s = self._settings
         roles = {role: ",".join(s.models_for(role)) for role in ROLES if s.models_for(role) != (s.model,)}
-        return {"model": s.model, "base_url": s.base_url or "", "max_steps": str(s.max_steps), **roles}
+        limits = {name: str(value) for name in LIMITS if (value := getattr(s, name)) is not None}
+        return {"model": s.model, "base_url": s.base_url or "", **limits, **roles}
 
     def _places(self) -> dict[str, str]:
         """What a later process must know to go on, which has not the flags of this one."""
@@ -294,9 +330,17 @@ class Alita:
             self._listener(Note("the question contained a key: it was replaced"))
         return clean
 
-    def _as_in(self, run: Run) -> Settings:
-        """The settings with the models and the library of a run, whose journal knows no others."""
-        recorded: dict[str, Any] = {"model": run.model}
+    def _as_in(self, run: Run, *, goes_on: bool = False) -> Settings:
+        """The settings with the models, the limits and the library of a run, whose journal knows no others.
+
+        A run that goes on obeys the limits of the command line, and not the one that ended it before.
+        """
+        recorded: dict[str, Any] = {"model": run.model, "fallback": (), **dict.fromkeys(ROLES, ())}
+        recorded |= {name: read(value) for name, read in LIMITS.items() if (value := run.configuration.get(name))}
+        if goes_on:
+            ended = f"max_{run.answer.limit}" if run.answer and run.answer.limit else ""
+            told = {line.name for line in self._settings.explain() if line.source.startswith("flag")}
+            recorded = {name: value for name, value in recorded.items() if name not in {*told & set(LIMITS), ended}}
         if run.configuration.get("endpoint") or self._settings.base_url is None:
             recorded["base_url"] = run.configuration.get("base_url") or None
         if folder := run.configuration.get("tools_dir"):

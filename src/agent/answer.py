@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agent.errors import AlitaError, ModelDeclinedError
 from agent.models.protocol import Usage
 
 SCHEMA = 1
@@ -66,3 +67,8 @@ class Answer:
             usage=usage,
             **same,
         )
+
+
+def status_of(error: AlitaError) -> AnswerStatus:
+    """How a run that an error ended is called."""
+    return "declined" if isinstance(error, ModelDeclinedError) else "failed"

@@ -11,6 +11,11 @@ from agent.models.protocol import Usage
 Limit = Literal["steps", "tokens", "seconds", "cost"]
 
 
+_LAST_CALL_SECONDS = 15.0
+_LAST_CALL_SHARE = 0.2
+"""Of the wall time, what is kept back for a best guess, and how many seconds at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a run may use; None is no limit."""
@@ -31,6 +36,8 @@ class Budget:
     limits: Limits
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
+    last_call: bool = False
+    """Whether the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
 
@@ -45,8 +52,11 @@ class Budget:
 
     @property
     def seconds_left(self) -> float | None:
-        """Wall time until the limit, never below zero; None without a limit."""
-        return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)
+        """Wall time until the limit, never below zero; None without one. A part is kept back for the last call."""
+        if self.limits.seconds is None:
+            return None
+        kept = 0.0 if self.last_call else min(_LAST_CALL_SECONDS, self.limits.seconds * _LAST_CALL_SHARE)
+        return max(0.0, self.limits.seconds - kept - self.seconds)
 
     def exceeded(self, steps: int) -> Limit | None:
         """The limit that is reached after so many steps, if any."""

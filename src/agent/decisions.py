@@ -10,14 +10,15 @@ from agent.errors import ModelOutputError
 from agent.models.protocol import Message, Role
 from agent.rules import second_opinion
 from agent.state import Action, Decision, State, Step
-from agent.steps import evidence_text, value_text
-from mcp_tools.prompt import load_prompt
+from agent.steps import evidence_text, preview, value_text
+from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import Json
 
 ATTEMPTS = 3
 """How often a decision that cannot be carried out is asked again, each time with the reason."""
 _WHY_LENGTH = 160
 _TOKENS = 500
+_HINT_LENGTH = 200
 _WITHOUT_ARGUMENTS: tuple[Action, ...] = ("create_tool", "run_code", "search", "browse", "read_file")
 
 
@@ -30,20 +31,19 @@ async def choose(state: State, context: Context) -> Decision:
     steps = state.get("steps", [])
     if context.is_weak(Role.COORDINATOR) and (finished := _finished(steps)) is not None:
         return finished
-    hint = ""
+    refusal: str | None = None
     for _ in range(ATTEMPTS):
         try:
-            decision = await _ask(state, context, hint)
+            decision = await _ask(state, context, f"\nYour last decision was refused: {refusal}" if refusal else "")
             if context.is_weak(Role.COORDINATOR):
                 decision = await _second_opinion(decision, state, context)
         except ModelOutputError as problem:
-            hint = f"\nYour last decision was refused: {problem.message}"
+            refusal = problem.message
             continue
         refusal = refusal_of(decision, state)
         if refusal is None:
             return decision
-        hint = f"\nYour last decision was refused: {refusal}"
-    raise ModelOutputError(hint.strip())
+    raise ModelOutputError(f"the model chose nothing that can be done, {ATTEMPTS} times: {refusal}")
 
 
 def decision_messages(
@@ -130,11 +130,20 @@ def refusal_of(decision: Decision, state: State) -> str | None:
         return f"there is no tool {decision.tool!r}; the tools are: {known}."
     if decision.action == "answer":
         return None if decision.answer.strip() else "an answer needs text."
-    repeated = [s for s in state.get("steps", []) if s["action"] == decision.action and s["input"] == decision.input]
-    if repeated:
-        finding = repeated[-1]["finding"][:200]
-        return f"{decision.input} was already done and gave: {finding} Choose another action, or answer."
+    steps = state.get("steps", [])
+    repeated = [step for step in steps if step["action"] == decision.action and step["input"] == decision.input]
+    if repeated and not _knows_more(steps, repeated[-1], decision):
+        finding = data_block("its result", preview(repeated[-1]["finding"], _HINT_LENGTH))
+        done = preview(decision.input, _HINT_LENGTH)
+        return f"{done} was already done and gave {finding}\nChoose another action, or answer."
     return None
+
+
+def _knows_more(steps: Sequence[Step], last: Step, decision: Decision) -> bool:
+    """Whether code may be written again: something was found since it was written last."""
+    if decision.action not in {"create_tool", "run_code"}:
+        return False
+    return any(step["ok"] and step["number"] > last["number"] and step["action"] != decision.action for step in steps)
 
 
 def _finished(steps: Sequence[Step]) -> Decision | None:

@@ -9,7 +9,8 @@ AlitaError
 │   │   ├── ModelUnknownError       the endpoint knows no such model                           (exit 2)
 │   │   ├── ModelUnreachableError   no connection, or no answer in time
 │   │   ├── ModelBusyError          rate limit or overload, after all retries
-│   │   └── ModelRefusedError       the request was refused (too long, filtered, malformed)
+│   │   └── ModelRefusedError       the request was refused (too long, malformed)
+│   │       └── ModelDeclinedError      the model or a filter declined to answer                (exit 4)
 │   ├── WeightsError            the embedded model's file is missing, cut short or altered     (exit 1)
 │   ├── RunError                a run cannot be found, resumed or replayed                     (exit 2)
 │   └── StorageError            a folder cannot be written: read-only, disk full               (exit 1)
@@ -60,7 +61,13 @@ class ModelBusyError(ModelError):
 
 
 class ModelRefusedError(ModelError):
-    """The endpoint refused the request: too long, filtered or malformed."""
+    """The endpoint refused the request: too long or malformed."""
+
+
+class ModelDeclinedError(ModelRefusedError):
+    """The model, or a filter in front of it, declined to answer what was asked."""
+
+    exit_code = 4
 
 
 class WeightsError(UserError):

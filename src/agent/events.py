@@ -64,18 +64,18 @@ class ModelCalled(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Delta(_Event):
-    """A piece of the answer's text, as the model writes it."""
-
-    kind: ClassVar[str] = "delta"
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Note(_Event):
     """One sentence for the user: what was refused, retried or is not configured."""
 
     kind: ClassVar[str] = "note"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned(_Event):
+    """One sentence that a user must see, even one who asked for silence."""
+
+    kind: ClassVar[str] = "warning"
     text: str
 
 
@@ -145,17 +145,8 @@ class ToolCalled(_Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence(_Event):
-    """A step found something."""
-
-    kind: ClassVar[str] = "evidence"
-    source: str
-    preview: str
-
-
-@dataclass(frozen=True, slots=True)
 class RunFinished(_Event):
-    """The run ended; always the last event."""
+    """The run ended with an answer, whatever its status; nothing follows. A run that raises has no such event."""
 
     kind: ClassVar[str] = "run_finished"
     answer: Answer
@@ -170,14 +161,13 @@ Event: TypeAlias = (
     | ModelStarting
     | StepStarted
     | ModelCalled
-    | Delta
     | Note
+    | Warned
     | ToolFound
     | SpecWritten
     | CandidateChecked
     | TrialFinished
     | ToolRegistered
     | ToolCalled
-    | Evidence
     | RunFinished
 )

@@ -66,7 +66,8 @@ def accounted(node: Node) -> Node:
     async def with_account(state: State, runtime: Runtime[Context]) -> Any:
         result = await node(state, runtime)
         account = {"calls": runtime.context.journal.position, "usage": asdict(runtime.context.budget.usage)}
-        (result if isinstance(result, dict) else result.update).update(account)
+        update = result if isinstance(result, dict) else result.update  # a LangGraph Command holds its update
+        update.update(account)
         return result
 
     return cast(Node, with_account)

@@ -14,7 +14,7 @@ from mcp_tools.create.literals import as_number, question_values
 from mcp_tools.tool import Json
 
 _SITE = re.compile(
-    r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|submit|basket|shopping cart|web ?form)\b"
+    r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|shopping cart|web ?form)\b"
     r"|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io)\b",
     re.IGNORECASE,
 )
@@ -27,6 +27,8 @@ _CODE = re.compile(r"```|^\s*(?:print|import|for|while|def|class|return)\b|\bpri
 _SIGNS = re.compile(r"[^\w\s]{3,}|(?:[^\w\s]+ ){3,}")
 _LISTED = re.compile(r":\s[^?:]*,[^?:]*,|\b[MDCLXVI]{3,}\b|\b[A-Z]{8,}\b")
 """An enumeration after a colon, a Roman numeral, a long run of capitals."""
+_SEVERAL = 2
+"""So many values beside years, and there is something to compute, whatever else the question says."""
 _YEAR = re.compile(r"^(?:1[5-9]|20)\d\d$")
 _STOP_WORDS = frozenset(
     [
@@ -61,7 +63,7 @@ def _at_the_start(decision: Decision, question: str, tools: Sequence[dict[str, J
         return Decision("search", "There is nothing to compute with: a fact of the world is asked.")
     if decision.action == "answer" and has_data(question):
         return Decision("create_tool", "The question holds data to compute with.")
-    if computes and _WORLD.search(question) and not _quotes(question):
+    if computes and _WORLD.search(question) and not _quotes(question) and len(_data(question)) < _SEVERAL:
         return Decision("search", "A fact of the world is asked.")
     if decision.action == "use_tool" and not any(shares_words(question, _text(tool)) for tool in tools):
         return Decision("create_tool", f"{decision.tool} is for something else.")
@@ -77,11 +79,15 @@ def _at_the_start(decision: Decision, question: str, tools: Sequence[dict[str, J
 def has_data(question: str) -> bool:
     """Whether numbers, dates, quoted texts, code or signs stand in the question; a lone year is none."""
     return (
-        any(not _YEAR.match(value) for value in question_values(question))
+        bool(_data(question))
         or bool(_CODE.search(question))
         or bool(_SIGNS.search(question))
         or bool(_LISTED.search(question))
     )
+
+
+def _data(question: str) -> list[str]:
+    return [value for value in question_values(question) if not _YEAR.match(value)]
 
 
 def shares_words(question: str, text: str) -> bool:

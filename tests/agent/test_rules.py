@@ -24,6 +24,18 @@ AT_THE_START: dict[str, tuple[Action, str, list[dict[str, Any]], Action]] = {
     "nothing to compute with": ("create_tool", "How high is Mount Everest?", [], "search"),
     "a lone year is no data": ("create_tool", "Which films of Ida Kern appeared in 1998?", [], "search"),
     "a fact about the world": ("run_code", "Who won 3 medals in 2004?", [], "search"),
+    "ages are computed": (
+        "create_tool",
+        "Tom is currently 12, Ida 19. When is she 30?",
+        [],
+        "create_tool",
+    ),
+    "a basket of fruit is no site": (
+        "create_tool",
+        "A basket holds 12 apples, 3 pears. How many?",
+        [],
+        "create_tool",
+    ),
     "a name in quotes is data": ("create_tool", "Who comes first by alphabet in 'Zoe, Ann, Bob'?", [], "create_tool"),
     "minus five is no quote": ("create_tool", "When is it colder than -5 degrees?", [], "search"),
     "a tool for something else": ("use_tool", "Reverse the text 'abc'.", [PRIME], "create_tool"),

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.answer import Answer
+from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.render import Display, open_display
@@ -46,7 +46,7 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
     except AlitaError as error:
         display.close()
         show_error(error)
-        result, code = Answer("", "failed", error=error.message, run_id=session.run_id), error.exit_code
+        result, code = session.failed(error), error.exit_code
     finally:
         display.close()
     _print(result, output, told=code is not None)
@@ -58,6 +58,7 @@ class _Session:
 
     def __init__(self, display: Display, output: Output) -> None:
         self.run_id = ""
+        self._alita: Alita | None = None
         self._display = display
         self._stream = output.stream
         self._finished = False
@@ -70,6 +71,7 @@ class _Session:
         settings = read_settings(flags)
         try:
             async with await Alita.open(settings) as alita:
+                self._alita = alita
                 asyncio.get_running_loop().add_signal_handler(
                     signal.SIGINT, self._interrupt, alita, asyncio.current_task()
                 )
@@ -79,6 +81,11 @@ class _Session:
         if not self._finished:
             self._display.show(RunFinished(result))
         return result
+
+    def failed(self, error: AlitaError) -> Answer:
+        """What a run that raised came to, with what it cost; less is known of one that never began."""
+        newest = self._alita.newest if self._alita else None
+        return newest or Answer("", status_of(error), error=error.message, run_id=self.run_id)
 
     def listen(self, event: Event) -> None:
         if isinstance(event, RunStarted):
@@ -117,5 +124,6 @@ def _explain(result: Answer) -> None:
     if result.status == "limit":
         reason = reason or f"The limit of {result.limit or 'this run'} was reached."
         if result.run_id:
-            reason += f"\n       Go on with a higher limit: alita resume {result.run_id}"
+            flag = f" --max-{result.limit} …" if result.limit else ""
+            reason += f"\n       Go on with a higher limit: alita resume {result.run_id}{flag}"
     print_note(f"alita: {reason or 'No answer was found.'}")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.cli.output import print_note
-from agent.cli.sandboxes import open_for
+from agent.sandboxes import open_for
 from agent.settings import Settings
-from mcp_tools.errors import ArgumentsError
+from mcp_tools.errors import AlitaError, ArgumentsError
 from mcp_tools.library import Library
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
 from mcp_tools.sandbox.protocol import Isolation, Level
@@ -42,18 +42,23 @@ async def call(
     return _result(outcome.isolation, outcome.seconds, value=outcome.value)
 
 
+def refused(error: AlitaError) -> dict[str, Any]:
+    """The same object for a call that never came to a sandbox."""
+    return {**_result(None, 0.0, error=(type(error).__name__, error.message)), "remedy": error.remedy}
+
+
 def shown(value: Json) -> str:
     """A result for people: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _result(
-    isolation: Isolation, seconds: float, *, value: Json = None, error: tuple[str, str] | None = None
+    isolation: Isolation | None, seconds: float, *, value: Json = None, error: tuple[str, str] | None = None
 ) -> dict[str, Any]:
     return {
         "ok": error is None,
         "value": value,
         "error": None if error is None else {"kind": error[0], "message": error[1]},
         "seconds": round(seconds, 6),
-        "isolation": str(isolation.level),
+        "isolation": str(isolation.level) if isolation else None,
     }

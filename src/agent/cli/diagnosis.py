@@ -111,7 +111,7 @@ def _isolation(settings: Settings) -> Finding:
     try:
         found = asyncio.run(_probe(settings))
     except AlitaError as error:
-        return Finding("isolation", False, error.message, error.remedy or "Install bubblewrap.")
+        return Finding("isolation", False, error.message, _isolation_remedy())
     acceptable = found.level != "weak" or settings.isolation == "none"
     layers = f" ({', '.join(found.layers)})" if found.layers else ""
     return Finding(
@@ -122,8 +122,16 @@ def _isolation(settings: Settings) -> Finding:
     )
 
 
+def _isolation_remedy() -> str:
+    """What each back end lacks, and how to mend it."""
+    from mcp_tools.sandbox.probe import probe
+
+    lacking = [found for found in asyncio.run(probe()) if not found.works and found.remedy]
+    return "; ".join(f"{found.name}: {found.remedy}" for found in lacking) or "Install bubblewrap."
+
+
 async def _probe(settings: Settings) -> Isolation:
-    from agent.cli.sandboxes import open_for
+    from agent.sandboxes import open_for
 
     sandbox = await open_for(settings)
     try:

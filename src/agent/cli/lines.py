@@ -93,11 +93,11 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.TrialFinished: _trial,
     e.ToolRegistered: _registered,
     e.ToolCalled: _called,
+    e.Warned: lambda event: Line("warning", event.text, style="bold yellow", whole=True),
     e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),
 }
 _VERBOSE_LINES: dict[type, Callable[[Any], Line | None]] = {
     e.ModelCalled: _model,
-    e.Evidence: lambda event: Line("found", f"{event.source}: {event.preview}", style="dim"),
 }
 
 

@@ -12,7 +12,7 @@ JsonStream = Annotated[
     bool, typer.Option("--json-stream", help="Print JSON lines as it happens; the last is the answer.")
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the answer and errors only.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show model calls and evidence too.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show model calls too.")]
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="A name, embedded, or scripted:FILE.")]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint.")]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", metavar="N", help="Steps at most.")]
@@ -20,7 +20,7 @@ MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="S", 
 MaxCost = Annotated[float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Tokens at most.")]
 ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", help="Folder of the created tools.")]
-NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing isolates them.")]
+NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing can isolate them.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
 
 

@@ -8,7 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from agent.cli.lines import Line, line_of, summary
-from agent.events import Event, ModelCalled, ModelStarting, RunFinished, StepStarted
+from agent.cli.output import print_note
+from agent.events import Event, ModelCalled, ModelStarting, RunFinished, StepStarted, Warned
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ class Display(Protocol):
 
 
 class Silent:
-    """Shows nothing: `-q`."""
+    """Shows warnings only: `-q`."""
 
     def show(self, event: Event) -> None:
-        """Nothing."""
+        """Prints a warning."""
+        if isinstance(event, Warned):
+            print_note(f"alita: {event.text}")
 
     def close(self) -> None:
         """Nothing."""

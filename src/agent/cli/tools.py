@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
-from agent.cli.output import print_json, print_note, print_rows, print_text
-from mcp_tools.errors import UnknownToolError, UsageError
+from agent.cli.output import print_json, print_note, print_rows, print_text, show_error
+from mcp_tools.errors import AlitaError, LibraryError, UnknownToolError, UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.settings import Settings
+    from mcp_tools.checks.protocol import Report
     from mcp_tools.library import Library
     from mcp_tools.tool import Tool
 
@@ -98,12 +99,19 @@ def run(
     """Runs a tool in the sandbox. A file is checked first, as registration would."""
     import asyncio
 
-    from agent.cli.calling import call, shown
+    from agent.cli.calling import call, refused, shown
 
-    settings = _settings(tools_dir, no_isolation=no_isolation)
-    library = _library(settings)
-    found = _tool_or_source(library, tool)
-    result = asyncio.run(call(settings, library, found, _arguments(arguments), tuple(grant_read or ())))
+    try:
+        settings = _settings(tools_dir, no_isolation=no_isolation)
+        library = _library(settings)
+        found = _tool_or_source(library, tool)
+        result = asyncio.run(call(settings, library, found, _arguments(arguments), tuple(grant_read or ())))
+    except AlitaError as error:
+        if not as_json:
+            raise
+        show_error(error)
+        print_json(refused(error))
+        raise typer.Exit(error.exit_code) from None
     if as_json:
         print_json(result)
     elif result["ok"]:
@@ -128,8 +136,7 @@ def check(
     if _is_file(tool):
         report = apply(_read(Path(tool)), capabilities=Capabilities(read=may_read))
     else:
-        found = library.get(tool)
-        report = apply(found.source, capabilities=found.capabilities, function=found.name)
+        report = _checked(library, tool)
     if as_json:
         print_json(report.as_json())
     else:
@@ -148,6 +155,19 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
         print_json({"ok": True, "deleted": name})
     else:
         print_note(f"Deleted {name} from {library.folder}.")
+
+
+def _checked(library: Library, name: str) -> Report:
+    """The checks of a tool; of one that was edited by hand, or lost its JSON file, those of the file."""
+    from mcp_tools.checks.check import check as apply
+
+    try:
+        found = library.get(name)
+    except LibraryError:
+        if not library.path(name).is_file():
+            raise
+        return apply(_read(library.path(name)), function=name)
+    return apply(found.source, capabilities=found.capabilities, function=name)
 
 
 def _settings(tools_dir: Path | None, *, no_isolation: bool = False) -> Settings:

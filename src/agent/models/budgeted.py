@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class BudgetedModel:
-    """Refuses a call past the run's tokens or money, and ends one that outlasts its time."""
+    """Refuses a call past the run's tokens or money, but for the last one, and ends one that outlasts its time."""
 
     def __init__(self, model: Model, budget: Budget) -> None:
         self._model = model
@@ -41,7 +41,7 @@ class BudgetedModel:
         await self._model.aclose()
 
     async def _within(self, call: Callable[[], Awaitable[T]]) -> T:
-        if limit := self._budget.exceeded(0):
+        if not self._budget.last_call and (limit := self._budget.exceeded(0)):
             raise StoppedError(f"the limit of {limit} is reached")
         try:
             async with asyncio.timeout(self._budget.seconds_left):

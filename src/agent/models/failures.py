@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from agent.errors import (
     ModelAuthError,
     ModelBusyError,
+    ModelDeclinedError,
     ModelError,
     ModelRefusedError,
     ModelUnknownError,
@@ -62,7 +63,7 @@ _ERRORS: dict[Kind, type[ModelError]] = {
     Kind.BUSY: ModelBusyError,
     Kind.CREDIT: ModelBusyError,
     Kind.TOO_LONG: ModelRefusedError,
-    Kind.FILTERED: ModelRefusedError,
+    Kind.FILTERED: ModelDeclinedError,
     Kind.REFUSED: ModelRefusedError,
 }
 

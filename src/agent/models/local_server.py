@@ -188,7 +188,7 @@ def _require_xllamacpp() -> None:
 def _not_started(files: ServerFiles, status: int) -> ModelUnreachableError:
     return ModelUnreachableError(
         f"the embedded model's server ended with status {status}: {_last_words(files)}",
-        remedy=f"Its log is {files.log}. `alita doctor` checks the weights and the memory.",
+        remedy=f"Its log is {files.log}. `alita doctor` checks the weights; loading them takes about 2 GB of memory.",
     )
 
 

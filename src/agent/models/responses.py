@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agent.errors import ModelRefusedError
+from agent.errors import ModelDeclinedError
 from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.prices import Price
 from agent.models.protocol import Completion, Finish, ToolCall, Usage
@@ -38,7 +38,7 @@ def _usage(counted: dict[str, Any], price: Price | None) -> Usage:
 def _completion(choice: dict[str, Any], usage: Usage, model: str) -> Completion:
     message = choice["message"]
     if message.get("refusal"):
-        raise ModelRefusedError(
+        raise ModelDeclinedError(
             f"{model} declined: {one_line(str(message['refusal']), 300)}",
             remedy="Put the question differently, or name another model with --model.",
         )

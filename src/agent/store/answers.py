@@ -1,15 +1,20 @@
-"""Answers of finished runs by question, files and configuration: a repeated question costs nothing."""
+"""Answers of finished runs by question, files and configuration: a question repeated within a day costs nothing."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from agent.answer import Answer
 from agent.store.runs import InputFile
+
+SECONDS_KEPT = 24 * 3600.0
+"""How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
 
 
 class AnswerCache:
@@ -20,8 +25,12 @@ class AnswerCache:
 
     def get(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Answer | None:
         """The answer given before to the same question with the same files and configuration."""
+        path = self._path(question, files, configuration)
         try:
-            return Answer.from_json(json.loads(self._path(question, files, configuration).read_text("utf-8")))
+            if not 0 <= time.time() - path.stat().st_mtime < SECONDS_KEPT:
+                path.unlink()
+                return None
+            return Answer.from_json(json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -37,6 +46,6 @@ class AnswerCache:
             draft.unlink(missing_ok=True)
 
     def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
-        key = [" ".join(question.split()), [file.sha256 for file in files], configuration]
+        key = [version("alita"), question, [file.sha256 for file in files], configuration]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self._folder / f"{digest[:32]}.json"

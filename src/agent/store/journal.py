@@ -74,7 +74,7 @@ class Journal:
         """A new journal, which makes every call."""
         journal = cls(path, redactor or Redactor(), [])
         journal._file = AppendedLines.open(path)
-        journal._file.append([{"journal": SCHEMA, "run_id": path.parent.name, "created": time.time()}])
+        journal._file.append([_header(path)])
         return journal
 
     @classmethod
@@ -85,7 +85,10 @@ class Journal:
         """
         file = AppendedLines.open(path)
         try:
-            journal = cls(path, redactor or Redactor(), read_lines(path))
+            lines = read_lines(path)
+            journal = cls(path, redactor or Redactor(), lines)
+            if not lines:  # killed before its first line was whole
+                file.append([_header(path)])
         except BaseException:
             file.close()
             raise
@@ -218,6 +221,10 @@ class Journal:
             f"{found or 'the run made no more calls of this kind'}.",
             remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` goes on live from there.",
         )
+
+
+def _header(path: Path) -> dict[str, Json]:
+    return {"journal": SCHEMA, "run_id": path.parent.name, "created": time.time()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import json
@@ -21,6 +22,7 @@ from mcp_tools.tool import Json
 
 SCHEMA = 1
 FILE = "run.json"
+TRACEBACK = "traceback.txt"
 _ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -45,7 +47,7 @@ class Run:
     """Seconds since 1970."""
     files: tuple[InputFile, ...] = ()
     configuration: dict[str, str] = field(default_factory=dict)
-    """Every setting that is not a default, keys masked."""
+    """What the answer depends on: models, endpoint, limits and library."""
     status: str = "running"
     """`running`, `interrupted` (it can be resumed), or an answer's status."""
     answer: Answer | None = None
@@ -114,6 +116,12 @@ def save_run(runs: Path, run: Run) -> None:
         raise _unwritable(target, error.strerror) from error
 
 
+def save_traceback(runs: Path, run: Run, text: str) -> None:
+    """Writes where a bug struck beside the run; without space for it the bug is raised all the same."""
+    with contextlib.suppress(OSError):
+        (runs / run.run_id / TRACEBACK).write_text(text, encoding="utf-8", errors="replace")
+
+
 def load_run(runs: Path, run_id: str) -> Run:
     """Reads a run; one whose process died without an answer is `interrupted`.
 
@@ -147,16 +155,17 @@ def list_runs(runs: Path, *, limit: int | None = None) -> list[Run]:
 
 
 def find_run(runs: Path, run_id: str | None = None) -> str:
-    """The full id of a run, from its beginning or its end; without one, the newest run.
+    """The full id of a run, from its beginning or its end; without one, the newest run that can be read.
 
     Raises:
         RunError: None fits, or several do.
     """
     known = _run_ids(runs)
     if run_id is None:
-        if not known:
+        newest = list_runs(runs, limit=1)
+        if not newest:
             raise RunError("There are no runs yet.", remedy='Ask something: alita "…"')
-        return known[-1]
+        return newest[0].run_id
     fitting = [k for k in known if k == run_id] or [
         k for k in known if run_id and (k.startswith(run_id) or k.endswith(run_id))
     ]

@@ -18,7 +18,8 @@ from mcp_tools.create.trial import examined, passed, runnable, try_out
 from mcp_tools.create.variations import variations
 from mcp_tools.create.vote import Verdict, vote
 from mcp_tools.create.write import failure_of, repair, write_candidates
-from mcp_tools.errors import CreationError, LibraryError, ModelFixableError, StoppedError
+from mcp_tools.errors import ArgumentsError, CreationError, LibraryError, ModelFixableError, StoppedError
+from mcp_tools.library import validate_arguments, validate_result
 from mcp_tools.sandbox.protocol import Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
@@ -230,7 +231,6 @@ class _Workshop:
         described = await self.sandbox.describe(winner.source, self.wanted.spec.name)
         if isinstance(described, Problem):
             return replace(scratch, reason=f"no schema could be derived: {described.message}")
-        provenance = self._provenance(verdict, suite, mutation)
         draft = Tool(
             name=described.name,
             description=described.description,
@@ -244,8 +244,10 @@ class _Workshop:
                 "openWorldHint": False,
             },
             status=Status.VERIFIED,
-            provenance=provenance,
+            provenance=self._provenance(verdict, suite, mutation),
         )
+        if misfits := _misfits(draft, self.wanted.arguments, [winner.outcomes[0].value, *(t.expected for t in suite)]):
+            return replace(scratch, reason=f"its annotations do not fit: {'; '.join(misfits)}")
         try:
             tool = await library.register(draft)
         except LibraryError as problem:
@@ -274,3 +276,12 @@ class _Workshop:
             f"{verdict.support} of {verdict.voters} candidates agree, {len(suite)} tests pass, "
             f"{mutation['killed']} of {mutation['mutants']} wrong versions fail them"
         )
+
+
+def _misfits(tool: Tool, arguments: dict[str, Json], results: Sequence[Json]) -> list[str]:
+    """What of the question's arguments and of the proven results does not fit the tool's own schemas."""
+    try:
+        validate_arguments(tool, arguments)
+    except ArgumentsError as misfit:
+        return [misfit.message]
+    return list(dict.fromkeys(misfit for result in results for misfit in validate_result(tool, result)))

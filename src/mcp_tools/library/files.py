@@ -133,7 +133,7 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
     )
     if tool.source_hash != meta[META_HASH]:
         message = f"{name}.py was changed since it was checked; it is a draft and not listed"
-        return Flaw(name, "changed", message, _check(name))
+        return Flaw(name, "changed", message, f"{_check(name)}; or remove it: alita tools delete {name}")
     return tool
 
 

@@ -132,6 +132,12 @@ def test_piped_text_stands_below_the_question(terminal):
     assert (got.code, got.out, got.err) == (0, "3\n", "")
 
 
+def test_a_pipe_alone_is_a_question(terminal):
+    got = terminal.run(stdin="What is 6 * 7?\n")
+    assert (got.code, got.out) == (0, "42\n")
+    assert terminal.run(stdin="").code == 2
+
+
 def test_a_megabyte_from_a_pipe_is_refused_before_anything_is_kept(terminal):
     got = terminal.run("--json", "--model", terminal.script(), "Sum", stdin="1\n" * 500_000)
     assert got.code == 2

@@ -21,6 +21,7 @@ STAND_IN = textwrap.dedent("""
     from agent.models.protocol import Usage
 
     class Alita:
+        newest = None
         @classmethod
         async def open(cls, settings):
             return cls()

@@ -30,7 +30,6 @@ STORY = [
     e.StepStarted(2, 12, "use_tool"),
     e.ToolCalled("fibonacci", {"n": 57}, True, "365435296162", 0.0021),
     e.Note("search is not configured"),
-    e.Delta("365"),
     e.RunFinished(Answer("365435296162", "answered", (), (), 2, Usage(812, 96, 0, 2, 0.0), 3.21, "261121-104055-k3f9")),
 ]
 

@@ -257,6 +257,11 @@ def test_forgotten_imports_are_added(expression: str, line: str) -> None:
     call(source, n=11, base=10)
 
 
+def test_a_module_that_is_only_called_is_forgotten_all_the_same() -> None:
+    code = "queue = [3, 1]\nheapq.heapify(queue)\ndef sum_digits(n, base): return queue[0] + n + base"
+    assert "import heapq" in body(assemble(code, SPEC)).splitlines()
+
+
 def test_a_local_name_is_no_forgotten_import() -> None:
     source = assemble("def sum_digits(n, base):\n    math = n\n    return [date for date in [math]]", SPEC)
     assert "import" not in body(source)

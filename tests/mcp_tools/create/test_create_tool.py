@@ -281,6 +281,19 @@ async def test_without_values_only_programs_are_asked(case: Case) -> None:
     assert case.writer.times("code") == 0
 
 
+async def test_when_nothing_at_all_was_written_there_is_nothing_to_repair(case: Case) -> None:
+    with pytest.raises(CreationError, match=r"none of 0 programs .* none was written"):
+        await case.create(specs=[{**SPEC, "parameters": []}], question="Why?", votes=2, programs=["1 / 0"] * 6)
+
+
+async def test_a_tool_that_breaks_its_own_promise_is_not_kept(case: Case) -> None:
+    tests = [{"arguments": {"n": 10}, "expected": 5.5}, {"arguments": {"n": 3}, "expected": 2}]
+    creation = await case.create("def nth_fibonacci(n: int) -> int:\n    return (n + 1) / 2", tests=tests)
+    assert (creation.choice, creation.value, case.files) == ("scratch", 29.0, [])
+    assert "its annotations do not fit" in creation.reason
+    assert "5.5 (number), expected integer" in creation.reason
+
+
 async def test_a_weak_model_goes_on_after_the_line_it_was_given(case: Case) -> None:
     body = "    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return a"
     creation = await case.create(*[body] * 20, votes=2, programs=[OTHER_PROGRAM] * 6)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 async def open_for(settings: Settings) -> Sandbox:
-    """The sandbox.
+    """The strongest sandbox of this machine, or the one that the settings name.
 
     Raises:
         IsolationError: The machine offers no acceptable isolation, and the user has not named the risk.
@@ -18,4 +18,5 @@ async def open_for(settings: Settings) -> Sandbox:
     from mcp_tools.sandbox import open_sandbox
 
     wanted = settings.isolation
-    return await open_sandbox(backend=None if wanted == "auto" else wanted, allow_weak=wanted == "none")
+    named = wanted if wanted in {"bubblewrap", "sandlock"} else None
+    return await open_sandbox(backend=named, allow_weak=wanted == "none")
