@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from agent.errors import SettingsError
 from agent.folders import PROJECT_FILE, Folders, default_tools_folder, find_folders
 from agent.settings import Settings, implied_model
 
+_USERINFO = re.compile(r"//[^/]*@")
 KEYS = ("api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
 FOLDERS = ("config_dir", "data_dir", "cache_dir", "runtime_dir", "runs_dir", "models_dir")
 ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
@@ -126,7 +128,7 @@ def _place_folders(merged: Layer, folders: Folders, current: Path, *, moved: boo
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0])
-    value = "the given key" if name in KEYS else repr(problem["input"])
+    value = "the given key" if name in KEYS else _USERINFO.sub("//", repr(problem["input"]))
     allowed = problem["msg"].removeprefix("Value error, ")
     return SettingsError(
         f"{name} cannot be {value} ({sources.get(name, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 
 import pytest
 
 from agent.errors import ModelAuthError, ModelUnknownError, ModelUnreachableError, StorageError, UsageError
 from agent.events import ModelCalled, StepStarted, ToolCalled, ToolRegistered
+from agent.store.answers import SECONDS_KEPT
 from mcp_tools.tool import Status
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, SPEC, STORY, decide, reply, write_script
 from support.forked import Forked
@@ -59,11 +61,37 @@ async def test_the_second_question_of_a_kind_reuses_the_tool(desk):
 
 async def test_a_repeated_question_costs_nothing(desk):
     first = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
-    again = await desk.ask("The  capital of France?")
+    again = await desk.ask(" The capital of France?\n")
     assert (again.text, again.run_id) == ("Paris", first.run_id)
     assert again.usage.calls == 0
     assert first.run_id in desk.notes
     assert (await desk.ask("The capital of France?", use_cache=False)).run_id != first.run_id
+    assert (await desk.ask("The  capital of France?")).run_id != first.run_id, "blanks may be what is asked about"
+
+
+async def test_an_answer_of_yesterday_is_asked_for_again(desk):
+    first = await desk.plays(decide("answer", answer="3", when="days")).ask("How many days are left?")
+    (kept,) = (desk.home / "cache" / "answers").iterdir()
+    yesterday = time.time() - SECONDS_KEPT - 1
+    os.utime(kept, (yesterday, yesterday))
+    assert (await desk.ask("How many days are left?")).run_id != first.run_id
+
+
+async def test_a_bug_leaves_its_traceback_beside_the_run_and_no_key(desk, monkeypatch):
+    """No input is known to raise: the graph is broken by hand."""
+    key = "sk-test-0123456789abcdefghij"
+
+    def broken(_):
+        raise RuntimeError(f"no {key}")
+
+    monkeypatch.setattr("agent.graph.build_graph", broken)
+    with pytest.raises(RuntimeError):
+        await desk.plays().ask("The capital of France?", api_key=key)
+    (run,) = desk.runs.iterdir()
+    trace = (run / "traceback.txt").read_text()
+    assert "build_graph" in trace
+    assert "RuntimeError: no " in trace
+    assert not [path for path in run.iterdir() if key in path.read_text()]
 
 
 @pytest.mark.parametrize("question", ["", " \n\t ", "\u00a0"])

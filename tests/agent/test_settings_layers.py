@@ -66,13 +66,36 @@ def test_a_variable_of_alita_beats_one_that_others_use_too(place):
     [
         ({}, "embedded"),
         ({"OPENAI_API_KEY": "k"}, "gpt-5-mini"),
-        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/"}, "gpt-5-mini"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/"}, "auto"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1/", "LLM_API_KEY": "k"}, "gpt-5-mini"),
         ({"OPENAI_API_KEY": "k", "LLM_MODEL_NAME": "other"}, "other"),
     ],
-    ids=["nothing", "key", "endpoint", "named"],
+    ids=["nothing", "key", "endpoint", "both", "named"],
 )
 def test_the_model_follows_from_what_is_configured(place, environment, model):
     assert place.read(**environment).model == model
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://localhost:80x/v1", "http://localhost:99999", "http://a b/v1", "ftp://x", "localhost:11434", "http://[/v1"],
+)
+def test_an_address_that_is_none_is_refused(place, address):
+    with pytest.raises(SettingsError, match="base_url"):
+        place.read(OPENAI_BASE_URL=address)
+
+
+def test_an_address_holds_no_password_and_none_is_shown(place):
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY") as refused:
+        place.read(OPENAI_BASE_URL="https://bob:s3cret@host/v1")
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["“sk-0123456789”", "sk-01234\n56789", "sk-\u00a0x"])
+def test_a_key_that_fits_no_header_is_refused_and_not_shown(place, key):
+    with pytest.raises(SettingsError, match="paste it anew") as refused:
+        place.read(OPENAI_API_KEY=key)
+    assert "sk-" not in str(refused.value)
 
 
 def test_a_role_has_its_own_models_or_the_common_ones(place):

@@ -147,7 +147,7 @@ class SdkWire:
         """The failure that an exception means, or the exception itself if it is a bug."""
         import httpx2
 
-        if isinstance(exc, httpx2.HTTPError):
+        if isinstance(exc, httpx2.HTTPError | httpx2.InvalidURL):
             return transport_failure(self._endpoint, exc)
         if isinstance(exc, ValueError):
             return Failure(Kind.CUT, self._endpoint, f"no JSON: {exc}")
@@ -158,4 +158,4 @@ def _foreign_errors() -> tuple[type[Exception], ...]:
     import httpx2
     import openai
 
-    return (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError)
+    return (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, json.JSONDecodeError, UnicodeDecodeError)

