@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +16,7 @@ from agent.answer import Answer, status_of
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.errors import AlitaError, StoppedError, StorageError, WeightsError
+from agent.errors import AlitaError, RunError, StoppedError, StorageError, WeightsError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted, Warned
 from agent.models.protocol import Usage
 from agent.models.roles import ROLES, Models, model_settings, open_models
@@ -60,7 +60,7 @@ LIMITS: dict[str, Callable[[str], float]] = {
 
 
 class Alita:
-    """Answers questions. Open it with `async with await Alita.open(settings) as alita`."""
+    """Answers questions, one at a time. Open it with `async with await Alita.open(settings) as alita`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -143,9 +143,10 @@ class Alita:
         self._listener = on_event or _silent
         runs = self._settings.runs_dir
         run = load_run(runs, find_unfinished(runs, run_id))
+        _require_unchanged(run)
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
-        self._settings = self._as_in(run, goes_on=True)
-        return await self._run(run, journal, self._budget(), resumed=True)
+        with self._set_as_in(run, goes_on=True):
+            return await self._run(run, journal, self._budget(), resumed=True)
 
     async def replay(self, run_id: str, *, until: int | None = None, on_event: Listener | None = None) -> Answer:
         """Repeats a run from its journal without a call; with `until`, goes on live after that step.
@@ -156,11 +157,16 @@ class Alita:
         self._listener = on_event or _silent
         runs = self._settings.runs_dir
         run = load_run(runs, find_run(runs, run_id))
-        self._settings = self._as_in(run)
         source = journal_path(runs, run.run_id)
-        if until is None:
-            budget = self._budget(forced=run.answer)
-            return await self._run(run, Journal.replay(source), budget, live=False)
+        with self._set_as_in(run):
+            if until is None:
+                budget = self._budget(forced=run.answer)
+                return await self._run(run, Journal.replay(source), budget, live=False)
+            _require_unchanged(run)
+            return await self._run_fork(run, source, until)
+
+    async def _run_fork(self, run: Run, source: Path, until: int) -> Answer:
+        runs = self._settings.runs_dir
         fork = create_run(
             runs,
             run.question,
@@ -259,6 +265,8 @@ class Alita:
                 save_run(self._settings.runs_dir, replace(run, status=answer.status, answer=answer))
         except StorageError as problem:
             self._listener(Note(f"the run is not saved: {problem.message}"))
+        self._draining = False
+        self._stopping.clear()
 
     async def _open_models(self) -> Models:
         if self._models is None:
@@ -330,6 +338,17 @@ class Alita:
             self._listener(Note("the question contained a key: it was replaced"))
         return clean
 
+    @contextlib.contextmanager
+    def _set_as_in(self, run: Run, *, goes_on: bool = False) -> Iterator[None]:
+        """Meanwhile, the settings and the library of a run."""
+        own = self._settings, self._library
+        self._settings = self._as_in(run, goes_on=goes_on)
+        self._library = Library(self._settings.tools_dir)
+        try:
+            yield
+        finally:
+            self._settings, self._library = own
+
     def _as_in(self, run: Run, *, goes_on: bool = False) -> Settings:
         """The settings with the models, the limits and the library of a run, whose journal knows no others.
 
@@ -345,7 +364,6 @@ class Alita:
             recorded["base_url"] = run.configuration.get("base_url") or None
         if folder := run.configuration.get("tools_dir"):
             recorded["tools_dir"] = Path(folder)
-            self._library = Library(Path(folder))
         recorded |= {role: tuple(v.split(",")) for role in ROLES if (v := run.configuration.get(role))}
         return self._settings.model_copy(update=recorded)
 
@@ -367,6 +385,21 @@ class Alita:
     def _finish(self, answer: Answer) -> Answer:
         self._listener(RunFinished(answer))
         return answer
+
+
+def _require_unchanged(run: Run) -> None:
+    """A run that goes on must see the files that it saw.
+
+    Raises:
+        RunError: One was changed since.
+        UsageError: One cannot be read.
+    """
+    for file in run.files:
+        if describe_file(Path(file.path)) != file:
+            raise RunError(
+                f"The file {file.path} was changed since the run {run.run_id} read it.",
+                remedy="Restore it, or ask the question anew.",
+            )
 
 
 def _silent(_: Event) -> None:

@@ -8,13 +8,9 @@ from agent.context import Context
 from agent.events import ToolCalled
 from agent.steps import value_text
 from mcp_tools.errors import ArgumentsError
-from mcp_tools.library import validate_result
 from mcp_tools.run import run_tool
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
-
-# What speaks against the tool itself, and not against its arguments or the machine.
-_TOOL_FAILURES = frozenset({"exception", "syntax", "missing_function", "result", "exit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +32,11 @@ async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) ->
     except ArgumentsError as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
-    failure = outcome.problem.message if outcome.problem else ""
-    if outcome.ok and (misfits := validate_result(tool, outcome.value)):
-        failure = f"the result is not what the tool promises: {'; '.join(misfits)}"
-    kind = outcome.problem.kind if outcome.problem else "result" if failure else None
-    await context.library.record_call(tool.name, not failure, kind if kind in _TOOL_FAILURES else None)
-    if failure:
-        context.emit(ToolCalled(tool.name, arguments, False, one_line(failure), outcome.seconds))
-        return CallResult(False, None, f"{shown} failed: {failure}")
+    problem = outcome.problem
+    await context.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
+    if problem is not None:
+        context.emit(ToolCalled(tool.name, arguments, False, one_line(problem.message), outcome.seconds))
+        return CallResult(False, None, f"{shown} failed: {problem.message}")
     text = value_text(outcome.value)
     context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
     return CallResult(True, outcome.value, f"{shown} = {text}")

@@ -78,11 +78,21 @@ class Context:
         self.budget.spend(usage)
 
     async def _one(self, model: Model, messages: Sequence[Message], options: dict[str, Any]) -> list[Completion]:
-        return [await model.complete(messages, **options)]
+        return [await model.complete(messages, **self._fitting(model, options))]
 
     async def _several(
         self, model: Model, messages: Sequence[Message], count: int, options: dict[str, Any]
     ) -> list[Completion]:
         if count > 1 and isinstance(model, Sampler):
-            return await model.complete_many(messages, count, **options)
-        return [await model.complete(messages, **options) for _ in range(count)]
+            return await model.complete_many(messages, count, **self._fitting(model, options))
+        return [await model.complete(messages, **self._fitting(model, options)) for _ in range(count)]
+
+    def _fitting(self, model: Model, options: dict[str, Any]) -> dict[str, Any]:
+        """The options without the length and the stop that keep a weak model from rambling.
+
+        A strong model may think before it writes, which counts as output, and may open a code block after prose. Only
+        the last call, which goes beyond a limit of the run, has a length for every model.
+        """
+        if model.name in WEAK_MODELS or self.budget.last_call:
+            return options
+        return {name: value for name, value in options.items() if name not in {"max_tokens", "stop"}}

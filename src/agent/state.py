@@ -36,8 +36,6 @@ class State(TypedDict, total=False):
     """The few tools of the library that may fit: name, description, inputSchema."""
     decision: dict[str, Json]
     steps: Annotated[list[Step], operator.add]
-    refused: Annotated[list[str], operator.add]
-    """Decisions that were refused, each with a hint."""
     created: Annotated[list[str], operator.add]
     used: Annotated[list[str], operator.add]
     limit: str | None

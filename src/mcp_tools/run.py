@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
 from mcp_tools.checks.protocol import Report
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
-from mcp_tools.library import validate_arguments
+from mcp_tools.library import validate_arguments, validate_result
 from mcp_tools.sandbox.protocol import Description, Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Tool
 
@@ -31,7 +32,7 @@ async def run_tool(
     read: Sequence[Path] = (),
     limits: Limits | None = None,
 ) -> Outcome:
-    """Runs a tool in the sandbox.
+    """Runs a tool in the sandbox. A result that the tool's outputSchema does not promise is a problem of kind `result`.
 
     Args:
         tool: The tool.
@@ -45,7 +46,12 @@ async def run_tool(
     """
     validate_arguments(tool, arguments)
     granted = tuple(path.absolute() for path in read)
-    return await sandbox.run(Job(tool.source, tool.name, arguments, read=granted, limits=limits or Limits()))
+    outcome = await sandbox.run(Job(tool.source, tool.name, arguments, read=granted, limits=limits or Limits()))
+    misfits = validate_result(tool, outcome.value) if outcome.ok else []
+    if not misfits:
+        return outcome
+    message = f"the result is not what the tool promises: {'; '.join(misfits)}"
+    return replace(outcome, ok=False, value=None, problem=Problem("result", message))
 
 
 async def run_source(

@@ -45,14 +45,6 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """Arguments, and the result that they must give."""
-
-    arguments: dict[str, Json]
-    expected: Json
-
-
-@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """What is wanted, written before any code."""
 
@@ -63,7 +55,6 @@ class ToolSpec:
     parameters: tuple[Parameter, ...]
     returns: str
     """A Python annotation that JSON can carry."""
-    examples: tuple[Example, ...] = ()
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @property

@@ -353,3 +353,11 @@ def test_two_processes_that_create_one_tool_at_once_each_have_it(desk):
     assert {used for _, _, used in told} == {tool.name for tool in desk.library.list()}
     assert sorted(used for _, _, used in told) == ["nth_fibonacci", "nth_fibonacci_2"]
     assert desk.library.flaws() == []
+
+
+async def test_a_hosted_model_has_room_to_think(desk, openai_server):
+    """Thoughts count as output: a length made for a small model would cut the answer off before it begins."""
+    openai_server.default = reply
+    answer = await desk.ask(QUESTION, model="tiny-1", base_url=openai_server.url)
+    assert answer.text == ANSWER
+    assert not [body for body in openai_server.requests if {"max_tokens", "max_completion_tokens", "stop"} & set(body)]

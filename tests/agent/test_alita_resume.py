@@ -21,6 +21,7 @@ from support.forked import Forked
 TOLD = decide("answer", answer="done", when="step 3")
 SEARCHES = [TOLD, decide("browse", when="step 2"), decide("read_file", when="step 1"), decide("search")]
 """Three steps that find nothing, and the answer."""
+MANY = 14
 
 
 def only_run(desk):
@@ -268,3 +269,105 @@ async def test_a_damaged_journal_is_told(desk):
     path.write_text(path.read_text().replace('"kind":"model"', '"kind":', 1))
     with pytest.raises(RunError, match="is damaged in line"):
         await desk.replay(answer.run_id)
+
+
+async def test_a_replay_obeys_the_limits_of_its_run(desk):
+    """It took more steps than are allowed without a word."""
+    await desk.plays(*STORY).ask(QUESTION)
+    use = [
+        decide("use_tool", tool="nth_fibonacci", arguments={"n": n}, when=f"step {n - 1}") for n in range(MANY, 1, -1)
+    ]
+    first = decide("use_tool", tool="nth_fibonacci", arguments={"n": 1})
+    desk.plays(decide("answer", answer="done", when=f"step {MANY}"), *use, first)
+    answer = await desk.ask("List the Fibonacci numbers.", max_steps=MANY + 1)
+    assert (answer.text, answer.steps) == ("done", MANY)
+    replayed = await desk.replay(answer.run_id)
+    assert (replayed.text, replayed.status, replayed.steps) == ("done", "answered", MANY)
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_tokens": 10**6}, {"max_seconds": 900.0}, {"max_cost": 5.0}])
+async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
+    stopped = await stopped_when_limited(desk.plays(*SEARCHES), limit)
+    (name, value), *_ = limit.items()
+    seen = []
+
+    async def resumed(alita):
+        answer = await alita.resume(stopped.run_id, on_event=lambda _: seen.append(getattr(alita._settings, name)))
+        seen.append(getattr(alita._settings, name))
+        return answer
+
+    await desk.use(resumed)
+    assert seen[0] == value
+    assert seen[-1] != value, "the next question has its own"
+
+
+async def stopped_when_limited(desk, limit):
+    async def work(alita):
+        def listen(event):
+            if isinstance(event, RunStarted):
+                alita.drain()
+
+        return await alita.ask("Who won?", on_event=listen)
+
+    return await desk.use(work, **limit)
+
+
+async def test_a_role_that_is_configured_later_changes_no_replay(desk):
+    first = await desk.plays(*STORY).ask(QUESTION)
+    desk.flags = {"writer": ("gpt-5",), "fallback": ("gpt-5-mini",)}
+    assert (await desk.replay(first.run_id)).text == ANSWER
+
+
+async def test_a_run_does_not_go_on_with_another_file(desk, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("1\n")
+
+    async def stop(alita):
+        return await alita.ask("Sum it.", files=[data], on_event=lambda _: alita.drain())
+
+    stopped = await desk.plays(*SEARCHES).use(stop)
+    data.write_text("2\n")
+    with pytest.raises(RunError, match=r"data\.csv was changed since"):
+        await desk.resume(stopped.run_id)
+    data.write_text("1\n")
+    assert (await desk.resume(stopped.run_id)).run_id == stopped.run_id
+
+
+async def test_after_a_stopped_question_the_next_one_is_answered(desk):
+    async def both(alita):
+        stopped = await alita.ask("Who won?", on_event=lambda _: alita.drain())
+        assert stopped.status == "interrupted"
+        return await alita.ask("Who won?")
+
+    assert (await desk.plays(*SEARCHES).use(both)).status == "answered"
+
+
+@pytest.mark.parametrize("text", ['"run_code"', '"get":'])
+def test_killed_while_a_program_or_a_tool_of_the_library_runs(desk, text):
+    desk.plays(*STORY)
+    asyncio.run(desk.ask(QUESTION))
+    use = {"action": "use_tool", "tool": "nth_fibonacci", "arguments": {"n": 60}}
+    program = {"text": "```python\nimport nth_fibonacci\nprint(nth_fibonacci.nth_fibonacci(60))\n```"}
+    chosen_first = use if text == '"get":' else {"action": "run_code"}
+    end = decide("answer", answer="1548008755920", when="1548008755920")
+    desk.plays(end, {**program, "when": "program"}, {"json": {"why": "so", "next": chosen_first}, "repeat": True})
+    runs = set(desk.runs.iterdir())
+    child = Forked(lambda: asyncio.run(desk.ask("What is the 60th Fibonacci number?")))
+    child.kill_when(lambda: any('"kind":"sandbox"' in p.read_text() for p in journals(desk, runs)))
+    answer = asyncio.run(desk.resume())
+    assert (answer.text, answer.status) == ("1548008755920", "answered")
+    assert [tool.name for tool in desk.library.list()] == ["nth_fibonacci"]
+
+
+def journals(desk, but):
+    return [path for run in set(desk.runs.iterdir()) - but for path in run.glob("journal.jsonl")]
+
+
+def test_killed_before_the_first_call(desk):
+    """`kill -9` as soon as the run has its folder."""
+    desk.plays(*STORY)
+    child = Forked(lambda: asyncio.run(desk.ask(QUESTION)))
+    child.kill_when(lambda: any(desk.runs.glob("*/run.json")))
+    answer = asyncio.run(desk.resume())
+    assert (answer.text, answer.status) == (ANSWER, "answered")
+    assert asyncio.run(desk.replay(answer.run_id)).text == ANSWER

@@ -15,6 +15,8 @@ from agent.steps import decision_of, evidence_text, last_value
 from mcp_tools.prompt import load_prompt
 
 _TOKENS = 200
+_TOKENS_WITH_THOUGHT = 2_000
+"""For models whose thoughts count as output."""
 _UNKNOWN = frozenset({"unknown", "unknown."})
 
 
@@ -36,7 +38,8 @@ async def _best_effort(state: State, context: Context) -> str:
     )
     context.budget.last_call = context.budget.limits.cost != 0
     try:
-        completion = await context.complete(Role.COORDINATOR, messages, temperature=0, max_tokens=_TOKENS)
+        most = _TOKENS if context.is_weak(Role.COORDINATOR) else _TOKENS_WITH_THOUGHT
+        completion = await context.complete(Role.COORDINATOR, messages, temperature=0, max_tokens=most)
     except (ModelError, ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no best guess: {failure.message}"))
         return ""

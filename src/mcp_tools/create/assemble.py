@@ -142,12 +142,15 @@ def _assembled(tree: ast.Module, spec: ToolSpec, patterns: Sequence[str]) -> str
 
 
 def _add_forgotten(tree: ast.Module, patterns: Sequence[str]) -> None:
-    """Defines what is used and bound nowhere: functions of the patterns, then names of the standard library."""
+    """Defines what is used and bound nowhere: what the patterns define, then names of the standard library."""
     missing = _missing_names(tree)
     for pattern in patterns:
         body = ast.parse(pattern).body
-        for name in sorted(missing & {node.name for node in body if isinstance(node, ast.FunctionDef)}):
-            tree.body = [*needed_for(name, body), *tree.body]
+        defined = [name for node in body if not isinstance(node, ast.Import | ast.ImportFrom) for name in bound(node)]
+        wanted = [name for name in defined if name in missing]
+        for name in dict.fromkeys(wanted):
+            known = {ast.dump(node) for node in tree.body}
+            tree.body = [*(node for node in needed_for(name, body) if ast.dump(node) not in known), *tree.body]
             missing.remove(name)
     position = sum(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
     tree.body[position:position] = _missing_imports(ast.fix_missing_locations(tree))

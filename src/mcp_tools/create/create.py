@@ -49,8 +49,7 @@ async def create_tool(
         )
     workshop = _Workshop(wanted, request, writer, sandbox, watcher)
     verdict = await workshop.work()
-    creation = await workshop.keep(verdict, library)
-    return replace(creation, rejected=found.rejected)
+    return await workshop.keep(verdict, library, rejected=found.rejected)
 
 
 class _Workshop:
@@ -116,8 +115,7 @@ class _Workshop:
             self.sandbox,
             self.argument_sets[: self.first_test],
             count=PROGRAMS,
-            seed=round_ + 1,
-            temperature=0.3 if round_ == 0 else 0.7,
+            round_=round_,
         )
         for program in programs:
             if not await self._becomes_candidate(program):
@@ -207,7 +205,7 @@ class _Workshop:
             f"a test of the examiner fails: {call_text(name, t.arguments)} must give {t.expected!r}" for t in failed
         ]
 
-    async def keep(self, verdict: Verdict, library: Shelf) -> Creation:
+    async def keep(self, verdict: Verdict, library: Shelf, *, rejected: tuple[str, ...]) -> Creation:
         """Registers the winner when nothing speaks against it."""
         scratch = Creation(
             self.wanted.spec,
@@ -217,6 +215,7 @@ class _Workshop:
             verdict.value,
             "only one-off programs gave this answer",
             candidates=len(self.candidates),
+            rejected=rejected,
         )
         winner = verdict.winner
         if winner is None:
@@ -244,7 +243,7 @@ class _Workshop:
                 "openWorldHint": False,
             },
             status=Status.VERIFIED,
-            provenance=self._provenance(verdict, suite, mutation),
+            provenance={**self._provenance(verdict, suite, mutation), "rejected": list(rejected)},
         )
         if misfits := _misfits(draft, self.wanted.arguments, [winner.outcomes[0].value, *(t.expected for t in suite)]):
             return replace(scratch, reason=f"its annotations do not fit: {'; '.join(misfits)}")

@@ -63,6 +63,17 @@ def nearest(question: str, *, most: int = 2) -> list[Idiom]:
     return sorted(near, key=lambda idiom: -scores[idiom])[:most]
 
 
+def shown_to(question: str, round_: int, *, taken: str = "") -> list[Idiom]:
+    """The idioms that a weak model sees: none at first, since they mislead it where it knows the way.
+
+    Args:
+        question: What is asked.
+        round_: From 0; later rounds come where the attempts before did not agree.
+        taken: The name of the wanted function: an idiom that defines it would call itself.
+    """
+    return [idiom for idiom in nearest(question) if f"def {taken}(" not in idiom.code] if round_ else []
+
+
 def as_prompt(idioms: list[Idiom]) -> str:
     """The idioms as a writer reads them; empty when there are none."""
     if not idioms:
@@ -71,13 +82,6 @@ def as_prompt(idioms: list[Idiom]) -> str:
     return (
         "These functions are there already. Call them where they fit, else write your own after their pattern:\n"
         f"```python\n{shown}\n```\n"
-    )
-
-
-def signatures(idioms: list[Idiom]) -> str:
-    """The first lines of the idioms' functions, which show how arguments are best shaped."""
-    return "\n".join(
-        line.removesuffix(":") for idiom in idioms for line in idiom.code.splitlines() if line[:4] == "def "
     )
 
 

@@ -23,6 +23,9 @@ _ILLUSTRATION = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"\b(?:from|to|for|by|of|at|in|with|does|did|must|should|can|will)\s([A-Z]\w*)\b(?!-\w)")
+_ENUMERATION = re.compile(r"(?<![\w.,])[-−]?(?:\d+(?:\.\d+)?)(?:(?:, | and |, and )[-−]?\d+(?:\.\d+)?(?![\w])){2,}")
+_FEWEST = 3
+_MOST_SLIPS = 2
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PERCENTAGE = re.compile(rf"({_DIGITS})\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_DIGITS})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
@@ -104,6 +107,20 @@ def grounded(value: Json, question: str) -> Json:
         return leaf
 
     return _mapped(value, mend)
+
+
+def enumerated(value: Json, question: str) -> Json:
+    """A list of numbers as the question enumerates it: a small model drops what stands there twice, or adds one."""
+    if not isinstance(value, list) or len(value) < _FEWEST or not all(type(item) in (int, float) for item in value):
+        return value
+    have = Counter(_exact(item) for item in value)
+    for run in _ENUMERATION.findall(question):
+        numbers = [as_number(text) for text in _WRITTEN_NUMBER.findall(run)]
+        wanted = Counter(number for number in numbers if number is not None)
+        if have != wanted and (have - wanted).total() + (wanted - have).total() <= _MOST_SLIPS:
+            whole = all(type(item) is int for item in value)
+            return [int(n) if whole and n == n.to_integral_value() else float(n) for n in numbers if n is not None]
+    return value
 
 
 def _mapped(value: Json, change: Callable[[Json], Json]) -> Json:

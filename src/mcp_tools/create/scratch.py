@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
-from mcp_tools.create.idioms import as_prompt, nearest
+from mcp_tools.create.idioms import as_prompt, shown_to
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.create.trial import TRIAL_LIMITS
@@ -38,15 +38,16 @@ async def write_programs(
     argument_sets: Sequence[dict[str, Json]],
     *,
     count: int,
-    seed: int,
-    temperature: float,
+    round_: int,
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
-    idioms = nearest(request.question)
+    idioms = shown_to(request.question, round_)
     messages = load_prompt("mcp_tools.create", "program").render(
         idioms=as_prompt(idioms), question=request.question, evidence=request.evidence
     )
-    texts = await writer.write(messages, part="writer", count=count, temperature=temperature, seed=seed)
+    texts = await writer.write(
+        messages, part="writer", count=count, temperature=0.7 if round_ else 0.3, seed=round_ + 1
+    )
     sources = [assemble_program(text, patterns=[idiom.code for idiom in idioms]) for text in texts]
     return [await _tried(source, request, sandbox, argument_sets) for source in sources]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from mcp_tools.checks.number_words import spoken_numbers
 from mcp_tools.create.assemble import COMMON_MODULES
-from mcp_tools.create.idioms import nearest, signatures
 from mcp_tools.create.literals import (
     as_number,
+    enumerated,
     grounded,
     in_context,
     invented,
@@ -162,11 +162,9 @@ def _without_fillers(second: Wanted, first: Wanted, asked: _Asked) -> Wanted:
 
 
 async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: str) -> Wanted:
-    related = signatures(nearest(request.question, most=1)) if writer.votes > 1 and not asked.texts else ""
     messages = load_prompt("mcp_tools.create", "spec").render(
         question=asked.shown,
         values=" | ".join(asked.values) or "none",
-        related=f"\nFunctions that exist, whose parameters may serve as a pattern:\n{related}" if related else "",
         complaint=complaint,
     )
     return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
@@ -178,6 +176,7 @@ def _understood(form: Json, request: Request, asked: _Asked) -> Wanted:
         value = _referred(field["value"], field["type"], asked.texts)
         if value is None:
             value = _fitting(_typed(grounded(field["value"], request.question), request.question), field["type"])
+            value = enumerated(value, request.question)
         parameter = _free_of_modules("number" if _spells(field["name"], value) else field["name"])
         if parameter in arguments or not valid_name(parameter) or not stands_in(value, request.question):
             continue

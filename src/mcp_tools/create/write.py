@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_tools.create.assemble import assemble
-from mcp_tools.create.idioms import as_prompt, nearest
+from mcp_tools.create.idioms import as_prompt, shown_to
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
 from mcp_tools.create.spec import LONGEST_SHOWN, Wanted, call_text
@@ -13,9 +13,12 @@ _TEMPERATURES = (0.6, 0.7, 0.8)
 
 
 async def write_candidates(wanted: Wanted, request: Request, writer: Writer, *, round_: int) -> list[str]:
-    """Sources of new candidates. A weak model sees idioms; a strong one lists the rules first in its second round."""
+    """Sources of new candidates.
+
+    A weak model whose first round brought no agreement sees idioms; a strong one lists the rules first in its second.
+    """
     weak = writer.votes > 1
-    idioms = nearest(request.question) if weak else []
+    idioms = shown_to(request.question, round_, taken=wanted.spec.name) if weak else []
     template = "write" if weak or round_ % 2 == 0 else "plan_and_write"
     messages = load_prompt("mcp_tools.create", template).render(
         **({"idioms": as_prompt(idioms)} if template == "write" else {}),

@@ -258,8 +258,19 @@ def test_forgotten_imports_are_added(expression: str, line: str) -> None:
 
 
 def test_a_module_that_is_only_called_is_forgotten_all_the_same() -> None:
-    code = "queue = [3, 1]\nheapq.heapify(queue)\ndef sum_digits(n, base): return queue[0] + n + base"
-    assert "import heapq" in body(assemble(code, SPEC)).splitlines()
+    code = "queue = [3, 1]\nheapq.heapify(queue)\nprint(queue[0])"
+    assert assemble_program(code).splitlines()[0] == "import heapq"
+
+
+def test_constants_of_a_pattern_are_there_too() -> None:
+    pattern = "SIZES = {'a': 1}\n\n\ndef size(c: str) -> int:\n    return SIZES[c]"
+    used = assemble("def sum_digits(n, base): return size('a') + SIZES['a'] + n + base", SPEC, patterns=[pattern])
+    assert body(used).count("SIZES = ") == 1
+    assert call(used, n=1, base=2) == 5
+    assert (
+        call(assemble("def sum_digits(n, base): return SIZES['a'] + n + base", SPEC, patterns=[pattern]), n=1, base=2)
+        == 4
+    )
 
 
 def test_a_local_name_is_no_forgotten_import() -> None:

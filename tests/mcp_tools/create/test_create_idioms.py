@@ -1,11 +1,12 @@
 """Idioms are right, are found by the questions they are for, and get in nobody's way."""
 
 import ast
+import re
 from typing import Any
 
 import pytest
 
-from mcp_tools.create.idioms import Idiom, all_idioms, as_prompt, nearest, signatures
+from mcp_tools.create.idioms import Idiom, all_idioms, as_prompt, nearest, shown_to
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +146,7 @@ def test_a_question_finds_its_idiom_first(question: str, title: str) -> None:
 @pytest.mark.parametrize("question", ["", "What is the 57th Fibonacci number?", "¿Qué?", "42"])
 def test_where_nothing_is_near_nothing_is_shown(question: str) -> None:
     assert nearest(question) == []
-    assert as_prompt([]) == signatures([]) == ""
+    assert as_prompt([]) == ""
 
 
 def test_a_second_idiom_is_shown_only_if_it_is_nearly_as_near() -> None:
@@ -155,7 +156,19 @@ def test_a_second_idiom_is_shown_only_if_it_is_nearly_as_near() -> None:
     assert [idiom.title for idiom in nearest(question)] == ["Walks on a grid with forbidden points"]
 
 
-def test_the_writer_sees_whole_functions_and_the_spec_their_first_lines() -> None:
+def test_idioms_are_shown_where_the_first_round_did_not_agree() -> None:
+    question = "Decrypt the text with a Caesar cipher of 4 places."
+    assert shown_to(question, 0) == []
+    assert shown_to(question, 1) == nearest(question) == shown_to(question, 2, taken="decrypt")
+
+
+def test_an_idiom_of_the_wanted_name_is_not_shown() -> None:
+    """Its function would be called inside itself."""
+    question = "On which day of the week was 2011-03-14?"
+    name = re.findall(r"^def (\w+)", nearest(question)[0].code, re.MULTILINE)[0]
+    assert nearest(question)[0] not in shown_to(question, 1, taken=name)
+
+
+def test_the_writer_sees_whole_functions() -> None:
     idiom = next(i for i in all_idioms() if "postfix" in i.code)
     assert f"# {idiom.title}\n{idiom.code}\n```" in as_prompt([idiom])
-    assert signatures([idiom]) == "def postfix(expression: str) -> float"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_tools.create.literals import (
     as_number,
+    enumerated,
     grounded,
     in_context,
     names_asked_for,
@@ -145,6 +146,24 @@ CONTEXTS = [
     ("a.b", "the text a.b", 'a.b ("the text a.b")'),
     ("9", "nothing", "9"),
 ]
+
+
+ENUMERATED: list[tuple[Any, str, Any]] = [
+    ([12, 7, 3, 8], "of 12, 7, 3, 7 and 8", [12, 7, 3, 7, 8]),
+    ([14.5, 17.0, 16.2, 2], "14.5, 17 and 16.2, rounded to 2 decimals", [14.5, 17.0, 16.2]),
+    ([-1, 2, 3], "of −1, 2, 3, 3", [-1, 2, 3, 3]),
+    ([3, 2, 1], "of 1, 2, 3", [3, 2, 1]),
+    ([1, 2, 3], "of 7, 8, 9 and 10", [1, 2, 3]),
+    ([1, 2], "of 1, 2, 3", [1, 2]),
+    (["1", "2", "3"], "of 1, 2, 3, 4", ["1", "2", "3"]),
+    ([1000, 2, 3], "1,000, 2 and 3", [1000, 2, 3]),
+    ({"a": [1, 2, 3]}, "of 1, 2, 3, 4", {"a": [1, 2, 3]}),
+]
+
+
+@pytest.mark.parametrize(("value", "question", "expected"), ENUMERATED, ids=[question for _, question, _ in ENUMERATED])
+def test_a_list_becomes_what_the_question_enumerates(value: Any, question: str, expected: Any) -> None:
+    assert enumerated(value, question) == expected
 
 
 @pytest.mark.parametrize(("question", "names"), ASKED_FOR, ids=[question for question, _ in ASKED_FOR])

@@ -299,12 +299,11 @@ async def test_what_shows_the_form_of_the_answer_is_no_value() -> None:
     assert wanted.missing == ()
 
 
-@pytest.mark.parametrize(("votes", "is_shown"), [(1, False), (3, True)])
-async def test_a_weak_model_sees_how_similar_functions_take_their_arguments(votes: int, is_shown: bool) -> None:
-    question = "How many walks lead on a grid from (0, 0) to (3, 2) without the blocked points (1, 1)?"
-    writer = ScriptedWriter([form(("end", "list[int]", [3, 2]))], votes=votes)
-    await write_spec(Request(question), writer)
-    assert ("def count_walks(start: list[int]" in writer.asked[0][1]) == is_shown
+async def test_a_list_is_taken_as_the_question_enumerates_it() -> None:
+    writer = ScriptedWriter([form(("numbers", "list[int]", [12, 7, 3, 25, 8]))])
+    wanted = await write_spec(Request("What is the median of 12, 7, 3, 25, 7, and 8?"), writer)
+    assert wanted.arguments == {"numbers": [12, 7, 3, 25, 7, 8]}
+    assert writer.times("writer") == 1
 
 
 def test_long_arguments_are_cut_in_a_prompt_only() -> None:
