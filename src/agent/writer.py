@@ -16,6 +16,7 @@ from mcp_tools.tool import Json, ToolSpec
 
 VOTES_OF_WEAK_MODELS = 2
 _SPEC_TOKENS = 900
+_TEST_TOKENS = 300
 _CODE_TOKENS = 600
 _END_OF_CODE = "\n```\n"
 """What follows the code is an explanation that nobody reads."""
@@ -36,13 +37,17 @@ class ModelWriter:
     @property
     def votes(self) -> int:
         """Several candidates from a weak model, one from a strong one."""
-        return VOTES_OF_WEAK_MODELS if self._context.is_weak(Role.WRITER) else 1
+        return VOTES_OF_WEAK_MODELS if self.is_weak else 1
+
+    @property
+    def is_weak(self) -> bool:
+        """As the models of this agent are known."""
+        return self._context.is_weak(Role.WRITER)
 
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         """A JSON value that fits the schema."""
-        completion = await self._context.complete(
-            _ROLE[part], messages, schema=schema, temperature=0, max_tokens=_SPEC_TOKENS
-        )
+        most = _TEST_TOKENS if part == "examiner" else _SPEC_TOKENS
+        completion = await self._context.complete(_ROLE[part], messages, schema=schema, temperature=0, max_tokens=most)
         return completion.parsed
 
     async def write(

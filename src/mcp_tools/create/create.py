@@ -88,7 +88,7 @@ class _Workshop:
             self.watcher.note(f"no tests from the examiner: {failure.message}")
         self.argument_sets += [test.arguments for test in self.tests]
         for round_ in range(ROUNDS):
-            if self.wanted.arguments or self.writer.votes == 1:
+            if self.wanted.arguments or not self.writer.is_weak:
                 for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
                     await self._try(source)
             await self._ask_programs(round_)
@@ -107,7 +107,7 @@ class _Workshop:
 
         One that can be made a function is a candidate like the others.
         """
-        if self.writer.votes == 1:
+        if not self.writer.is_weak:
             return
         programs = await write_programs(
             self.request,
@@ -154,7 +154,7 @@ class _Workshop:
 
     def _standing(self) -> list[Candidate]:
         """Of a strong model, which corrects itself, the candidates that pass the most tests; of a weak one all."""
-        if self.writer.votes > 1:
+        if self.writer.is_weak:
             return self.candidates
         passes = [self._tests_passed(candidate) for candidate in self.candidates]
         return [c for c, count in zip(self.candidates, passes, strict=True) if count == max(passes)]
@@ -166,7 +166,7 @@ class _Workshop:
     def _enough(self, verdict: Verdict | None) -> bool:
         if verdict is None:
             return False
-        if self.writer.votes == 1:
+        if not self.writer.is_weak:
             winner = verdict.winner
             if winner is None or not winner.report.ok:
                 return False
@@ -175,7 +175,7 @@ class _Workshop:
 
     def _worth_repair(self, verdict: Verdict | None) -> bool:
         """A weak model mends what raised; a strong one also what failed a test or a check."""
-        return verdict is None or self.writer.votes == 1
+        return verdict is None or not self.writer.is_weak
 
     async def _repair(self) -> None:
         candidate = next((c for c in reversed(self.candidates) if c.outcomes), self.candidates[-1])
@@ -193,7 +193,7 @@ class _Workshop:
 
     def _contradicted(self, verdict: Verdict, winner: Candidate) -> list[str]:
         """Tests of a strong examiner that the winner fails, with no other code on its side."""
-        if self.writer.votes > 1:
+        if self.writer.is_weak:
             return []
         failed = [
             test
@@ -225,7 +225,7 @@ class _Workshop:
         found += self._contradicted(verdict, winner)
         if found:
             return replace(scratch, reason="; ".join(found))
-        if self.writer.votes == 1 and self.tests and not self._tests_passed(winner):
+        if not self.writer.is_weak and self.tests and not self._tests_passed(winner):
             return replace(scratch, reason="it passes none of the examiner's tests")
         described = await self.sandbox.describe(winner.source, self.wanted.spec.name)
         if isinstance(described, Problem):

@@ -28,6 +28,11 @@ class Writer(Protocol):
         """How many candidates are written at once: 1 for a strong model, several for a weak one."""
         ...
 
+    @property
+    def is_weak(self) -> bool:
+        """Whether a single attempt of it is no evidence, so that several must agree."""
+        ...
+
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         """A JSON value that fits the schema."""
         ...

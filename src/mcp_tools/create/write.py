@@ -17,7 +17,7 @@ async def write_candidates(wanted: Wanted, request: Request, writer: Writer, *, 
 
     A weak model whose first round brought no agreement sees idioms; a strong one lists the rules first in its second.
     """
-    weak = writer.votes > 1
+    weak = writer.is_weak
     idioms = shown_to(request.question, round_, taken=wanted.spec.name) if weak else []
     template = "write" if weak or round_ % 2 == 0 else "plan_and_write"
     messages = load_prompt("mcp_tools.create", template).render(

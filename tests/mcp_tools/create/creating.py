@@ -39,6 +39,10 @@ class ScriptedWriter:
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Who was asked, and the last message."""
 
+    @property
+    def is_weak(self) -> bool:
+        return self.votes > 1
+
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         self.asked.append((part, messages[-1]["content"]))
         if part == "examiner":

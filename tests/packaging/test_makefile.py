@@ -1,0 +1,36 @@
+"""`make ask` passes the question on as it was typed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MAKEFILE = Path(__file__).parents[2] / "Makefile"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is 6 * 7?",
+        'How many "a" are in "banana"?',
+        "It's $100 or `date` or $(HOME) or $HOME; a\\b #1 %",
+        "Wie heißt 42?",
+    ],
+)
+def test_a_question_reaches_the_command_unchanged(tmp_path: Path, question: str) -> None:
+    command = tmp_path / "bin" / "alita"
+    command.parent.mkdir()
+    command.write_text('#!/bin/sh\nprintf "%s" "$1"\n')
+    command.chmod(0o755)
+    for done in ("bin/uv", "uv", ".installed"):
+        (tmp_path / done).touch()
+    made = subprocess.run(
+        ["make", "-s", "-f", str(MAKEFILE), "ask", f"Q={question}", f"VENV={tmp_path}"],
+        cwd=MAKEFILE.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (made.stdout, made.stderr) == (question, "")
