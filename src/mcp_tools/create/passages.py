@@ -23,6 +23,18 @@ def passages(question: str) -> list[str]:
     return sorted((text for text in found if text.strip()), key=question.find)
 
 
+def named(question: str) -> dict[str, str]:
+    """The passages of a question by the names that stand for them in prompts: `TEXT1`, `TEXT2` and so on."""
+    return {f"TEXT{number}": text for number, text in enumerate(passages(question), 1)}
+
+
+def with_names(question: str) -> str:
+    """The question as a prompt shows it, each passage under its name."""
+    for name, text in named(question).items():
+        question = question.replace(text, f"{name} =\n{shown(text)}\n(end of {name})", 1)
+    return question
+
+
 def shown(passage: str) -> str:
     """A passage as a prompt shows it: its first lines and its last one, enough to see its form."""
     lines = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in passage.splitlines()]

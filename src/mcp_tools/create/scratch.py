@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
 from mcp_tools.create.idioms import as_prompt, shown_to
+from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.create.trial import TRIAL_LIMITS
@@ -42,14 +44,25 @@ async def write_programs(
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
     idioms = shown_to(request.question, round_)
+    texts = named(request.question)
     messages = load_prompt("mcp_tools.create", "program").render(
-        idioms=as_prompt(idioms), question=request.question, evidence=request.evidence
+        idioms=as_prompt(idioms),
+        question=with_names(request.question),
+        data=f"The variables that are there already, each a str: {', '.join(texts)}." if texts else "",
+        evidence=request.evidence,
     )
-    texts = await writer.write(
-        messages, part="writer", count=count, temperature=0.7 if round_ else 0.3, seed=round_ + 1
-    )
-    sources = [assemble_program(text, patterns=[idiom.code for idiom in idioms]) for text in texts]
+    temperature = 0.7 if round_ else 0.3
+    replies = await writer.write(messages, part="writer", count=count, temperature=temperature, seed=round_ + 1)
+    programs = [assemble_program(reply, patterns=[idiom.code for idiom in idioms]) for reply in replies]
+    sources = [_with_data(program, texts) for program in programs]
     return [await _tried(source, request, sandbox, argument_sets) for source in sources]
+
+
+def _with_data(program: str, texts: dict[str, str]) -> str:
+    """The program with the passages that it uses and does not define."""
+    used = [name for name in texts if re.search(rf"\b{name}\b", program)]
+    given = [name for name in used if not re.search(rf"^{name}\s*=", program, re.MULTILINE)]
+    return "".join(f"{name} = {texts[name]!r}\n" for name in given) + program
 
 
 def as_function(program: Scratch, spec: ToolSpec, arguments: dict[str, Json]) -> str | None:

@@ -23,7 +23,7 @@ from mcp_tools.create.literals import (
     stands_in,
     uncovered,
 )
-from mcp_tools.create.passages import passages, shown
+from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
@@ -122,7 +122,7 @@ class _Asked:
     @classmethod
     def about(cls, request: Request) -> _Asked:
         """What there is in the question of a request."""
-        texts = {f"TEXT{number}": text for number, text in enumerate(passages(request.question), 1)}
+        texts = named(request.question)
         rest = request.question
         for text in texts.values():
             rest = rest.replace(text, " ", 1)
@@ -132,14 +132,6 @@ class _Asked:
     def values(self) -> list[str]:
         """Everything that may become a parameter."""
         return [*self.texts, *question_values(self.rest), *self.names]
-
-    @property
-    def shown(self) -> str:
-        """The question as a prompt shows it."""
-        question = self.question
-        for name, text in self.texts.items():
-            question = question.replace(text, f"{name} =\n{shown(text)}\n(end of {name})", 1)
-        return question
 
     def missing(self, arguments: dict[str, Json]) -> tuple[str, ...]:
         """The passages, values and names that no argument holds."""
@@ -163,7 +155,7 @@ def _without_fillers(second: Wanted, first: Wanted, asked: _Asked) -> Wanted:
 
 async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: str) -> Wanted:
     messages = load_prompt("mcp_tools.create", "spec").render(
-        question=asked.shown,
+        question=with_names(asked.question),
         values=" | ".join(asked.values) or "none",
         complaint=complaint,
     )

@@ -55,7 +55,8 @@ class ScriptedWriter:
     ) -> list[str]:
         program = load_prompt("mcp_tools.create", "program").turns[0][1]
         is_program = messages[0]["content"] == program
-        self.asked.append(("program" if is_program else "code", messages[-1]["content"]))
+        last = "\n".join(message["content"] for message in messages[-2:] if message["role"] != "system")
+        self.asked.append(("program" if is_program else "code", last))
         texts = self.programs if is_program else self.codes
         taken = [texts.pop(0) if texts else "no idea" for _ in range(count)]
         for text in taken:

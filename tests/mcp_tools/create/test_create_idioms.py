@@ -18,7 +18,7 @@ def functions() -> dict[str, Any]:
     return scope
 
 
-TABLE = "name,units,price\na,2,3\nb,,9\na,1,4"
+TABLE = "region,units,price\na,2,3\nb,,9\na,1,4"
 
 RESULTS: list[tuple[str, tuple[Any, ...], Any]] = [
     ("count_days", ("2024-01-01", "2024-01-14", [5, 6]), 4),
@@ -57,8 +57,8 @@ RESULTS: list[tuple[str, tuple[Any, ...], Any]] = [
     ("word_value", ("Cab",), 6),
     ("is_accepted", ("Abc1111", 6, 5), True),
     ("count_accepted", (["Abc1111", "abc"], 6, 4), 0),
-    ("totals", (TABLE, "name"), {"a": 10.0}),
-    ("highest", (TABLE, "name"), "a"),
+    ("totals", (TABLE,), {"a": 10.0}),
+    ("highest", ({"a": 10.0, "b": 3.0},), "a"),
     ("count_by_level", ("9:00 ERROR no\n9:01 INFO yes\n9:02 ERROR no",), {"ERROR": 2, "INFO": 1}),
     ("balances", ([["a", 9, ["a", "b", "c"]]],), {"a": 6.0, "b": -3.0, "c": -3.0}),
     ("read_orders", ("Mia bought 3 for Tim, Eva",), [["Mia", 3.0, ["Tim", "Eva"]]]),

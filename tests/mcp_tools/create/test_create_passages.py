@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.passages import in_brief, passages, shown
+from mcp_tools.create.passages import in_brief, named, passages, shown, with_names
 
 TABLE = "name,units\nAnn,3\nBo,\nCy,7"
 
@@ -44,3 +44,13 @@ def test_no_text_raises_and_each_passage_stands_in_it(text: str) -> None:
     for passage in passages(text):
         assert passage.splitlines()[0] in text
     in_brief(text)
+
+
+def test_passages_have_names_that_stand_for_them() -> None:
+    question = f"First:\n{TABLE}\nThen:\n```\na\nb\n```\nWhat now?"
+    assert named(question) == {"TEXT1": TABLE, "TEXT2": "a\nb"}
+    assert with_names(question) == (
+        f"First:\nTEXT1 =\n{TABLE}\n(end of TEXT1)\nThen:\n```\nTEXT2 =\na\nb\n(end of TEXT2)\n```\nWhat now?"
+    )
+    assert named("What is 2 + 2?") == {}
+    assert with_names("What is 2 + 2?") == "What is 2 + 2?"

@@ -267,6 +267,31 @@ async def test_a_program_that_writes_the_values_once_becomes_the_tool(case: Case
     assert "57" not in creation.tool.source
 
 
+async def test_a_program_has_the_data_of_the_question_without_copying_it(case: Case) -> None:
+    table = "name,units\nAnn,3\nBo,4"
+    spec = {
+        "purpose": "Sum of the units.",
+        "name": "sum_units",
+        "parameters": [{"name": "table", "type": "str", "value": "TEXT1"}],
+        "returns": "int",
+    }
+    one = "print(sum(int(line.split(',')[1]) for line in TEXT1.splitlines()[1:]))"
+    other = f"TEXT1 = {table!r}\ntotal = 0\nfor row in TEXT1.split('\\n')[1:]:\n    total += int(row[-1])\nprint(total)"
+    creation = await case.create(
+        *["no code"] * 20,
+        specs=[spec],
+        tests=[{"arguments": {"table": "name,units\nCy,9"}, "expected": 9}],
+        question=f"Here is a table:\n{table}\nHow many units are there?",
+        votes=2,
+        programs=[one, other] * 3,
+    )
+    assert (creation.choice, creation.value) == ("create", 7)
+    asked = [text for who, text in case.writer.asked if who == "program"]
+    assert not [text for text in asked if "TEXT1" in text and "Ann" not in text]
+    assert creation.tool is not None
+    assert "Ann" not in creation.tool.source
+
+
 async def test_a_program_that_is_a_candidate_too_counts_once(case: Case) -> None:
     creation = await case.create(*[RAISES] * 20, tests=[], votes=2, programs=[PROGRAM] + ["no idea"] * 20)
     assert (creation.choice, creation.value) == ("scratch", ANSWER)
