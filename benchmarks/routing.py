@@ -1,7 +1,9 @@
 """How often the coordinator chooses the right action: benchmarks/routing.jsonl with the configured model.
 
-python benchmarks/routing.py                # all rows, with the model alone and with the rules beside it
-python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on
+    python benchmarks/routing.py                # all rows: the model's first decision, and what a run would do
+    python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
+
+What a run would do is `agent.decisions.choose` itself: rules beside a weak model, and refusals that it is told of.
 """
 
 from __future__ import annotations
@@ -9,62 +11,100 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from agent.decisions import decision_messages, decision_schema
+from agent.budget import Budget, Limits
+from agent.context import Context
+from agent.decisions import choose
 from agent.errors import ModelOutputError
 from agent.layers import read_settings
-from agent.models.protocol import Model, Role
+from agent.models.protocol import Completion, Message, Model, Role
 from agent.models.roles import model_settings, open_models
-from agent.rules import second_opinion
-from agent.state import Decision, Step
-from mcp_tools.prompt import data_block
+from agent.state import Decision, State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")
+COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 Row = dict[str, Any]
 
 
+@dataclass
+class Listening:
+    """A model whose first reply is remembered."""
+
+    model: Model
+    first: Completion | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self.model.name
+
+    def for_role(self, role: str) -> Model:
+        """Every role is this model."""
+        return cast(Model, self)
+
+    async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
+        """Asks the model."""
+        completion = await self.model.complete(messages, **options)
+        self.first = self.first or completion
+        return completion
+
+
 async def decide(row: Row, model: Model) -> tuple[str, str]:
-    """The action of the model alone, and with the rules."""
-    evidence = "\n".join(data_block(f"step {i}", text) for i, text in enumerate(row["evidence"], 1))
-    messages = decision_messages(row["question"], row["files"], row["tools"], evidence)
-    schema = decision_schema(row["tools"])
+    """The action of the model's first reply, and the one that a run would take."""
+    listening = Listening(model)
+    nothing = cast(Any, None)
+    context = Context(listening, nothing, nothing, nothing, Budget(Limits()), lambda _: None, "benchmark")
     try:
-        completion = await model.complete(messages, schema=schema, temperature=0, max_tokens=500)
-        decision = Decision.from_json(completion.parsed)
+        action = (await choose(situation(row), context)).action
     except ModelOutputError:
-        decision = Decision("answer")
-    steps = [
-        Step(number=i, action="read_file" if row["files"] else "search", input="", ok=True, finding=text, value=None)
-        for i, text in enumerate(row["evidence"], 1)
-    ]
-    return decision.action, second_opinion(decision, row["question"], row["files"], row["tools"], steps).action
+        action = "answer"
+    if listening.first is None:
+        return action, action
+    try:
+        return Decision.from_json(listening.first.parsed).action, action
+    except ModelOutputError:
+        return "answer", action
+
+
+def situation(row: Row) -> State:
+    """The state of a run that has found what the row says; each finding begins with the action that made it."""
+    steps = []
+    for number, text in enumerate(row["evidence"], 1):
+        head, _, result = text.partition(":")
+        action = head.split()[0]
+        value = result.strip() if action in COMPUTING else None
+        steps.append(Step(number=number, action=action, input=action, ok=True, finding=text, value=value))
+    return State(question=row["question"], files=row["files"], tools=row["tools"], steps=steps)
 
 
 async def measure(rows: list[Row]) -> None:
     """Asks every row and prints what was wrong, then the rates."""
     models = open_models(model_settings(read_settings({})))
     model = models.for_role(Role.COORDINATOR)
-    alone = together = 0
-    by_label: dict[str, list[bool]] = {}
-    paraphrases: list[bool] = []
+    results = []
     for row in rows:
-        first, second = await decide(row, model)
-        alone += first in row["accept"]
-        right = second in row["accept"]
-        together += right
-        by_label.setdefault(row["accept"][0], []).append(right)
-        if row["paraphrase_of"]:
-            paraphrases.append(right)
-        if not right:
-            print(f"wrong  {row['id']:22} {second:12} wanted {'/'.join(row['accept'])}: {row['question'][:70]!r}")
+        first, action = await decide(row, model)
+        results.append((row, first in row["accept"], action in row["accept"]))
+        if row["split"] == "dev" and action not in row["accept"]:
+            print(f"wrong  {row['id']:22} {action:12} wanted {'/'.join(row['accept'])}: {row['question'][:70]!r}")
     await models.aclose()
-    for label, results in sorted(by_label.items()):
-        print(f"{label:24} {sum(results)} of {len(results)}")
-    print(f"{'paraphrases':24} {sum(paraphrases)} of {len(paraphrases)}")
-    print(f"{'model alone':24} {alone} of {len(rows)} = {alone / len(rows):.0%}")
-    print(f"{'with rules':24} {together} of {len(rows)} = {together / len(rows):.0%}")
+    for label in sorted({row["accept"][0] for row in rows}):
+        print(rate(label, [right for row, _, right in results if row["accept"][0] == label]))
+    print(rate("paraphrases", [right for row, _, right in results if row["paraphrase_of"]]))
+    for split in ("dev", "test"):
+        if mine := [right for row, _, right in results if row["split"] == split]:
+            print(rate(f"a run, {split}", mine))
+    print(rate("the model's first decision", [first for _, first, _ in results]))
+    print(rate("a run", [right for _, _, right in results]))
+
+
+def rate(name: str, results: list[bool]) -> str:
+    """One line of the result."""
+    return f"{name:28} {sum(results)} of {len(results)} = {sum(results) / len(results):.0%}"
 
 
 def main() -> None:

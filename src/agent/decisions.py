@@ -8,7 +8,7 @@ from typing import Any, cast
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.models.protocol import Message, Role
-from agent.rules import second_opinion
+from agent.rules import second_opinion, unread
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, preview, value_text
 from mcp_tools.prompt import data_block, load_prompt
@@ -132,15 +132,17 @@ def refusal_of(decision: Decision, state: State) -> str | None:
         return None if decision.answer.strip() else "an answer needs text."
     steps = state.get("steps", [])
     repeated = [step for step in steps if step["action"] == decision.action and step["input"] == decision.input]
-    if repeated and not _knows_more(steps, repeated[-1], decision):
+    if repeated and not _knows_more(state.get("files", []), steps, repeated[-1], decision):
         finding = data_block("its result", preview(repeated[-1]["finding"], _HINT_LENGTH))
         done = preview(decision.input, _HINT_LENGTH)
         return f"{done} was already done and gave {finding}\nChoose another action, or answer."
     return None
 
 
-def _knows_more(steps: Sequence[Step], last: Step, decision: Decision) -> bool:
-    """Whether code may be written again: something was found since it was written last."""
+def _knows_more(files: Sequence[str], steps: Sequence[Step], last: Step, decision: Decision) -> bool:
+    """Whether an action may be done again: code when something was found since, reading while a file is left."""
+    if decision.action == "read_file":
+        return unread(files, steps)
     if decision.action not in {"create_tool", "run_code"}:
         return False
     return any(step["ok"] and step["number"] > last["number"] and step["action"] != decision.action for step in steps)

@@ -47,13 +47,19 @@ def second_opinion(
     steps: Sequence[Step],
 ) -> Decision:
     """The decision, or the one that a rule is sure of."""
-    if files and not any(step["action"] == "read_file" for step in steps):
+    if unread(files, steps):
         return _instead(decision, Decision("read_file", "A file is attached that has not been read."))
     if _SITE.search(_unquoted(question)) and not any(step["action"] == "browse" for step in steps):
         return _instead(decision, Decision("browse", "A web site must be operated."))
     if steps:
         return decision
     return _at_the_start(decision, question, tools)
+
+
+def unread(files: Sequence[str], steps: Sequence[Step]) -> bool:
+    """Whether a file is left to read: each is read in a step of its own, and one that fails ends it."""
+    reads = [step["ok"] for step in steps if step["action"] == "read_file"]
+    return len(reads) < len(files) and all(reads)
 
 
 def _at_the_start(decision: Decision, question: str, tools: Sequence[dict[str, Json]]) -> Decision:

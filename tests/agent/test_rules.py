@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.rules import described_tool, has_data, named_tool, second_opinion, shares_words
+from agent.rules import described_tool, has_data, named_tool, second_opinion, shares_words, unread
 from agent.state import ACTIONS, Action, Decision, Step
 
 FIBONACCI = {"name": "nth_fibonacci", "description": "Return the n-th Fibonacci number."}
@@ -123,6 +123,21 @@ def test_any_question_gets_an_action(question: str, action: Action, files: list[
     decision = second_opinion(Decision(action, tool="is_prime", answer="x"), question, files, tools, [])
     assert decision.action in ACTIONS
     assert decision.action != "use_tool" or decision.tool
+
+
+@pytest.mark.parametrize(
+    ("files", "reads", "left"),
+    [
+        ([], [], False),
+        (["a"], [], True),
+        (["a"], [True], False),
+        (["a", "b"], [True], True),
+        (["a", "b"], [False], False),
+    ],
+)
+def test_each_file_is_read_unless_reading_fails(files: list[str], reads: list[bool], left: bool) -> None:
+    steps = [Step(number=n, action="read_file", input="", ok=ok, finding="", value=None) for n, ok in enumerate(reads)]
+    assert unread(files, steps) == left
 
 
 def test_a_tool_is_described_by_half_of_its_words() -> None:
