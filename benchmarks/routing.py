@@ -2,6 +2,7 @@
 
     python benchmarks/routing.py                # all rows: the model's first decision, and what a run would do
     python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
+    python benchmarks/routing.py --tuning       # more rows for tuning, written apart from the others
 
 What a run would do is `agent.decisions.choose` itself: rules beside a weak model, and refusals that it is told of.
 """
@@ -26,6 +27,7 @@ from agent.models.roles import model_settings, open_models
 from agent.state import Decision, State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")
+TUNING = Path(__file__).with_name("routing_tuning.jsonl")
 COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 Row = dict[str, Any]
 
@@ -111,8 +113,10 @@ def main() -> None:
     """Measures the chosen rows."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--split", choices=["dev", "test"])
+    parser.add_argument("--tuning", action="store_true", help="ask the tuning set instead")
     options = parser.parse_args()
-    rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    path = TUNING if options.tuning else ROWS
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     asyncio.run(measure([row for row in rows if options.split in (None, row["split"])]))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "routing.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+TUNING = [json.loads(line) for line in FILE.with_name("routing_tuning.jsonl").read_text(encoding="utf-8").splitlines()]
 BY_ID = {row["id"]: row for row in ROWS}
 LABELS = {"use_tool", "create_tool", "run_code", "search", "browse", "read_file", "answer"}
 KEYS = ["id", "split", "question", "files", "tools", "evidence", "accept", "paraphrase_of"]
@@ -34,7 +35,19 @@ def test_ids_and_situations_are_unique():
     assert len({json.dumps([r["question"], r["files"], r["tools"], r["evidence"]]) for r in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda r: r["id"])
+def test_the_tuning_set_is_balanced_and_shares_nothing_with_the_other():
+    labels = Counter(row["accept"][0] for row in TUNING)
+    assert set(labels) == LABELS
+    assert max(labels.values()) == min(labels.values())
+    assert {row["split"] for row in TUNING} == {"dev"}
+    assert not {row["id"] for row in TUNING} & set(BY_ID)
+    assert not {row["question"] for row in TUNING} & {row["question"] for row in ROWS}
+
+
+BY_ID_OF_ALL = BY_ID | {row["id"]: row for row in TUNING}
+
+
+@pytest.mark.parametrize("row", ROWS + TUNING, ids=lambda r: r["id"])
 class TestEachRow:
     def test_its_form(self, row):
         assert list(row) == KEYS
@@ -45,7 +58,7 @@ class TestEachRow:
 
     def test_a_paraphrase_shares_the_situation_the_label_and_the_split(self, row):
         if row["paraphrase_of"]:
-            original = BY_ID[row["paraphrase_of"]]
+            original = BY_ID_OF_ALL[row["paraphrase_of"]]
             assert original["paraphrase_of"] is None
             assert row["question"] != original["question"]
             assert all(row[k] == original[k] for k in ("split", "files", "tools", "evidence", "accept"))
