@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.models.protocol import Message, Role
-from agent.rules import second_opinion, unread
-from agent.state import Action, Decision, State, Step
+from agent.rules import possible_actions, second_opinion, unread
+from agent.state import ACTIONS, Action, Decision, State, Step
 from agent.steps import evidence_text, preview, value_text
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import Json
@@ -60,9 +60,10 @@ def decision_messages(
     return load_prompt("agent", "decide").render(situation="\n".join(lines) + hint)
 
 
-def decision_schema(tools: Sequence[dict[str, Json]]) -> dict[str, Any]:
-    """The form of a decision: the reason first, then the action with what it needs."""
-    plain = {"properties": {"action": {"enum": list(_WITHOUT_ARGUMENTS)}}, "required": ["action"]}
+def decision_schema(tools: Sequence[dict[str, Json]], possible: Collection[Action] = ACTIONS) -> dict[str, Any]:
+    """The form of a decision: the reason first, then one of the possible actions with what it needs."""
+    listed = [action for action in _WITHOUT_ARGUMENTS if action in possible]
+    plain = {"properties": {"action": {"enum": listed}}, "required": ["action"]}
     answer = {
         "properties": {"action": {"const": "answer"}, "answer": {"type": "string"}},
         "required": ["action", "answer"],
@@ -78,7 +79,8 @@ def decision_schema(tools: Sequence[dict[str, Json]]) -> dict[str, Any]:
         }
         for tool in tools
     ]
-    branches = [{"type": "object", "additionalProperties": False, **branch} for branch in (plain, *uses, answer)]
+    wanted = [plain, *(uses if "use_tool" in possible else []), *([answer] if "answer" in possible else [])]
+    branches = [{"type": "object", "additionalProperties": False, **branch} for branch in wanted]
     return {
         "type": "object",
         "properties": {"why": {"type": "string", "maxLength": _WHY_LENGTH}, "next": {"anyOf": branches}},
@@ -108,14 +110,22 @@ async def _filled(decision: Decision, state: State, context: Context) -> Decisio
 
 async def _ask(state: State, context: Context, hint: str, schema: dict[str, Any] | None = None) -> Decision:
     tools = state["tools"]
+    schema = schema or decision_schema(tools, _possible(state, context))
     completion = await context.complete(
         Role.COORDINATOR,
         decision_messages(state["question"], state.get("files", []), tools, _evidence(state), hint),
-        schema=schema or decision_schema(tools),
+        schema=schema,
         temperature=0,
         max_tokens=_TOKENS,
     )
     return Decision.from_json(completion.parsed)
+
+
+def _possible(state: State, context: Context) -> Collection[Action]:
+    """What a model may choose: a weak one only what makes sense."""
+    if not context.is_weak(Role.COORDINATOR):
+        return ACTIONS
+    return possible_actions(state["question"], state.get("files", []), state["tools"], state.get("steps", []))
 
 
 def _evidence(state: State) -> str:

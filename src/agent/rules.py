@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from agent.state import Decision, Step
+from agent.state import Action, Decision, Step
 from mcp_tools.create.literals import as_number, question_values
 from mcp_tools.tool import Json
 
 _SITE = re.compile(
     r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|shopping cart|web ?form)\b"
-    r"|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io)\b",
+    r"|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io|edu|gov|info|dev|app|eu|uk|de|fr|example)\b"
+    r"|\bweb ?(?:site|page)\b",
     re.IGNORECASE,
 )
 _WORLD = re.compile(
@@ -37,6 +38,24 @@ _STOP_WORDS = frozenset(
         *("which", "who", "will", "with", "you", "compute", "calculate", "find", "get", "make", "number", "value"),
     ]
 )
+
+
+def possible_actions(
+    question: str, files: Sequence[str], tools: Sequence[dict[str, Json]], steps: Sequence[Step]
+) -> frozenset[Action]:
+    """The actions that make sense in a situation; a weak model chooses among these alone."""
+    possible: set[Action] = {"search", "create_tool"}
+    if steps or not has_data(question):
+        possible.add("answer")
+    if tools:
+        possible.add("use_tool")
+    if unread(files, steps):
+        possible.add("read_file")
+    if _SITE.search(_unquoted(question)) or any(step["action"] in {"search", "browse"} for step in steps):
+        possible.add("browse")
+    if steps or tools or _CODE.search(question):
+        possible.add("run_code")
+    return frozenset(possible)
 
 
 def second_opinion(

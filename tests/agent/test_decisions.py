@@ -113,6 +113,21 @@ def test_a_result_in_a_hint_is_data_and_short() -> None:
     assert len(hint) < 500
 
 
+@pytest.mark.parametrize(("kind", "asked"), [(Weak, ["create_tool", "search"]), (ScriptedModel, None)])
+async def test_a_weak_model_is_asked_for_what_makes_sense_only(kind: Any, asked: list[str] | None) -> None:
+    schemas = []
+
+    class Watched(kind):  # type: ignore[misc]
+        async def complete(self, messages: Any, **options: Any) -> Any:
+            schemas.append(options["schema"])
+            return await super().complete(messages, **options)
+
+    await choose(state_of("Write 7 in base 2."), context_with(Watched([CREATE])))
+    actions = [branch["properties"]["action"] for branch in schemas[0]["properties"]["next"]["anyOf"]]
+    assert actions[0]["enum"] == (asked or ["create_tool", "run_code", "search", "browse", "read_file"])
+    assert len(actions) == (1 if asked else 2)
+
+
 async def test_after_several_attempts_it_is_an_error() -> None:
     model = ScriptedModel([{"text": "no", "repeat": True}])
     with pytest.raises(ModelOutputError, match=r"chose nothing that can be done, 3 times: .*no JSON"):

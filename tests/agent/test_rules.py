@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.rules import described_tool, has_data, named_tool, second_opinion, shares_words, unread
+from agent.rules import described_tool, has_data, named_tool, possible_actions, second_opinion, shares_words, unread
 from agent.state import ACTIONS, Action, Decision, Step
 
+FOUND = Step(number=1, action="search", input="search", ok=True, finding="a page", value=None)
 FIBONACCI = {"name": "nth_fibonacci", "description": "Return the n-th Fibonacci number."}
 PRIME = {"name": "is_prime", "description": "Tell whether an integer is prime."}
 VOWELS = {"name": "count_vowels", "description": "Count the vowels of a text."}
@@ -123,6 +124,24 @@ def test_any_question_gets_an_action(question: str, action: Action, files: list[
     decision = second_opinion(Decision(action, tool="is_prime", answer="x"), question, files, tools, [])
     assert decision.action in ACTIONS
     assert decision.action != "use_tool" or decision.tool
+
+
+POSSIBLE: dict[str, tuple[str, list[str], list[dict[str, Any]], list[Step], set[str]]] = {
+    "words alone": ("Who built it?", [], [], [], {"answer", "search", "create_tool"}),
+    "data": ("What is 6 in base 2?", [], [], [], {"search", "create_tool"}),
+    "a tool": ("Is 97 a prime?", [], [PRIME], [], {"search", "create_tool", "use_tool", "run_code"}),
+    "code": ("What does print(3) show?", [], [], [], {"search", "create_tool", "run_code"}),
+    "a site": ("Log in and look.", [], [], [], {"answer", "search", "create_tool", "browse"}),
+    "a file": ("Sum it.", ["a.csv"], [], [], {"answer", "search", "create_tool", "read_file"}),
+    "evidence": ("What is 6?", [], [], [FOUND], {"answer", "search", "create_tool", "run_code", "browse"}),
+}
+
+
+@pytest.mark.parametrize(("question", "files", "tools", "steps", "actions"), POSSIBLE.values(), ids=POSSIBLE.keys())
+def test_a_weak_model_chooses_among_what_makes_sense(
+    question: str, files: list[str], tools: list[dict[str, Any]], steps: list[Step], actions: set[str]
+) -> None:
+    assert possible_actions(question, files, tools, steps) == actions
 
 
 @pytest.mark.parametrize(
