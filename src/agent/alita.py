@@ -18,11 +18,13 @@ from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.errors import AlitaError, RunError, StoppedError, StorageError, WeightsError
 from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted, Warned
+from agent.models.names import EMBEDDED
 from agent.models.protocol import Usage
-from agent.models.roles import ROLES, Models, model_settings, open_models
+from agent.models.roles import Models, model_settings, open_models
 from agent.models.weights import Weights
 from agent.question import usable
 from agent.run_models import RunModels
+from agent.run_settings import configuration_of, places_of, settings_as_in
 from agent.store.answers import AnswerCache
 from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journal import Journal
@@ -49,14 +51,6 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 Listener = Callable[[Event], None]
-
-LIMITS: dict[str, Callable[[str], float]] = {
-    "max_steps": int,
-    "max_tokens": int,
-    "max_seconds": float,
-    "max_cost": float,
-}
-"""The settings that end a run, and how each is read from where a run wrote it down."""
 
 
 class Alita:
@@ -117,8 +111,8 @@ class Alita:
         question = self._without_keys(usable(question))
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
-        inputs = [describe_file(path) for path in files]
-        if self._settings.use_cache and (known := self._answers.get(question, inputs, self._configuration())):
+        inputs, configuration = [describe_file(path) for path in files], configuration_of(self._settings)
+        if self._settings.use_cache and (known := self._answers.get(question, inputs, configuration)):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
         run = create_run(
@@ -126,12 +120,12 @@ class Alita:
             question,
             model=self._settings.model,
             files=files,
-            configuration=self._configuration() | self._places(),
+            configuration=configuration | places_of(self._settings),
         )
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
         answer = await self._run(run, journal, self._budget())
         if answer.status == "answered":
-            self._answers.put(question, inputs, self._configuration(), answer)
+            self._answers.put(question, inputs, configuration, answer)
         return answer
 
     async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
@@ -272,7 +266,7 @@ class Alita:
         if self._models is None:
             settings = model_settings(self._settings)
             self._models = open_models(settings, notify=lambda text: self._listener(Note(text)))
-            if "embedded" in {self._settings.model, *(n for names in settings.roles.values() for n in names)}:
+            if EMBEDDED in {self._settings.model, *(n for names in settings.roles.values() for n in names)}:
                 await self._fetch_weights()
         return self._models
 
@@ -319,18 +313,6 @@ class Alita:
             return Budget(Limits(steps=s.max_steps), ended=ended)
         return Budget(Limits(s.max_steps, s.max_tokens, s.max_seconds, s.max_cost))
 
-    def _configuration(self) -> dict[str, str]:
-        """What the answer depends on beside question and files."""
-        s = self._settings
-        roles = {role: ",".join(s.models_for(role)) for role in ROLES if s.models_for(role) != (s.model,)}
-        limits = {name: str(value) for name in LIMITS if (value := getattr(s, name)) is not None}
-        return {"model": s.model, "base_url": s.base_url or "", **limits, **roles}
-
-    def _places(self) -> dict[str, str]:
-        """What a later process must know to go on, which has not the flags of this one."""
-        named = any(line.name == "base_url" and line.source.startswith("flag") for line in self._settings.explain())
-        return {"tools_dir": str(self._settings.tools_dir), **({"endpoint": "by flag"} if named else {})}
-
     def _without_keys(self, question: str) -> str:
         """No key is written down or sent to a model, not even by its owner."""
         clean = self._redactor.text(question)
@@ -342,30 +324,12 @@ class Alita:
     def _set_as_in(self, run: Run, *, goes_on: bool = False) -> Iterator[None]:
         """Meanwhile, the settings and the library of a run."""
         own = self._settings, self._library
-        self._settings = self._as_in(run, goes_on=goes_on)
+        self._settings = settings_as_in(run, self._settings, goes_on=goes_on)
         self._library = Library(self._settings.tools_dir)
         try:
             yield
         finally:
             self._settings, self._library = own
-
-    def _as_in(self, run: Run, *, goes_on: bool = False) -> Settings:
-        """The settings with the models, the limits and the library of a run, whose journal knows no others.
-
-        A run that goes on obeys the limits of the command line, and not the one that ended it before.
-        """
-        recorded: dict[str, Any] = {"model": run.model, "fallback": (), **dict.fromkeys(ROLES, ())}
-        recorded |= {name: read(value) for name, read in LIMITS.items() if (value := run.configuration.get(name))}
-        if goes_on:
-            ended = f"max_{run.answer.limit}" if run.answer and run.answer.limit else ""
-            told = {line.name for line in self._settings.explain() if line.source.startswith("flag")}
-            recorded = {name: value for name, value in recorded.items() if name not in {*told & set(LIMITS), ended}}
-        if run.configuration.get("endpoint") or self._settings.base_url is None:
-            recorded["base_url"] = run.configuration.get("base_url") or None
-        if folder := run.configuration.get("tools_dir"):
-            recorded["tools_dir"] = Path(folder)
-        recorded |= {role: tuple(v.split(",")) for role in ROLES if (v := run.configuration.get(role))}
-        return self._settings.model_copy(update=recorded)
 
     def _answer(self, run: Run, state: dict[str, Any], budget: Budget, error: str | None) -> Answer:
         return Answer(

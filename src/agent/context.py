@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from agent.budget import Budget
 from agent.errors import ModelOutputError
 from agent.events import Event, ModelCalled, Note
+from agent.models.names import EMBEDDED
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
 from mcp_tools.sandbox.protocol import Sandbox
 
-WEAK_MODELS = frozenset({"embedded"})
+WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
 
 

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-EMBEDDED = "embedded"
+from agent.models.names import EMBEDDED, FIRST_LISTED
+
 HOSTED_DEFAULT = "gpt-5-mini"
-FIRST_LISTED = "auto"
 
 
 def _split(value: Any) -> Any:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.errors import AlitaError
-from agent.settings import EMBEDDED, Settings
+from agent.models.names import EMBEDDED, SCRIPTED
+from agent.settings import Settings
 
 if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Isolation
@@ -28,7 +29,6 @@ EXTRAS = {
     "cluster": ("ray",),
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-SCRIPTED = "scripted:"
 
 
 class Finding(NamedTuple):

@@ -10,12 +10,13 @@ from typing import Any
 
 from agent.models.failures import Failure, Kind
 from agent.models.ladder import structured
+from agent.models.names import FIRST_LISTED
 from agent.models.prices import Price
 from agent.models.protocol import Completion, Message
 from agent.models.responses import read_completions
 from agent.models.retry import Notify, Retry, retrying
 from agent.models.traits import Rung, TraitsCache
-from agent.models.wire import FIRST_LISTED, Body, OnDelta, Wire
+from agent.models.wire import Body, OnDelta, Wire
 
 _OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "n")
 """Parameters that some models refuse; the request is sent again without the refused one."""

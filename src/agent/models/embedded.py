@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
 from agent.models.local_server import LocalServer
+from agent.models.names import EMBEDDED
 from agent.models.prices import FREE
 from agent.models.protocol import Completion, Message
 from agent.models.retry import Notify, Retry
@@ -20,8 +21,6 @@ from agent.models.wire import Body, OnDelta, assemble, events
 
 if TYPE_CHECKING:
     import httpx2
-
-NAME = "embedded"
 
 
 class EmbeddedModel(ChatModel):
@@ -55,7 +54,7 @@ class EmbeddedModel(ChatModel):
             return LocalServer(runtime, options, notify=notify)
 
         super().__init__(
-            NAME,
+            EMBEDDED,
             LocalWire(server, timeout),
             price=FREE,
             slots=slots or asyncio.Semaphore(self._parallel),
@@ -103,7 +102,7 @@ class LocalWire:
         """Who is asked."""
         port = self._state.port if self._state else 0
         token = self._state.token if self._state else None
-        return Endpoint(NAME, f"http://127.0.0.1:{port}/v1", "", token)
+        return Endpoint(EMBEDDED, f"http://127.0.0.1:{port}/v1", "", token)
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request, starting the server if need be; see `agent.models.wire.Wire`."""
@@ -121,7 +120,7 @@ class LocalWire:
 
     async def models(self) -> list[str]:
         """The one that is served."""
-        return [NAME]
+        return [EMBEDDED]
 
     async def aclose(self) -> None:
         """Closes connections; the server stays for others until it is idle."""

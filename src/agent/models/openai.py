@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Failure, Kind, openai_failure, transport_failure
+from agent.models.names import FIRST_LISTED
 from agent.models.prices import Price
 from agent.models.retry import Notify, Retry
 from agent.models.traits import TraitsCache
-from agent.models.wire import FIRST_LISTED, Body, OnDelta, assemble
+from agent.models.wire import Body, OnDelta, assemble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import SettingsError
-from agent.models.embedded import NAME as EMBEDDED
 from agent.models.embedded import EmbeddedModel
 from agent.models.fallback import FallbackModel
+from agent.models.names import EMBEDDED, SCRIPTED
 from agent.models.openai import OPENAI_URL, OpenAIModel
 from agent.models.prices import price_of
 from agent.models.protocol import Model, Role
@@ -24,7 +24,6 @@ from agent.models.weights import Weights
 if TYPE_CHECKING:
     from agent.settings import Settings
 
-SCRIPTED = "scripted:"
 ROLES: tuple[str, ...] = tuple(v for k, v in vars(Role).items() if k.isupper())
 
 

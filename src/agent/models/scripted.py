@@ -28,6 +28,7 @@ from typing import Any, get_args
 from agent import errors
 from agent.errors import ModelError, ModelOutputError, SettingsError
 from agent.models.json_text import misfit
+from agent.models.names import SCRIPTED
 from agent.models.protocol import Completion, Finish, Message, ToolCall, Usage
 from mcp_tools.text import one_line
 
@@ -144,7 +145,7 @@ class ScriptedModel:
     @property
     def name(self) -> str:
         """`scripted:FILE`."""
-        return f"scripted:{self._script.name}"
+        return f"{SCRIPTED}{self._script.name}"
 
     async def complete(
         self,

@@ -8,9 +8,6 @@ from typing import Any, Protocol
 
 from agent.models.failures import Endpoint, Failure, Kind
 
-FIRST_LISTED = "auto"
-"""As a model's name: the first model that the endpoint lists."""
-
 Body = dict[str, Any]
 OnDelta = Callable[[str], None]
 

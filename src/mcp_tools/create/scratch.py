@@ -69,7 +69,7 @@ def as_function(program: Scratch, spec: ToolSpec, arguments: dict[str, Json]) ->
     """The program as a tool's file: its values are the parameters, and what it prints is returned.
 
     Returns:
-        None when the program does not write each value of the question exactly once as it stands there.
+        None when a value stands nowhere in the program, or at several places where it may mean several things.
     """
     source = with_parameters(program.source, arguments)
     return assemble(source, spec) if source is not None else None

@@ -191,7 +191,7 @@ def _referred(value: Json, type_: str, texts: dict[str, str]) -> Json:
 
 def _spells(name: str, value: Json) -> bool:
     """Whether a parameter is called by its value, as in `three=3`."""
-    return isinstance(value, int) and value in spoken_numbers(name.replace("_", " "))
+    return type(value) is int and value in spoken_numbers(name.replace("_", " "))
 
 
 def _with_missing(wanted: Wanted, asked: _Asked) -> Wanted:
@@ -216,7 +216,7 @@ def _plain(number: Decimal) -> int | float:
 
 def _general_name(name: str, purpose: str, arguments: dict[str, Json]) -> str:
     """The name without digits and without the arguments' numbers in words, and never one of Python's own."""
-    numbers = {value for value in arguments.values() if isinstance(value, int)}
+    numbers = {value for value in arguments.values() if type(value) is int}
     words = [word for word in re.sub(r"\d+", "", name).split("_") if word and not spoken_numbers(word) & numbers]
     general = "_".join(words)
     if valid_name(general):

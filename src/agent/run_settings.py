@@ -1,0 +1,61 @@
+"""What a run writes down of its settings, and the settings of a run that is taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.models.roles import ROLES
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
+    from agent.store.runs import Run
+
+_LIMITS: dict[str, Callable[[str], float]] = {
+    "max_steps": int,
+    "max_tokens": int,
+    "max_seconds": float,
+    "max_cost": float,
+}
+"""The settings that end a run, and how each is read from where a run wrote it down."""
+
+
+def configuration_of(settings: Settings) -> dict[str, str]:
+    """What an answer depends on beside question and files: models, endpoint and limits."""
+    model = settings.model
+    roles = {role: ",".join(settings.models_for(role)) for role in ROLES if settings.models_for(role) != (model,)}
+    limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
+    return {"model": model, "base_url": settings.base_url or "", **limits, **roles}
+
+
+def places_of(settings: Settings) -> dict[str, str]:
+    """What a later process must know to go on, which has not the flags of this one."""
+    endpoint = {"endpoint": "by flag"} if "base_url" in _by_flag(settings) else {}
+    return {"tools_dir": str(settings.tools_dir), **endpoint}
+
+
+def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Settings:
+    """The settings with the models, the limits and the library of a run, whose journal knows no others.
+
+    Args:
+        run: The run.
+        settings: Those of this process.
+        goes_on: Whether it makes new calls: then limits of the command line count, and the one that ended it does not.
+    """
+    told = run.configuration
+    recorded: dict[str, Any] = {"model": run.model, "fallback": (), **dict.fromkeys(ROLES, ())}
+    recorded |= {role: tuple(names.split(",")) for role in ROLES if (names := told.get(role))}
+    kept = set(_LIMITS)
+    if goes_on:
+        kept -= _by_flag(settings) | ({f"max_{run.answer.limit}"} if run.answer else set())
+    recorded |= {name: _LIMITS[name](value) for name in kept if (value := told.get(name))}
+    if told.get("endpoint") or settings.base_url is None:
+        recorded["base_url"] = told.get("base_url") or None
+    if folder := told.get("tools_dir"):
+        recorded["tools_dir"] = Path(folder)
+    return settings.model_copy(update=recorded)
+
+
+def _by_flag(settings: Settings) -> set[str]:
+    return {line.name for line in settings.explain() if line.source.startswith("flag")}
