@@ -46,7 +46,9 @@ def _has_properties(value: Any, wanted: Any, schema: dict[str, Any], depth: int)
 
 
 def _has_required(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    return isinstance(value, dict) and isinstance(wanted, list) and all(name in value for name in wanted)
+    if not isinstance(value, dict) or not isinstance(wanted, list):
+        return False
+    return all(isinstance(name, str) and name in value for name in wanted)
 
 
 def _has_no_others(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:

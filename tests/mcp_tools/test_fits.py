@@ -63,6 +63,8 @@ def test_misfits_do_not_fit(value: Any) -> None:
         {"type": "strange"},
         {"type": "object", "properties": []},
         {"enum": [1]},
+        {"required": [[]]},
+        {"required": "a"},
         True,
     ],
     ids=str,
@@ -70,6 +72,7 @@ def test_misfits_do_not_fit(value: Any) -> None:
 def test_what_is_not_known_here_is_left_to_others(schema: Any) -> None:
     assert not surely_fits("a", schema)
     assert not surely_fits(1, schema)
+    assert not surely_fits({"a": 1}, schema)
 
 
 _NAMES = st.sampled_from(["a", "b", "c"])

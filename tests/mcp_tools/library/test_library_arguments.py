@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from library_tools import make_tool
 
@@ -134,6 +134,7 @@ def test_whatever_does_not_fit_is_described(arguments: dict[str, Any], value: An
 
 
 @given(st.dictionaries(st.sampled_from(["type", "properties", "required", "items", "enum", "anyOf", "pattern"]), JSON))
+@example({"required": [[]]})
 @settings(deadline=None, max_examples=50)
 def test_any_schema_of_a_file_gives_a_message(schema: dict[str, Any]) -> None:
     """A schema that was edited into nonsense is told as such."""
