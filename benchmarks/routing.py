@@ -4,7 +4,7 @@
     python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
     python benchmarks/routing.py --tuning       # more rows for tuning, written apart from the others
 
-What a run would do is `agent.decisions.choose` itself: rules beside a weak model, and refusals that it is told of.
+What a run would do is `agent.deciding.choose` itself: rules beside a weak model, and refusals that it is told of.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.decisions import choose
+from agent.deciding import choose
 from agent.errors import ModelOutputError
 from agent.layers import read_settings
 from agent.models.protocol import Completion, Message, Model, Role
@@ -78,8 +78,9 @@ def situation(row: Row) -> State:
     for number, text in enumerate(row["evidence"], 1):
         head, _, result = text.partition(":")
         action = head.split()[0]
-        value = result.strip() if action in COMPUTING else None
-        steps.append(Step(number=number, action=action, input=action, ok=True, finding=text, value=value))
+        failed = result.strip().startswith("error")
+        value = result.strip() if action in COMPUTING and not failed else None
+        steps.append(Step(number=number, action=action, input=action, ok=not failed, finding=text, value=value))
     return State(question=row["question"], files=row["files"], tools=row["tools"], steps=steps)
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from agent.decisions import decision_schema
+from agent.deciding.one_call import decision_schema
 from agent.graph import build_graph
 from agent.nodes.decide import Route
 from agent.state import ACTIONS, State

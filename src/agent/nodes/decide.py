@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent.context import Context
-from agent.decisions import choose
+from agent.deciding import choose
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
 from agent.state import Decision, State

@@ -1,0 +1,42 @@
+"""Decisions that cannot be carried out, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.deciding.rules import unread
+from agent.state import Decision, State, Step
+from agent.steps import preview
+from mcp_tools.prompt import data_block
+
+_HINT_LENGTH = 200
+
+
+def refusal_of(decision: Decision, state: State) -> str | None:
+    """Why a decision cannot be carried out; None when it can."""
+    if decision.action == "use_tool" and decision.tool not in {tool["name"] for tool in state["tools"]}:
+        known = ", ".join(str(tool["name"]) for tool in state["tools"]) or "none"
+        return f"there is no tool {decision.tool!r}; the tools are: {known}."
+    if decision.action == "answer":
+        return None if decision.answer.strip() else "an answer needs text."
+    steps = state.get("steps", [])
+    repeated = [step for step in steps if step["action"] == decision.action and step["input"] == decision.input]
+    if repeated and not _knows_more(state.get("files", []), steps, repeated[-1], decision):
+        finding = data_block("its result", preview(repeated[-1]["finding"], _HINT_LENGTH))
+        done = preview(decision.input, _HINT_LENGTH)
+        return f"{done} was already done and gave {finding}\nChoose another action, or answer."
+    return None
+
+
+def _knows_more(files: Sequence[str], steps: Sequence[Step], last: Step, decision: Decision) -> bool:
+    """Whether an action may be done again.
+
+    Code when something was found since, reading while a file is left, the web while it goes on giving something new.
+    """
+    if decision.action == "read_file":
+        return unread(files, steps)
+    if decision.action in {"search", "browse"}:
+        return last["ok"] and not any(step["finding"] == last["finding"] for step in steps if step is not last)
+    if decision.action not in {"create_tool", "run_code"}:
+        return False
+    return any(step["ok"] and step["number"] > last["number"] and step["action"] != decision.action for step in steps)

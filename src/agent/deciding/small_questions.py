@@ -1,0 +1,145 @@
+"""A weak model's decision, asked in small questions: one at a time it answers far better than all in one.
+
+Is the answer already written in what was found? What is needed: computing, a fact of the world, a site, talk? Does this
+tool compute it? Rules give a second opinion where they are sure, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+from agent.context import Context
+from agent.deciding.one_call import ask
+from agent.deciding.refusals import refusal_of
+from agent.deciding.rules import has_data, must_operate_a_site, shows_code, unread
+from agent.models.protocol import Message, Role
+from agent.state import Action, Decision, State, Step
+from agent.steps import evidence_text, value_text
+from mcp_tools.prompt import load_prompt
+from mcp_tools.tool import Json
+
+Need = Literal["compute", "fact", "site", "code", "talk"]
+_AT_THE_START: tuple[Need, ...] = ("compute", "fact", "site", "code", "talk")
+_WITH_EVIDENCE: tuple[Need, ...] = ("compute", "fact", "site")
+_WHY_LENGTH = 80
+_TOKENS = 80
+_FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file"})
+"""Actions that bring text from outside, in which an answer may be written."""
+
+
+async def ask_in_parts(state: State, context: Context) -> Decision:
+    """The next action; the best-effort answer when all that makes sense was already done.
+
+    Raises:
+        ModelOutputError: The model did not answer in the form that was asked for.
+    """
+    decision = _sure(state) or await _from_evidence(state, context) or await _by_need(state, context)
+    if _is_open(decision, state):
+        return decision
+    if has_data(state["question"]):
+        decision = await _computing(state, context, "It cannot be looked up, but the question holds data.")
+    return decision if _is_open(decision, state) else Decision("answer", "All that makes sense was already done.")
+
+
+def _is_open(decision: Decision, state: State) -> bool:
+    return decision.action == "answer" or refusal_of(decision, state) is None
+
+
+def _sure(state: State) -> Decision | None:
+    """What needs no model: a computed result is the answer, a file must be read, a site must be operated."""
+    steps = state.get("steps", [])
+    if steps and steps[-1]["ok"] and steps[-1]["value"] is not None:
+        text = value_text(steps[-1]["value"])
+        if text.strip():
+            return Decision("answer", "The evidence holds the result.", answer=text)
+    if unread(state.get("files", []), steps):
+        return Decision("read_file", "A file is attached that has not been read.")
+    if must_operate_a_site(state["question"]) and not any(step["action"] == "browse" for step in steps):
+        return Decision("browse", "A web site must be operated.")
+    return None
+
+
+async def _from_evidence(state: State, context: Context) -> Decision | None:
+    """The answer, where what was found states it."""
+    found = _found(state)
+    if not found:
+        return None
+    messages = _prompt("stated", question=state["question"], evidence=evidence_text(found))
+    if await _word(context, messages, ("yes", "no")) == "no":
+        return None
+    return await ask(state, context, possible={"answer"})
+
+
+async def _by_need(state: State, context: Context) -> Decision:
+    """The action that gives what the question needs."""
+    question, found = state["question"], _found(state)
+    if shows_code(question):
+        return Decision("run_code", "The question shows code to run.")
+    if any(step["action"] == "read_file" and shows_code(step["finding"]) for step in found):
+        return Decision("run_code", "The file holds code to run.")
+    if found:
+        messages = _prompt("lacks", question=question, evidence=evidence_text(found))
+    else:
+        messages = _prompt("needs", question=question)
+    need, why = await _need(context, messages, _WITH_EVIDENCE if found else _AT_THE_START)
+    if need == "fact":
+        return Decision("search", why)
+    if need == "site":
+        return Decision("browse", why)
+    if need == "talk":
+        return await ask(state, context, possible={"answer"})
+    return await _computing(state, context, why)
+
+
+async def _computing(state: State, context: Context, why: str) -> Decision:
+    """The tool that computes it; else a program over what was found; else a new tool."""
+    tools, question = state["tools"], state["question"]
+    verdicts = await asyncio.gather(*(_fits(tool, question, context) for tool in tools))
+    fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
+    if fitting:
+        use = await ask(cast(State, {**state, "tools": fitting}), context, possible={"use_tool"})
+        if refusal_of(use, state) is None:
+            return use
+    data = any(has_data(step["finding"]) for step in _found(state))
+    order: list[Action] = ["create_tool", "run_code"]
+    if data or "part" in verdicts:
+        order.reverse()
+    left = [action for action in order if refusal_of(Decision(action), state) is None]
+    return Decision((left or order)[0], why)
+
+
+async def _fits(tool: dict[str, Json], question: str, context: Context) -> str:
+    """Whether one call of a tool gives the answer: yes, part, no."""
+    messages = _prompt("fits", question=question, tool=tool["name"], description=tool["description"])
+    return await _word(context, messages, ("yes", "part", "no"))
+
+
+async def _need(context: Context, messages: list[Message], needs: Sequence[Need]) -> tuple[Need, str]:
+    form = {
+        "type": "object",
+        "properties": {"why": {"type": "string", "maxLength": _WHY_LENGTH}, "needs": {"enum": list(needs)}},
+        "required": ["why", "needs"],
+        "additionalProperties": False,
+    }
+    parsed = await _complete(context, messages, form)
+    return cast(Need, parsed["needs"]), str(parsed["why"])
+
+
+async def _word(context: Context, messages: list[Message], words: Sequence[str]) -> str:
+    return str(await _complete(context, messages, {"type": "string", "enum": list(words)}))
+
+
+async def _complete(context: Context, messages: list[Message], form: dict[str, Any]) -> Any:
+    completion = await context.complete(Role.COORDINATOR, messages, schema=form, temperature=0, max_tokens=_TOKENS)
+    return completion.parsed
+
+
+def _found(state: State) -> list[Step]:
+    """The steps that brought text from outside."""
+    return [step for step in state.get("steps", []) if step["ok"] and step["action"] in _FINDING]
+
+
+def _prompt(name: str, **values: object) -> list[Message]:
+    return load_prompt("agent", name).render(**values)

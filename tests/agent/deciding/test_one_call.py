@@ -1,0 +1,48 @@
+"""The form and the prompt of a decision in one call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.deciding.one_call import ask, decision_messages, decision_schema
+from agent.errors import ModelOutputError
+from agent.models.json_text import misfit
+from agent.models.scripted import ScriptedModel
+from support.decisions import CREATE, FIBONACCI, SEARCH, USE, context_with, state_of
+
+ANSWER = {"json": {"why": "", "next": {"action": "answer", "answer": "5"}}}
+
+
+def test_the_schema_takes_each_action_and_only_fitting_arguments() -> None:
+    schema = decision_schema([FIBONACCI])
+    for line in (SEARCH, CREATE, USE, ANSWER):
+        assert misfit(line["json"], schema) is None
+    for action in ({"action": "use_tool"}, {"action": "answer"}, {"action": "use_tool", "tool": "x", "arguments": {}}):
+        assert misfit({"why": "", "next": action}, schema) is not None
+    assert misfit(USE["json"], decision_schema([])) is not None
+
+
+def test_the_schema_takes_only_what_is_possible() -> None:
+    answer, use = decision_schema([FIBONACCI], {"answer"}), decision_schema([FIBONACCI], {"use_tool"})
+    assert misfit(ANSWER["json"], answer) is None
+    assert misfit(USE["json"], use) is None
+    assert all(misfit(line["json"], answer) for line in (SEARCH, CREATE, USE))
+    assert all(misfit(line["json"], use) for line in (SEARCH, CREATE, ANSWER))
+
+
+async def test_what_is_not_possible_is_no_decision() -> None:
+    with pytest.raises(ModelOutputError):
+        await ask(state_of("q"), context_with(ScriptedModel([SEARCH])), possible={"answer"})
+
+
+def test_the_prompt_shows_only_what_there_is() -> None:
+    bare = decision_messages("Q", [], [], "")[-1]["content"]
+    full = decision_messages("Q", [str(Path("a.csv"))], [FIBONACCI], "E")[-1]["content"]
+    assert bare == "Q"
+    assert full == "Q\nTools:\n- nth_fibonacci: Return the n-th Fibonacci number.\nFiles: a.csv\nEvidence: E"
+
+
+def test_all_but_the_last_message_is_the_same_for_every_question() -> None:
+    assert decision_messages("Q", [], [], "")[:-1] == decision_messages("R", ["f"], [FIBONACCI], "E", "hint")[:-1]

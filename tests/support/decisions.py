@@ -1,0 +1,65 @@
+"""What tests of decisions have in common: states, steps, and models without a run around them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from agent.budget import Budget, Limits
+from agent.context import Context
+from agent.models.scripted import ScriptedModel
+from agent.state import State, Step
+
+FIBONACCI: dict[str, Any] = {
+    "name": "nth_fibonacci",
+    "description": "Return the n-th Fibonacci number.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    },
+}
+SEARCH = {"json": {"why": "so", "next": {"action": "search"}}}
+CREATE = {"json": {"why": "so", "next": {"action": "create_tool"}}}
+USE = {"json": {"why": "so", "next": {"action": "use_tool", "tool": "nth_fibonacci", "arguments": {"n": 57}}}}
+
+
+class Weak(ScriptedModel):
+    """A scripted model under the name of the embedded one."""
+
+    @property
+    def name(self) -> str:
+        return "embedded"
+
+
+class OneModel:
+    """The same model for every role."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+
+    def for_role(self, role: str) -> ScriptedModel:
+        return self.model
+
+
+def context_with(model: ScriptedModel) -> Context:
+    nothing = cast(Any, None)  # a decision reaches neither library nor sandbox
+    return Context(OneModel(model), nothing, nothing, nothing, Budget(Limits()), lambda event: None, "run", ())
+
+
+def state_of(
+    question: str,
+    *,
+    tools: list[dict[str, Any]] | None = None,
+    steps: list[Step] | None = None,
+    files: list[str] | None = None,
+) -> State:
+    return {"question": question, "files": files or [], "tools": tools or [], "steps": steps or []}
+
+
+def done(
+    action: Any, input_: str = "", *, ok: bool = True, value: Any = None, finding: str = "", number: int = 1
+) -> Step:
+    input_ = input_ or action
+    found = finding or f"{input_} = {value}"
+    return Step(number=number, action=action, input=input_, ok=ok, finding=found, value=value)
