@@ -1,10 +1,10 @@
 """How often the coordinator chooses the right action: benchmarks/routing.jsonl with the configured model.
 
-    python benchmarks/routing.py                # all rows: the model's first decision, and what a run would do
+    python benchmarks/routing.py                # all rows
     python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
     python benchmarks/routing.py --tuning       # more rows for tuning, written apart from the others
 
-What a run would do is `agent.deciding.choose` itself: rules beside a weak model, and refusals that it is told of.
+Each row is decided by `agent.deciding.choose`, as in a run.
 """
 
 from __future__ import annotations
@@ -12,19 +12,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from agent.budget import Budget, Limits
-from agent.context import Context
+from agent.context import Context, RoleModels
 from agent.deciding import choose
 from agent.errors import ModelOutputError
 from agent.layers import read_settings
-from agent.models.protocol import Completion, Message, Model, Role
 from agent.models.roles import model_settings, open_models
-from agent.state import Decision, State, Step
+from agent.state import State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")
 TUNING = Path(__file__).with_name("routing_tuning.jsonl")
@@ -32,44 +29,14 @@ COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 Row = dict[str, Any]
 
 
-@dataclass
-class Listening:
-    """A model whose first reply is remembered."""
-
-    model: Model
-    first: Completion | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's own."""
-        return self.model.name
-
-    def for_role(self, role: str) -> Model:
-        """Every role is this model."""
-        return cast(Model, self)
-
-    async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
-        """Asks the model."""
-        completion = await self.model.complete(messages, **options)
-        self.first = self.first or completion
-        return completion
-
-
-async def decide(row: Row, model: Model) -> tuple[str, str]:
-    """The action of the model's first reply, and the one that a run would take."""
-    listening = Listening(model)
+async def decide(row: Row, models: RoleModels) -> str:
+    """The action that a run would take; a model that decides nothing is led to answer."""
     nothing = cast(Any, None)
-    context = Context(listening, nothing, nothing, nothing, Budget(Limits()), lambda _: None, "benchmark")
+    context = Context(models, nothing, nothing, nothing, Budget(Limits()), lambda _: None, "benchmark")
     try:
-        action = (await choose(situation(row), context)).action
+        return (await choose(situation(row), context)).action
     except ModelOutputError:
-        action = "answer"
-    if listening.first is None:
-        return action, action
-    try:
-        return Decision.from_json(listening.first.parsed).action, action
-    except ModelOutputError:
-        return "answer", action
+        return "answer"
 
 
 def situation(row: Row) -> State:
@@ -85,24 +52,22 @@ def situation(row: Row) -> State:
 
 
 async def measure(rows: list[Row]) -> None:
-    """Asks every row and prints what was wrong, then the rates."""
+    """Asks every row and prints which rows for tuning were wrong, then the rates."""
     models = open_models(model_settings(read_settings({})))
-    model = models.for_role(Role.COORDINATOR)
     results = []
     for row in rows:
-        first, action = await decide(row, model)
-        results.append((row, first in row["accept"], action in row["accept"]))
+        action = await decide(row, models)
+        results.append((row, action in row["accept"]))
         if row["split"] == "dev" and action not in row["accept"]:
             print(f"wrong  {row['id']:22} {action:12} wanted {'/'.join(row['accept'])}: {row['question'][:70]!r}")
     await models.aclose()
     for label in sorted({row["accept"][0] for row in rows}):
-        print(rate(label, [right for row, _, right in results if row["accept"][0] == label]))
-    print(rate("paraphrases", [right for row, _, right in results if row["paraphrase_of"]]))
+        print(rate(label, [right for row, right in results if row["accept"][0] == label]))
+    print(rate("paraphrases", [right for row, right in results if row["paraphrase_of"]]))
     for split in ("dev", "test"):
-        if mine := [right for row, _, right in results if row["split"] == split]:
-            print(rate(f"a run, {split}", mine))
-    print(rate("the model's first decision", [first for _, first, _ in results]))
-    print(rate("a run", [right for _, _, right in results]))
+        if mine := [right for row, right in results if row["split"] == split]:
+            print(rate(split, mine))
+    print(rate("all", [right for _, right in results]))
 
 
 def rate(name: str, results: list[bool]) -> str:

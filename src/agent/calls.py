@@ -10,7 +10,7 @@ from agent.steps import value_text
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.run import run_tool
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json, Tool, call_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class CallResult:
 
 async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) -> CallResult:
     """Calls a tool; a misfit of arguments or result, or a failure, is a result that a model can act on."""
-    shown = f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+    shown = call_text(tool.name, arguments)
     granted = context.files if tool.capabilities.read else ()
     try:
         outcome = await run_tool(tool, arguments, context.sandbox, read=granted)

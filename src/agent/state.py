@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from agent.errors import ModelOutputError
-from mcp_tools.tool import Json
+from mcp_tools.tool import Json, call_text
 
 Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -65,7 +65,7 @@ class Decision:
     def input(self) -> str:
         """What the action works on, in short; equal inputs make a repetition."""
         if self.action == "use_tool":
-            return f"{self.tool}({', '.join(f'{k}={v!r}' for k, v in sorted(self.arguments.items()))})"
+            return call_text(self.tool, dict(sorted(self.arguments.items())))
         return self.action
 
     def as_json(self) -> dict[str, Json]:

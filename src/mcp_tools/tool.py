@@ -96,3 +96,13 @@ class Tool:
             hosts=tuple(declared.get("hosts", ())),
             packages=tuple(declared.get("packages", ())),
         )
+
+
+def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:
+    """A call as Python writes it, `name(a=1, b='x')`; each argument cut after `longest` characters."""
+    shown = ((key, repr(value)) for key, value in arguments.items())
+    return f"{name}({', '.join(f'{key}={text if longest is None else _cut(text, longest)}' for key, text in shown)})"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"

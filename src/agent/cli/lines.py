@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from agent import events as e
 from agent.answer import Answer
 from mcp_tools.text import one_line
+from mcp_tools.tool import call_text
 
 LONGEST_NOTE = 2_000
 
@@ -73,9 +74,8 @@ def _registered(event: e.ToolRegistered) -> Line:
 
 
 def _called(event: e.ToolCalled) -> Line:
-    arguments = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
     sign, style = ("→", "") if event.ok else ("✗", "yellow")
-    call = one_line(f"{event.name}({arguments})", 60)
+    call = one_line(call_text(event.name, event.arguments), 60)
     return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({_time(event.seconds)})", style=style)
 
 

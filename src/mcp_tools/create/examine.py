@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_tools.create.protocol import Test, Writer
-from mcp_tools.create.spec import LONGEST_SHOWN, Wanted, call_text
+from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
 from mcp_tools.prompt import load_prompt
+from mcp_tools.tool import call_text
 
 _JSON_TYPES: dict[str, dict[str, Any]] = {
     "int": {"type": "integer"},

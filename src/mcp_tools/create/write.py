@@ -6,8 +6,9 @@ from mcp_tools.create.assemble import assemble
 from mcp_tools.create.idioms import as_prompt, shown_to
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
-from mcp_tools.create.spec import LONGEST_SHOWN, Wanted, call_text
+from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
 from mcp_tools.prompt import load_prompt
+from mcp_tools.tool import call_text
 
 _TEMPERATURES = (0.6, 0.7, 0.8)
 

@@ -10,7 +10,8 @@ from creating import ScriptedWriter
 
 from mcp_tools.create import Request
 from mcp_tools.create.examine import examples_schema, type_schema, write_tests
-from mcp_tools.create.spec import SPEC_SCHEMA, TYPES, call_text, write_spec
+from mcp_tools.create.spec import SPEC_SCHEMA, write_spec
+from mcp_tools.create.spec_values import TYPES
 from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
@@ -202,10 +203,6 @@ def test_the_schema_of_a_spec_is_a_schema() -> None:
     jsonschema.validate(form(("n", "int", [1])), SPEC_SCHEMA)
 
 
-def test_a_call_is_python() -> None:
-    assert call_text("f", {"a": 1, "b": 'it\'s "x"', "c": [None, True]}) == ("f(a=1, b='it\\'s \"x\"', c=[None, True])")
-
-
 EXCHANGED: dict[str, tuple[str, dict[str, Any], dict[str, Any], str | None]] = {
     "one value": ("print(57 + 1)", {"n": 57}, {"n": 58}, "print(58 + 1)"),
     "everywhere": ("a = 57\nprint(57)", {"n": 57}, {"n": 5}, "a = 5\nprint(5)"),
@@ -304,8 +301,3 @@ async def test_a_list_is_taken_as_the_question_enumerates_it() -> None:
     wanted = await write_spec(Request("What is the median of 12, 7, 3, 25, 7, and 8?"), writer)
     assert wanted.arguments == {"numbers": [12, 7, 3, 25, 7, 8]}
     assert writer.times("writer") == 1
-
-
-def test_long_arguments_are_cut_in_a_prompt_only() -> None:
-    assert call_text("f", {"a": "x" * 50}, longest=5) == "f(a='xxxx…)"
-    assert call_text("f", {"a": "x" * 50}) == f"f(a='{'x' * 50}')"
