@@ -19,11 +19,11 @@ def refusal_of(decision: Decision, state: State) -> str | None:
         return f"there is no tool {decision.tool!r}; the tools are: {known}."
     if decision.action == "answer":
         return None if decision.answer.strip() else "an answer needs text."
-    steps = state.get("steps", [])
-    repeated = [step for step in steps if step["action"] == decision.action and step["input"] == decision.input]
+    steps, wanted = state.get("steps", []), decision.input
+    repeated = [step for step in steps if step["action"] == decision.action and step["input"] == wanted]
     if repeated and not _knows_more(state.get("files", []), steps, repeated[-1], decision):
         finding = data_block("its result", preview(repeated[-1]["finding"], _HINT_LENGTH))
-        done = preview(decision.input, _HINT_LENGTH)
+        done = preview(wanted, _HINT_LENGTH)
         return f"{done} was already done and gave {finding}\nChoose another action, or answer."
     return None
 

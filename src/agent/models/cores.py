@@ -16,13 +16,23 @@ _MOST = 8
 
 def free_cores(seconds: float = 0.4) -> int:
     """Cores that this process may use and that nobody keeps busy while it looks; at least 1."""
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    allowed = _allowed()
     before = _idle_ticks()
     time.sleep(seconds)
     after = _idle_ticks()
     ticks = os.sysconf("SC_CLK_TCK") * seconds
     busy = sum(1 for core in allowed if core in before and after.get(core, 0) - before[core] < ticks * 0.4)
-    return max(1, min(len(allowed) - busy, _quota(len(allowed)), _MOST))
+    return max(1, min(len(allowed) - busy, most_cores()))
+
+
+def most_cores() -> int:
+    """How many cores this process could use on a quiet machine."""
+    allowed = len(_allowed())
+    return max(1, min(allowed, _quota(allowed), _MOST))
+
+
+def _allowed() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
 
 
 def _idle_ticks() -> dict[int, int]:

@@ -1,7 +1,8 @@
 """The embedded model's server: llama.cpp's own, in a process that several `alita` processes share.
 
 `python -m agent.models.server` holds a lock for as long as it lives, so that of two started at once one ends
-immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle.
+immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. A server that
+found the machine busy when it started ends in a quiet moment: the next one gets all cores.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.models.cores import free_cores
+from agent.models.cores import free_cores, most_cores
 from agent.models.server_state import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
 
 _LOOK_EVERY = 5.0
 """Seconds between two looks at whether anyone still needs the server."""
+_SETTLED = 30.0
+"""Seconds without a request after which a server that got too few cores makes way for one that gets more."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     state = replace(state, port=port, token=token, threads=threads)
     files.write(state)
     print(f"listening on {server.listening_address} with {threads} threads", flush=True)
-    _wait(files, state, ending)
+    _wait(files, state, options.threads, ending)
     files.state.unlink(missing_ok=True)
     lock.release()
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
@@ -84,15 +87,26 @@ def _load(options: ServerOptions, threads: int, token: str) -> Any:
     return xllamacpp.Server(params)
 
 
-def _wait(files: ServerFiles, state: ServerState, ending: threading.Event) -> None:
-    """Returns when told to end, when idle, or when the state file is no longer this server's."""
+def _wait(files: ServerFiles, state: ServerState, chosen: int, ending: threading.Event) -> None:
+    """Returns when told to end, when idle, when outgrown, or when the state file is no longer this server's."""
     look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
     while not ending.wait(look_every):
         if files.read() != state:
             return
         quiet = time.time() - files.state.stat().st_mtime
-        if state.idle and quiet > state.idle and not _busy(state):
+        if (quiet > state.idle > 0 or outgrown(state, chosen, quiet)) and not _busy(state):
             return
+
+
+def outgrown(state: ServerState, chosen: int, quiet: float) -> bool:
+    """Whether a server that was started on a busy machine could have more cores now.
+
+    Args:
+        state: The server.
+        chosen: The threads it was told to use; 0 when it looked for free cores itself.
+        quiet: Seconds since the last request.
+    """
+    return chosen == 0 and quiet > _SETTLED and state.threads < most_cores() and state.threads < free_cores()
 
 
 def _busy(state: ServerState) -> bool:

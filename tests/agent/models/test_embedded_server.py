@@ -20,6 +20,8 @@ import httpx2
 import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
+from agent.models import server
+from agent.models.cores import free_cores, most_cores
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import LocalServer, stop_servers
 from agent.models.retry import Retry
@@ -215,3 +217,27 @@ async def test_it_is_light(tmp_path: Path) -> None:
         code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]", module
+
+
+@pytest.mark.parametrize(
+    ("threads", "chosen", "quiet", "free", "ends"),
+    [
+        (1, 0, 31, 2, True),
+        (1, 0, 29, 2, False),
+        (1, 1, 31, 2, False),
+        (2, 0, 31, 2, False),
+        (1, 0, 31, 1, False),
+    ],
+    ids=["free again", "just used", "threads were chosen", "has all", "still busy"],
+)
+def test_a_server_with_too_few_cores_makes_way(
+    monkeypatch: pytest.MonkeyPatch, threads: int, chosen: int, quiet: float, free: int, ends: bool
+) -> None:
+    monkeypatch.setattr(server, "free_cores", lambda: free)
+    monkeypatch.setattr(server, "most_cores", lambda: 2)
+    state = ServerState(1, "", "", threads=threads)
+    assert server.outgrown(state, chosen, quiet) is ends
+
+
+def test_no_more_cores_are_free_than_there_are() -> None:
+    assert 1 <= free_cores(0.05) <= most_cores() <= (os.cpu_count() or 1)
