@@ -16,12 +16,12 @@ from agent.answer import Answer, status_of
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.errors import AlitaError, RunError, StoppedError, StorageError, WeightsError
-from agent.events import Event, ModelStarting, Note, RunFinished, RunStarted, Warned
+from agent.errors import AlitaError, RunError, StoppedError, StorageError
+from agent.events import Event, Note, RunFinished, RunStarted, Warned
+from agent.fetching import fetch_weights
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Usage
 from agent.models.roles import Models, model_settings, open_models
-from agent.models.weights import Weights
 from agent.question import usable
 from agent.run_models import RunModels
 from agent.run_settings import configuration_of, places_of, settings_as_in
@@ -267,34 +267,8 @@ class Alita:
             settings = model_settings(self._settings)
             self._models = open_models(settings, notify=lambda text: self._listener(Note(text)))
             if EMBEDDED in {self._settings.model, *(n for names in settings.roles.values() for n in names)}:
-                await self._fetch_weights()
+                await fetch_weights(self._settings.models_dir, lambda event: self._listener(event), self._stopping)
         return self._models
-
-    async def _fetch_weights(self) -> None:
-        loop = asyncio.get_running_loop()
-
-        def progress(done: int, total: int, source: str) -> None:
-            if self._stopping.is_set():
-                raise StoppedError("the embedded model was being fetched; the next question goes on with that")
-            event = ModelStarting(f"fetching the embedded model from the {source}", done / total if total else None)
-            loop.call_soon_threadsafe(self._listener, event)
-
-        weights = Weights(self._settings.models_dir)
-
-        def fetch() -> None:
-            if weights.path.exists():
-                try:
-                    weights.ready()
-                    return
-                except WeightsError as damage:
-                    loop.call_soon_threadsafe(self._listener, Note(f"{damage.message}; it is fetched again"))
-            weights.pull(progress)
-
-        try:
-            await asyncio.to_thread(fetch)
-        except asyncio.CancelledError:
-            self._stopping.set()  # the thread would keep the process until all is there
-            raise
 
     async def _open_sandbox(self) -> Sandbox:
         if self._sandbox is None:
