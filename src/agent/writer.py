@@ -14,7 +14,6 @@ from mcp_tools.create.protocol import Part
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
-VOTES_OF_WEAK_MODELS = 2
 _SPEC_TOKENS = 900
 _TEST_TOKENS = 300
 _CODE_TOKENS = 600
@@ -33,11 +32,6 @@ class ModelWriter:
     def name(self) -> str:
         """The writer's model."""
         return self._context.models.for_role(Role.WRITER).name
-
-    @property
-    def votes(self) -> int:
-        """Several candidates from a weak model, one from a strong one."""
-        return VOTES_OF_WEAK_MODELS if self.is_weak else 1
 
     @property
     def is_weak(self) -> bool:

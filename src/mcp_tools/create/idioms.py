@@ -50,8 +50,14 @@ def all_idioms() -> tuple[Idiom, ...]:
     )
 
 
-def nearest(question: str, *, most: int = 2) -> list[Idiom]:
-    """The idioms that share the rarest words with a question, the nearest first; none when nothing is near."""
+def nearest(question: str, *, most: int = 2, without: str = "") -> list[Idiom]:
+    """The idioms that share the rarest words with a question, the nearest first; none when nothing is near.
+
+    Args:
+        question: What is asked.
+        most: How many at the most.
+        without: The name of the wanted function: an idiom that defines it would call itself.
+    """
     asked = set(_stems(question))
     weights = _weights()
     scores = {
@@ -60,18 +66,8 @@ def nearest(question: str, *, most: int = 2) -> list[Idiom]:
         if len(idiom.stems & asked) >= _LEAST_SHARED
     }
     near = [idiom for idiom, score in scores.items() if score >= max(scores.values()) * _NEAR_ENOUGH]
-    return sorted(near, key=lambda idiom: -scores[idiom])[:most]
-
-
-def shown_to(question: str, round_: int, *, taken: str = "") -> list[Idiom]:
-    """The idioms that a weak model sees: none at first, since they mislead it where it knows the way.
-
-    Args:
-        question: What is asked.
-        round_: From 0; later rounds come where the attempts before did not agree.
-        taken: The name of the wanted function: an idiom that defines it would call itself.
-    """
-    return [idiom for idiom in nearest(question) if f"def {taken}(" not in idiom.code] if round_ else []
+    shown = sorted(near, key=lambda idiom: -scores[idiom])[:most]
+    return [idiom for idiom in shown if f"def {without}(" not in idiom.code]
 
 
 def as_prompt(idioms: list[Idiom]) -> str:

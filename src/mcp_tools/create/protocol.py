@@ -24,11 +24,6 @@ class Writer(Protocol):
         ...
 
     @property
-    def votes(self) -> int:
-        """How many candidates are written at once: 1 for a strong model, several for a weak one."""
-        ...
-
-    @property
     def is_weak(self) -> bool:
         """Whether a single attempt of it is no evidence, so that several must agree."""
         ...

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
-from mcp_tools.create.idioms import as_prompt, shown_to
+from mcp_tools.create.attempts import Attempt
+from mcp_tools.create.idioms import as_prompt, nearest
 from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.create.substitute import with_parameters, with_values
@@ -38,21 +39,22 @@ async def write_programs(
     writer: Writer,
     sandbox: Sandbox,
     argument_sets: Sequence[dict[str, Json]],
+    attempt: Attempt,
     *,
-    count: int,
-    round_: int,
+    seed: int,
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
-    idioms = shown_to(request.question, round_)
+    idioms = nearest(request.question) if attempt.idioms else []
     texts = named(request.question)
-    messages = load_prompt("mcp_tools.create", "program").render(
+    messages = load_prompt("mcp_tools.create", attempt.prompt).render(
         idioms=as_prompt(idioms),
         question=with_names(request.question),
         data=f"The variables that are there already, each a str: {', '.join(texts)}." if texts else "",
         evidence=request.evidence,
     )
-    temperature = 0.7 if round_ else 0.3
-    replies = await writer.write(messages, part="writer", count=count, temperature=temperature, seed=round_ + 1)
+    replies = await writer.write(
+        messages, part="writer", count=attempt.count, temperature=attempt.temperature, seed=seed
+    )
     programs = [assemble_program(reply, patterns=[idiom.code for idiom in idioms]) for reply in replies]
     sources = [_with_data(program, texts) for program in programs]
     return [await _tried(source, request, sandbox, argument_sets) for source in sources]

@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.literals import as_number
@@ -62,19 +63,42 @@ def vote(
     if not votes:
         return None
 
-    def weight(key: str) -> tuple[int, int, int]:
-        members = [c for c in standing if answer_key(c.outcomes[0].value) == key]
-        return votes[key], max((_tests_passed(c, tests, first_test) for c in members), default=0), len(members)
+    def weight(group: tuple[str, ...]) -> tuple[int, int, int]:
+        members = [c for c in standing if answer_key(c.outcomes[0].value) in group]
+        passes = max((_tests_passed(c, tests, first_test) for c in members), default=0)
+        return sum(votes[key] for key in group), passes, len(members)
 
-    best = max(votes, key=weight)
+    group = max(_same_but_rounded(votes), key=weight)
+    best = max(group, key=lambda key: (votes[key], -len(key)))
+    support = sum(votes[key] for key in group)
+    behind = {_code(c.source) for c in standing if answer_key(c.outcomes[0].value) in group}
+    codes = len(behind | {p.source for p in programs if answer_key(p.answer) in group})
     members = [c for c in standing if answer_key(c.outcomes[0].value) == best]
-    codes = len({_code(c.source) for c in members} | {p.source for p in programs if answer_key(p.answer) == best})
     if not members:
         text = next(text for text in printed if answer_key(text) == best)
-        return Verdict(text, None, votes[best], votes.total(), codes=codes)
+        return Verdict(text, None, support, votes.total(), codes=codes)
     winner = max(members, key=lambda c: _merit(c, members, tests, first_test))
     agreed = _agreed(winner, standing, programs)
-    return Verdict(winner.outcomes[0].value, winner, votes[best], votes.total(), agreed, codes)
+    return Verdict(winner.outcomes[0].value, winner, support, votes.total(), agreed, codes)
+
+
+def _same_but_rounded(votes: Counter[str]) -> list[tuple[str, ...]]:
+    """The answers in groups: a number belongs to the one that it is when rounded to its decimals."""
+    numbers = [(key, number) for key in votes if (number := as_number(key)) is not None]
+    numbers.sort(key=lambda written: -_decimals(written[1]))
+    groups: dict[str, list[str]] = {key: [key] for key in votes}
+    for key, number in numbers:
+        for other, rounded in numbers:
+            decimals = _decimals(rounded)
+            if 0 < decimals < _decimals(number) and abs(number - rounded) * 2 <= Decimal(1).scaleb(-decimals):
+                groups[other] += groups.pop(key)
+                break
+    return [tuple(group) for group in groups.values()]
+
+
+def _decimals(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
 
 
 def _of_the_kind_asked(votes: Counter[str]) -> Counter[str]:

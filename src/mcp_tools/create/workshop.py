@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcp_tools.create.answers import answer_key
+from mcp_tools.create.attempts import PROGRAMS, ROUNDS, STRONG, WEAK, Attempt
 from mcp_tools.create.examine import write_tests
 from mcp_tools.create.protocol import Candidate, Request, Test, Watcher, Writer
 from mcp_tools.create.scratch import Scratch, as_function, write_programs
@@ -16,10 +17,6 @@ from mcp_tools.create.write import failure_of, repair, write_candidates
 from mcp_tools.errors import CreationError, ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import call_text
-
-ROUNDS = 3
-PROGRAMS = 2
-"""Whole programs that a weak model writes in each round, beside the candidates."""
 
 
 class Workshop:
@@ -59,9 +56,11 @@ class Workshop:
         self.argument_sets += [test.arguments for test in self.tests]
         for round_ in range(ROUNDS):
             if self.wanted.arguments or not self.writer.is_weak:
-                for source in await write_candidates(self.wanted, self.request, self.writer, round_=round_):
-                    await self._try(source)
-            await self._ask_programs(round_)
+                for attempt in (WEAK if self.writer.is_weak else STRONG)[round_]:
+                    await self._write(attempt, seed=round_ + 1)
+            if self.writer.is_weak:
+                for attempt in PROGRAMS[round_]:
+                    await self._ask_programs(attempt, seed=round_ + 1)
             verdict = self._vote()
             if self.candidates and not self._enough(verdict) and self._worth_repair(verdict):
                 await self._repair()
@@ -72,22 +71,17 @@ class Workshop:
     def _last_failure(self) -> str:
         return failure_of(self.candidates[-1], []) if self.candidates else "none was written"
 
-    async def _ask_programs(self, round_: int) -> None:
-        """With a weak model, whole programs vote too: they know the question and not the spec, and fail in other ways.
+    async def _write(self, attempt: Attempt, *, seed: int) -> None:
+        for source in await write_candidates(self.wanted, self.request, self.writer, attempt, seed=seed):
+            await self._try(source)
+
+    async def _ask_programs(self, attempt: Attempt, *, seed: int) -> None:
+        """Whole programs vote too: they know the question and not the spec, and fail in other ways.
 
         One that can be made a function is a candidate like the others.
         """
-        if not self.writer.is_weak:
-            return
-        programs = await write_programs(
-            self.request,
-            self.writer,
-            self.sandbox,
-            self.argument_sets[: self.first_test],
-            count=PROGRAMS,
-            round_=round_,
-        )
-        for program in programs:
+        own = self.argument_sets[: self.first_test]
+        for program in await write_programs(self.request, self.writer, self.sandbox, own, attempt, seed=seed):
             if not await self._becomes_candidate(program):
                 self.programs.append(program)
 

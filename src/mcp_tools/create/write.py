@@ -1,36 +1,32 @@
-"""Code for a spec: several independent candidates, or a corrected version of one that failed."""
+"""Code for a spec: independent candidates, or a corrected version of one that failed."""
 
 from __future__ import annotations
 
 from mcp_tools.create.assemble import assemble
-from mcp_tools.create.idioms import as_prompt, shown_to
+from mcp_tools.create.attempts import Attempt
+from mcp_tools.create.idioms import as_prompt, nearest
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
 from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import call_text
 
-_TEMPERATURES = (0.6, 0.7, 0.8)
 
-
-async def write_candidates(wanted: Wanted, request: Request, writer: Writer, *, round_: int) -> list[str]:
-    """Sources of new candidates.
-
-    A weak model whose first round brought no agreement sees idioms; a strong one lists the rules first in its second.
-    """
-    weak = writer.is_weak
-    idioms = shown_to(request.question, round_, taken=wanted.spec.name) if weak else []
-    template = "write" if weak or round_ % 2 == 0 else "plan_and_write"
-    messages = load_prompt("mcp_tools.create", template).render(
-        **({"idioms": as_prompt(idioms)} if template == "write" else {}),
+async def write_candidates(
+    wanted: Wanted, request: Request, writer: Writer, attempt: Attempt, *, seed: int
+) -> list[str]:
+    """Sources of new candidates."""
+    idioms = nearest(request.question, without=wanted.spec.name) if attempt.idioms else []
+    prompt = load_prompt("mcp_tools.create", attempt.prompt)
+    messages = prompt.render(
+        **({"idioms": as_prompt(idioms)} if "idioms" in prompt.placeholders else {}),
         question=in_brief(request.question),
         signature=wanted.spec.signature,
         call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         evidence=request.evidence,
     )
-    temperature = _TEMPERATURES[min(round_, len(_TEMPERATURES) - 1)] if weak else 0.2 * round_
-    texts = await writer.write(messages, part="writer", count=writer.votes, temperature=temperature, seed=round_ + 1)
-    if weak:
+    texts = await writer.write(messages, part="writer", count=attempt.count, temperature=attempt.temperature, seed=seed)
+    if writer.is_weak:
         texts = [_begun(text, wanted.spec.signature) for text in texts]
     return [assemble(text, wanted.spec, patterns=[idiom.code for idiom in idioms]) for text in texts]
 

@@ -53,8 +53,8 @@ class ScriptedWriter:
     async def write(
         self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
     ) -> list[str]:
-        program = load_prompt("mcp_tools.create", "program").turns[0][1]
-        is_program = messages[0]["content"] == program
+        whole = [load_prompt("mcp_tools.create", name).turns[0][1] for name in ("program", "plain_program")]
+        is_program = messages[0]["content"] in whole
         last = "\n".join(message["content"] for message in messages[-2:] if message["role"] != "system")
         self.asked.append(("program" if is_program else "code", last))
         texts = self.programs if is_program else self.codes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_tools.create.idioms import Idiom, all_idioms, as_prompt, nearest, shown_to
+from mcp_tools.create.idioms import Idiom, all_idioms, as_prompt, nearest
 
 
 @pytest.fixture(scope="module")
@@ -156,17 +156,11 @@ def test_a_second_idiom_is_shown_only_if_it_is_nearly_as_near() -> None:
     assert [idiom.title for idiom in nearest(question)] == ["Walks on a grid with forbidden points"]
 
 
-def test_idioms_are_shown_where_the_first_round_did_not_agree() -> None:
-    question = "Decrypt the text with a Caesar cipher of 4 places."
-    assert shown_to(question, 0) == []
-    assert shown_to(question, 1) == nearest(question) == shown_to(question, 2, taken="decrypt")
-
-
 def test_an_idiom_of_the_wanted_name_is_not_shown() -> None:
     """Its function would be called inside itself."""
     question = "On which day of the week was 2011-03-14?"
     name = re.findall(r"^def (\w+)", nearest(question)[0].code, re.MULTILINE)[0]
-    assert nearest(question)[0] not in shown_to(question, 1, taken=name)
+    assert nearest(question)[0] not in nearest(question, without=name)
 
 
 def test_the_writer_sees_whole_functions() -> None:
