@@ -1,4 +1,4 @@
-"""What is written in each round: which prompt, how freely, and whether idioms are shown.
+"""What is written in each round: which prompt, how freely, and with which idioms.
 
 A strong model writes one function a round. A weak one writes functions and whole programs, from prompts that are as
 different as can be: what one misleads it to, the others do not, and wrong answers that differ are outvoted.
@@ -7,6 +7,12 @@ different as can be: what one misleads it to, the others do not, and wrong answe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from mcp_tools.create.idioms import Idiom, nearest
+
+Idioms = Literal["none", "shown", "begun"]
+"""Nothing, the nearest idioms with the question, or the nearest one as the beginning of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +21,7 @@ class Attempt:
 
     prompt: str
     temperature: float
-    idioms: bool = False
+    idioms: Idioms = "none"
     count: int = 1
 
 
@@ -26,13 +32,30 @@ STRONG = (
 )
 WEAK = (
     (Attempt("write", 0.6, count=2),),
-    (Attempt("write", 0.6, idioms=True),),
-    (Attempt("write", 0.8, idioms=True), Attempt("write", 0.0)),
+    (Attempt("write", 0.6, "begun"),),
+    (Attempt("write", 0.8, "shown"), Attempt("write", 0.0)),
 )
 PROGRAMS = (
-    (Attempt("program", 0.0, idioms=True), Attempt("plain_program", 0.0), Attempt("program", 0.7)),
-    (Attempt("program", 0.7, idioms=True), Attempt("plain_program", 0.7)),
-    (Attempt("program", 0.8, idioms=True), Attempt("program", 0.8)),
+    (
+        Attempt("program", 0.0, "shown"),
+        Attempt("program", 0.0, "begun"),
+        Attempt("plain_program", 0.0),
+        Attempt("program", 0.7),
+    ),
+    (Attempt("program", 0.7, "begun"), Attempt("program", 0.7, "shown"), Attempt("plain_program", 0.7)),
+    (Attempt("program", 0.8, "begun"), Attempt("program", 0.8)),
 )
 """Whole programs that a weak model writes beside the functions."""
 ROUNDS = len(STRONG)
+
+
+def idioms_for(attempt: Attempt, question: str, *, without: str = "") -> list[Idiom]:
+    """The idioms that an attempt works with: a reply begins with the nearest one only, since it calls what it sees."""
+    if attempt.idioms == "none":
+        return []
+    return nearest(question, most=1 if attempt.idioms == "begun" else 2, without=without)
+
+
+def repeats(attempt: Attempt, idioms: list[Idiom]) -> bool:
+    """Whether a greedy attempt would be the one without idioms again, for want of a near one."""
+    return attempt.idioms == "begun" and not idioms and attempt.temperature == 0

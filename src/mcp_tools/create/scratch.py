@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
-from mcp_tools.create.attempts import Attempt
-from mcp_tools.create.idioms import as_prompt, nearest
+from mcp_tools.create.attempts import Attempt, idioms_for, repeats
+from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.create.substitute import with_parameters, with_values
@@ -18,6 +18,8 @@ from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.tool import Json, ToolSpec
 
 _LONGEST_ANSWER = 2_000
+_THEN = "# The program that answers the question, with these functions where they fit:\n"
+"""Without it a small model goes on with more functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,13 @@ async def write_programs(
     seed: int,
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
-    idioms = nearest(request.question) if attempt.idioms else []
+    idioms = idioms_for(attempt, request.question)
+    if repeats(attempt, idioms):
+        return []
     texts = named(request.question)
     messages = load_prompt("mcp_tools.create", attempt.prompt).render(
-        idioms=as_prompt(idioms),
+        idioms=as_prompt(idioms) if attempt.idioms == "shown" else "",
+        begun=f"\n{as_beginning(idioms, _THEN)}" if attempt.idioms == "begun" and idioms else "",
         question=with_names(request.question),
         data=f"The variables that are there already, each a str: {', '.join(texts)}." if texts else "",
         evidence=request.evidence,

@@ -40,6 +40,11 @@ class Verdict:
         return self.support >= 3 and self.support * 2 > self.voters and self.codes >= 2
 
     @property
+    def unanimous(self) -> bool:
+        """Whether so many agree, and nobody differs, that the rest of a round would be waste."""
+        return self.settled and self.support == self.voters >= 4
+
+    @property
     def believable(self) -> bool:
         """Whether a majority of attempts agree on the question, and candidates on another argument set."""
         return self.support >= 2 and self.support * 2 > self.voters and any(index > 0 for index in self.agreed)

@@ -55,17 +55,23 @@ class Workshop:
             self.watcher.note(f"no tests from the examiner: {failure.message}")
         self.argument_sets += [test.arguments for test in self.tests]
         for round_ in range(ROUNDS):
-            if self.wanted.arguments or not self.writer.is_weak:
-                for attempt in (WEAK if self.writer.is_weak else STRONG)[round_]:
-                    await self._write(attempt, seed=round_ + 1)
-            if self.writer.is_weak:
-                for attempt in PROGRAMS[round_]:
-                    await self._ask_programs(attempt, seed=round_ + 1)
+            await self._ask(round_)
             verdict = self._vote()
             if self.candidates and not self._enough(verdict) and self._worth_repair(verdict):
                 await self._repair()
                 verdict = self._vote()
             if self._enough(verdict):
+                break
+
+    async def _ask(self, round_: int) -> None:
+        """The attempts of one round, of a weak model only as many as it takes to agree."""
+        if self.wanted.arguments or not self.writer.is_weak:
+            for attempt in (WEAK if self.writer.is_weak else STRONG)[round_]:
+                await self._write(attempt, seed=round_ + 1)
+        for attempt in PROGRAMS[round_] if self.writer.is_weak else ():
+            await self._ask_programs(attempt, seed=round_ + 1)
+            verdict = self._vote()
+            if verdict is not None and verdict.unanimous:
                 break
 
     def _last_failure(self) -> str:

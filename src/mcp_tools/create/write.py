@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mcp_tools.create.assemble import assemble
-from mcp_tools.create.attempts import Attempt
-from mcp_tools.create.idioms import as_prompt, nearest
+from mcp_tools.create.attempts import Attempt, idioms_for
+from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
 from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
@@ -16,10 +16,14 @@ async def write_candidates(
     wanted: Wanted, request: Request, writer: Writer, attempt: Attempt, *, seed: int
 ) -> list[str]:
     """Sources of new candidates."""
-    idioms = nearest(request.question, without=wanted.spec.name) if attempt.idioms else []
+    idioms = idioms_for(attempt, request.question, without=wanted.spec.name)
     prompt = load_prompt("mcp_tools.create", attempt.prompt)
+    given = {
+        "idioms": as_prompt(idioms) if attempt.idioms == "shown" else "",
+        "begun": as_beginning(idioms) if attempt.idioms == "begun" else "",
+    }
     messages = prompt.render(
-        **({"idioms": as_prompt(idioms)} if "idioms" in prompt.placeholders else {}),
+        **{name: text for name, text in given.items() if name in prompt.placeholders},
         question=in_brief(request.question),
         signature=wanted.spec.signature,
         call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),

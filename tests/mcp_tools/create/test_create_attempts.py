@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_tools.create.attempts import PROGRAMS, ROUNDS, STRONG, WEAK, Attempt
+from mcp_tools.create.attempts import PROGRAMS, ROUNDS, STRONG, WEAK, Attempt, idioms_for, repeats
 from mcp_tools.prompt import load_prompt
 
 ALL = [attempt for rounds in (STRONG, WEAK, PROGRAMS) for attempts in rounds for attempt in attempts]
@@ -32,4 +32,20 @@ def test_nothing_is_asked_twice_without_a_chance_of_another_answer() -> None:
 @pytest.mark.parametrize("attempt", ALL, ids=str)
 def test_every_prompt_exists_and_takes_idioms_where_they_are_shown(attempt: Attempt) -> None:
     prompt = load_prompt("mcp_tools.create", attempt.prompt)
-    assert not attempt.idioms or "idioms" in prompt.placeholders
+    wanted = {"none": set(), "shown": {"idioms"}, "begun": {"begun"}}[attempt.idioms]
+    assert wanted <= prompt.placeholders
+
+
+NEAR = "How many whole-number points lie strictly inside the polygon (0, 0), (7, 0), (7, 7)?"
+
+
+def test_a_reply_begins_with_the_nearest_idiom_and_two_may_be_shown() -> None:
+    assert len(idioms_for(Attempt("write", 0, "begun"), "weekday of a date some days later, between two dates")) == 1
+    assert len(idioms_for(Attempt("write", 0, "shown"), "weekday of a date some days later, between two dates")) == 2
+    assert idioms_for(Attempt("write", 0), NEAR) == []
+
+
+def test_without_a_near_idiom_a_greedy_attempt_would_be_another_one_again() -> None:
+    assert repeats(Attempt("program", 0, "begun"), [])
+    assert not repeats(Attempt("program", 0.7, "begun"), [])
+    assert not repeats(Attempt("program", 0, "begun"), idioms_for(Attempt("program", 0, "begun"), NEAR))

@@ -1,0 +1,162 @@
+"""Which idioms a writer sees.
+
+They stand in the Markdown files of this folder, one for each theme. A strong model does not need them; a small one,
+which knows the words of an algorithm but not always its steps, follows what it sees, or calls it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+SECTION = re.compile(
+    r"^## (?P<title>[^\n]+)\n(?P<words>[^\n]+)\n(?P<examples>(?:example: [^\n]+\n)+)```python\n(?P<code>.*?)\n```$",
+    re.MULTILINE | re.DOTALL,
+)
+_STEM = 4
+_NEAR_ENOUGH = 0.6
+"""Of the nearest idiom's score, what another one must reach to be shown beside it."""
+_LEAST_SHARED = 2
+"""Words that question and idiom must have in common; one is chance."""
+_LEAST_SCORE = 7.0
+"""What unlike things reach by chance: two rare words, or four common ones."""
+_TITLE_COUNTS, _WORDS_COUNT, _QUESTIONS_COUNT = 1.25, 1.0, 0.75
+"""How much a shared word weighs, by where the idiom has it."""
+_STOP_WORDS = frozenset(
+    [
+        *("and", "are", "both", "can", "does", "for", "from", "has", "have", "how", "into", "its", "many", "much"),
+        *(
+            "not",
+            "number",
+            "numbers",
+            "that",
+            "the",
+            "them",
+            "then",
+            "there",
+            "these",
+            "they",
+            "this",
+            "was",
+            "what",
+            "when",
+            "where",
+        ),
+        *("which", "who", "will", "with", "you", "your"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Idiom:
+    """One way of computing."""
+
+    title: str
+    stems: Mapping[str, float]
+    """Of its title, of the words that belong to it and of questions that it answered, and how much each counts."""
+    examples: tuple[str, ...]
+    """Expressions that are true, such as `digit_sum(907) == 16`."""
+    code: str
+
+
+@cache
+def all_idioms() -> tuple[Idiom, ...]:
+    """The idioms, theme by theme in alphabetical order."""
+    folder = resources.files("mcp_tools.create.idioms")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".md")), key=lambda file: file.name)
+    found: list[Idiom] = []
+    for file in files:
+        asked = folder / file.name.replace(".md", ".jsonl")
+        found += parse_idioms(file.read_text(encoding="utf-8"), asked.read_text(encoding="utf-8"))
+    return tuple(found)
+
+
+def parse_idioms(text: str, asked: str) -> list[Idiom]:
+    """The idioms of one theme's file.
+
+    Args:
+        text: Markdown, a section for each idiom.
+        asked: JSON Lines, each with the title of an idiom and a question that it answers.
+    """
+    questions: dict[str, list[str]] = {}
+    for line in asked.splitlines():
+        row = json.loads(line)
+        questions.setdefault(row["title"], []).append(row["question"])
+    return [
+        Idiom(
+            found["title"],
+            _counting(found["title"], found["words"], " ".join(questions.get(found["title"], []))),
+            tuple(line.removeprefix("example: ") for line in found["examples"].splitlines()),
+            found["code"],
+        )
+        for found in SECTION.finditer(text)
+    ]
+
+
+def _counting(title: str, words: str, questions: str) -> dict[str, float]:
+    return {
+        **dict.fromkeys(_stems(questions), _QUESTIONS_COUNT),
+        **dict.fromkeys(_stems(words), _WORDS_COUNT),
+        **dict.fromkeys(_stems(title), _TITLE_COUNTS),
+    }
+
+
+def nearest(question: str, *, most: int = 2, without: str = "") -> list[Idiom]:
+    """The idioms that share the rarest words with a question, the nearest first; none when nothing is near.
+
+    Args:
+        question: What is asked.
+        most: How many at the most.
+        without: The name of the wanted function: an idiom that defines it would call itself.
+    """
+    asked = set(_stems(question))
+    weights = _weights()
+    scores: dict[Idiom, float] = {}
+    for idiom in all_idioms():
+        shared = idiom.stems.keys() & asked
+        score = sum(weights[stem] * idiom.stems[stem] for stem in shared)
+        if len(shared) >= _LEAST_SHARED and score >= _LEAST_SCORE:
+            scores[idiom] = score
+    near = [idiom for idiom, score in scores.items() if score >= max(scores.values()) * _NEAR_ENOUGH]
+    shown = sorted(near, key=lambda idiom: -scores[idiom])[:most]
+    return [idiom for idiom in shown if f"def {without}(" not in idiom.code]
+
+
+def as_prompt(idioms: Sequence[Idiom]) -> str:
+    """The idioms as a writer reads them, each with its examples; empty when there are none."""
+    if not idioms:
+        return ""
+    shown = "\n\n".join(f"# {idiom.title}\n{_with_examples(idiom)}" for idiom in idioms)
+    return (
+        "These functions are there already. Call them where they fit, else write your own after their pattern:\n"
+        f"```python\n{shown}\n```\n"
+    )
+
+
+def as_beginning(idioms: Sequence[Idiom], then: str = "") -> str:
+    """The idioms as code with which a reply begins, and a line on what comes after; empty when there are none."""
+    code = "\n\n\n".join(_with_examples(idiom) for idiom in idioms)
+    return f"{code}\n\n\n{then}" if code else ""
+
+
+def _with_examples(idiom: Idiom) -> str:
+    return "\n".join([idiom.code, *(f"# {example}" for example in idiom.examples)])
+
+
+@cache
+def _weights() -> dict[str, float]:
+    """Of each stem, how rare it is among the idioms: the idf of BM25."""
+    idioms = all_idioms()
+    counts = Counter(stem for idiom in idioms for stem in idiom.stems)
+    return {stem: math.log(1 + (len(idioms) - n + 0.5) / (n + 0.5)) for stem, n in counts.items()}
+
+
+def _stems(text: str) -> list[str]:
+    words = [word for word in re.findall(r"[a-z]{3,}", text.lower()) if word not in _STOP_WORDS]
+    return [(word[:-1] if re.search(r"[^s]s$", word) else word)[:_STEM] for word in words]
