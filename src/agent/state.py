@@ -33,7 +33,7 @@ class State(TypedDict, total=False):
     question: str
     files: list[str]
     tools: list[dict[str, Json]]
-    """The few tools of the library that may fit: name, description, inputSchema."""
+    """The few tools of the library that may fit: name, description, inputSchema, and `asked`, what it was made for."""
     decision: dict[str, Json]
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]

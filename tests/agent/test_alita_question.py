@@ -54,9 +54,17 @@ async def test_the_second_question_of_a_kind_reuses_the_tool(desk):
     await desk.plays(*STORY).ask(QUESTION)
     use = decide("use_tool", tool="nth_fibonacci", arguments={"n": 60}, when="- nth_fibonacci")
     found = decide("answer", answer="1548008755920", when="nth_fibonacci(n=60) = ")
-    answer = await desk.plays(found, use).ask("What is the 60th Fibonacci number?")
+    answer = await desk.plays(found, use).ask("Tell me Fibonacci number 60, please.")
     assert (answer.text, answer.tools_created) == ("1548008755920", ())
-    assert {event.role for event in desk.of(ModelCalled)} == {"coordinator"}
+    assert [event.role for event in desk.of(ModelCalled)] == ["coordinator", "coordinator"]
+
+
+async def test_the_same_question_with_another_value_needs_no_decision_of_a_model(desk):
+    await desk.plays(*STORY).ask(QUESTION)
+    found = decide("answer", answer="1548008755920", when="nth_fibonacci(n=60) = ")
+    answer = await desk.plays(found).ask(QUESTION.replace("57", "60"))
+    assert (answer.text, answer.tools_created, answer.tools_used) == ("1548008755920", (), ("nth_fibonacci",))
+    assert answer.usage.calls == 1
 
 
 async def test_a_repeated_question_costs_nothing(desk):

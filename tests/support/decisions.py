@@ -19,6 +19,11 @@ FIBONACCI: dict[str, Any] = {
         "additionalProperties": False,
     },
 }
+PRIME: dict[str, Any] = {
+    "name": "is_prime",
+    "description": "Tell whether an integer is prime.",
+    "inputSchema": {"type": "object"},
+}
 SEARCH = {"json": {"why": "so", "next": {"action": "search"}}}
 CREATE = {"json": {"why": "so", "next": {"action": "create_tool"}}}
 USE = {"json": {"why": "so", "next": {"action": "use_tool", "tool": "nth_fibonacci", "arguments": {"n": 57}}}}

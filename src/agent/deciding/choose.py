@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.context import Context
 from agent.deciding.one_call import ask
 from agent.deciding.refusals import refusal_of
+from agent.deciding.rules import asked_before
 from agent.deciding.small_questions import ask_in_parts
 from agent.errors import ModelOutputError
 from agent.models.protocol import Role
@@ -20,6 +21,9 @@ async def choose(state: State, context: Context) -> Decision:
     Raises:
         ModelOutputError: The model gave no decision that can be carried out, in several attempts.
     """
+    same = asked_before(state)
+    if same is not None and refusal_of(same, state) is None:
+        return same
     if context.is_weak(Role.COORDINATOR):
         return await ask_in_parts(state, context)
     refusal: str | None = None

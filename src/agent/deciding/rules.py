@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.state import Step
+from agent.state import Decision, State, Step
+from mcp_tools.create.form import arguments_for
 from mcp_tools.create.literals import as_number, question_values
+from mcp_tools.fits import surely_fits
 
 _SITE = re.compile(
     r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|shopping cart|web ?form)\b"
@@ -45,6 +47,17 @@ def has_data(text: str) -> bool:
     """Whether numbers, dates, quoted texts, code or signs stand in the text; a lone year is none."""
     values = [value for value in question_values(text) if not _YEAR.match(value)]
     return bool(values) or shows_code(text) or bool(_SIGNS.search(text)) or bool(_LISTED.search(text))
+
+
+def asked_before(state: State) -> Decision | None:
+    """The call of a tool that was made for the same question with other values, or for this very one."""
+    if state.get("files"):
+        return None
+    for tool in state["tools"]:
+        arguments = arguments_for(state["question"], tool.get("asked"))
+        if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
+            return Decision("use_tool", "The same was asked before, with other values.", tool["name"], arguments)
+    return None
 
 
 def _unquoted(question: str) -> str:

@@ -22,7 +22,15 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
     found = await context.library.search(state["question"], SHOWN_TOOLS)
-    tools = [{"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in found]
+    tools = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "asked": tool.provenance.get("asked"),
+        }
+        for tool in found
+    ]
     for tool in found:
         context.emit(ToolFound(tool.name))
     return {"tools": tools}

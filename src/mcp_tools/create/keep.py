@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from mcp_tools.create.form import remembered
 from mcp_tools.create.protocol import Candidate, Creation, Shelf, Test
 from mcp_tools.create.prove import doubts, suite_of
 from mcp_tools.create.trial import passed
@@ -89,8 +90,10 @@ def _contradicted(shop: Workshop, verdict: Verdict, winner: Candidate) -> list[s
 
 def _provenance(shop: Workshop, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]) -> dict[str, Json]:
     """Where the tool comes from, and what was believed for which reason."""
+    request = shop.request
     return {
         "spec": asdict(shop.wanted.spec),
+        "asked": None if request.files else remembered(request.question, shop.wanted.arguments),
         "capabilities": asdict(shop.wanted.spec.capabilities),
         "tests": [asdict(test) for test in suite],
         "evidence": {
@@ -100,7 +103,7 @@ def _provenance(shop: Workshop, verdict: Verdict, suite: Sequence[Test], mutatio
             **mutation,
         },
         "model": shop.writer.name,
-        "run": shop.request.run_id,
+        "run": request.run_id,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 from mcp_tools.checks.number_words import spoken_numbers
@@ -31,19 +32,37 @@ _PERCENTAGE = re.compile(rf"({_DIGITS})\s*(?:%|percent\b|per cent\b)", re.IGNORE
 _WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_DIGITS})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value where it stands."""
+
+    start: int
+    end: int
+    """Quotes included."""
+    kind: str
+    """`text`, `time`, which dates are too, or `number`."""
+    text: str
+
+
 def question_values(question: str) -> list[str]:
     """The quoted texts, dates, times and numbers of a question, in order, each once.
 
     What only shows the form of an answer, "such as 5/36", is none of them.
     """
-    found: dict[str, int] = {}
+    return list(dict.fromkeys(value.text for value in located_values(question)))
+
+
+def located_values(question: str) -> list[Located]:
+    """The same with their places, and as often as they stand there."""
+    found: list[Located] = []
     rest = _ILLUSTRATION.sub(lambda match: " " * len(match[0]), question)
-    for pattern in (_QUOTED, _DATE_OR_TIME, _NUMBER):
+    for kind, pattern in (("text", _QUOTED), ("time", _DATE_OR_TIME), ("number", _NUMBER)):
         for match in pattern.finditer(rest):
-            value = next((group for group in match.groups() if group), match[0])
-            found.setdefault(value.strip(), match.start())
+            text = next((group for group in match.groups() if group), match[0]).strip()
+            if text:
+                found.append(Located(match.start(), match.end(), kind, text))
         rest = pattern.sub(lambda match: " " * len(match[0]), rest)
-    return sorted((value for value in found if value), key=lambda value: found[value])
+    return sorted(found, key=lambda value: value.start)
 
 
 def names_asked_for(question: str, rest: str) -> list[str]:

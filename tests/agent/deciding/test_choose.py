@@ -10,7 +10,7 @@ from agent.deciding import ATTEMPTS, choose
 from agent.errors import ModelOutputError
 from agent.models.scripted import ScriptedModel
 from agent.state import Decision
-from support.decisions import FIBONACCI, SEARCH, Weak, context_with, done, state_of
+from support.decisions import FIBONACCI, PRIME, SEARCH, Weak, context_with, done, state_of
 
 
 async def test_a_decision_that_can_be_carried_out_is_taken() -> None:
@@ -56,6 +56,37 @@ async def test_a_strong_model_decides_after_a_result() -> None:
     model = ScriptedModel([SEARCH])
     steps = [done("create_tool", value=5)]
     assert (await choose(state_of("q", steps=steps), context_with(model))).action == "search"
+
+
+ASKED = {"form": "the ⟨number⟩th fibonacci number", "arguments": {"n": {"place": 0, "as": "int"}}, "fixed": {}}
+
+
+@pytest.mark.parametrize("kind", [ScriptedModel, Weak])
+async def test_the_same_question_with_other_values_needs_no_model(kind: type[ScriptedModel]) -> None:
+    state = state_of("The 60th Fibonacci number?", tools=[PRIME, FIBONACCI | {"asked": ASKED}])
+    decision = await choose(state, context_with(kind([])))
+    assert (decision.action, decision.tool, decision.arguments) == ("use_tool", "nth_fibonacci", {"n": 60})
+
+
+async def test_a_call_that_failed_is_not_made_again_by_rule() -> None:
+    steps = [done("use_tool", "nth_fibonacci(n=60)", ok=False)]
+    state = state_of("The 60th Fibonacci number?", tools=[FIBONACCI | {"asked": ASKED}], steps=steps)
+    assert (await choose(state, context_with(ScriptedModel([SEARCH])))).action == "search"
+
+
+@pytest.mark.parametrize(
+    ("question", "files", "asked"),
+    [
+        ("The 60th Fibonacci number?", ["a.txt"], ASKED),
+        ("The 6.5th Fibonacci number?", [], ASKED),
+        ("The 60th prime number?", [], ASKED),
+        ("The 60th Fibonacci number?", [], None),
+        ("The 60th Fibonacci number?", [], {"form": 3}),
+    ],
+)
+async def test_what_only_looks_the_same_is_decided_by_the_model(question: str, files: list[str], asked: Any) -> None:
+    state = state_of(question, tools=[FIBONACCI | {"asked": asked}], files=files)
+    assert (await choose(state, context_with(ScriptedModel([SEARCH])))).action == "search"
 
 
 async def test_a_weak_model_is_asked_in_parts() -> None:

@@ -9,9 +9,8 @@ import pytest
 from agent.deciding.small_questions import ask_in_parts
 from agent.errors import ModelOutputError
 from agent.state import Action, Decision, State
-from support.decisions import FIBONACCI, USE, Weak, context_with, done, state_of
+from support.decisions import FIBONACCI, PRIME, USE, Weak, context_with, done, state_of
 
-PRIME = {"name": "is_prime", "description": "Tell whether an integer is prime.", "inputSchema": {"type": "object"}}
 YES, PART, NO = ({"json": word} for word in ("yes", "part", "no"))
 REPLY = {"json": {"why": "", "next": {"action": "answer", "answer": "Hello!"}}}
 FOUND = done("search", finding="The north tower is 318 m high, the south tower 276 m.")

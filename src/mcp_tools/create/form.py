@@ -1,0 +1,178 @@
+"""The form of a question: what stays when its values are taken out.
+
+A tool remembers the form of the question that it was made for, and which argument stood where. The same question with
+other values is then answered by the same call with other arguments, and no model has to be asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcp_tools.checks.number_words import spoken_numbers
+from mcp_tools.create.literals import Located, as_number, located_values
+from mcp_tools.create.passages import passages
+from mcp_tools.tool import Json
+
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
+_FEWEST = 3
+"""Numbers in a row that are a list, of which another question may have more or fewer."""
+_ORDINAL = re.compile(r"(⟨number⟩)(?:st|nd|rd|th)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A question without its values."""
+
+    text: str
+    """The question in small letters, with `⟨number⟩`, `⟨numbers⟩`, `⟨text⟩`, `⟨time⟩` or `⟨data⟩` for each value."""
+    values: tuple[str, ...]
+    """What stood there, in order; numbers in a row are one value."""
+
+
+def form_of(question: str) -> Form:
+    """Takes the values out of a question."""
+    pieces: list[str] = []
+    values: list[str] = []
+    end = 0
+    for value in _located(question):
+        pieces += [question[end : value.start], f"⟨{value.kind}⟩"]
+        values.append(value.text)
+        end = value.end
+    text = " ".join("".join([*pieces, question[end:]]).casefold().split()).rstrip(" .?!")
+    return Form(_ORDINAL.sub(r"\1th", text), tuple(values))
+
+
+def remembered(question: str, arguments: dict[str, Json]) -> dict[str, Json] | None:
+    """What a tool keeps of the question it was made for.
+
+    Returns:
+        `form`: the form's text. `arguments`: each argument with places instead of values. `fixed`: by their place, the
+        values that stand in no argument; the code may contain them. None when an argument is no value of the question.
+    """
+    form = form_of(question)
+    patterns = {name: _pattern(value, form) for name, value in arguments.items()}
+    if any(pattern is None for pattern in patterns.values()):
+        return None
+    used = {place for pattern in patterns.values() for place in _places(pattern)}
+    fixed = {str(place): value for place, value in enumerate(form.values) if place not in used}
+    return {"form": form.text, "arguments": patterns, "fixed": fixed}
+
+
+def arguments_for(question: str, kept: Json) -> dict[str, Json] | None:
+    """The arguments of a call that answers a question of the kept form; None for any other question."""
+    try:
+        form = form_of(question)
+        if form.text != kept["form"] or any(form.values[int(place)] != value for place, value in kept["fixed"].items()):
+            return None
+        return {name: _filled(pattern, form) for name, pattern in kept["arguments"].items()}
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _located(question: str) -> list[Located]:
+    """Where the values of a question stand, numbers in a row together."""
+    found: list[Located] = []
+    rest = question
+    for text in passages(question):
+        start = rest.find(text)
+        if start >= 0:
+            found.append(Located(start, start + len(text), "data", text))
+            rest = rest[:start] + " " * len(text) + rest[start + len(text) :]
+    run: list[Located] = []
+    for value in located_values(rest):
+        if run and not (value.kind == "number" and _BETWEEN.fullmatch(rest, run[-1].end, value.start)):
+            found += _joined(run, question)
+            run = []
+        if value.kind == "number":
+            run.append(value)
+        else:
+            found.append(value)
+    return sorted(found + _joined(run, question), key=lambda value: value.start)
+
+
+def _joined(run: list[Located], question: str) -> list[Located]:
+    if len(run) < _FEWEST:
+        return run
+    return [Located(run[0].start, run[-1].end, "numbers", question[run[0].start : run[-1].end])]
+
+
+def _pattern(value: Json, form: Form) -> Json:
+    """The value with places instead of what the question says; None when it cannot be told what stands where."""
+    fits = [place for place, text in enumerate(form.values) if _reading(value, text) is not None]
+    if len(fits) == 1:
+        return {"place": fits[0], "as": _reading(value, form.values[fits[0]])}
+    if fits:
+        return None
+    if isinstance(value, list):
+        items = [_pattern(inner, form) for inner in value]
+        return None if None in items else {"list": items}
+    if isinstance(value, dict):
+        entries = {key: _pattern(inner, form) for key, inner in value.items()}
+        known = all(_is_said(key, form) for key in entries)
+        return {"object": entries} if known and None not in entries.values() else None
+    return {"constant": value} if _is_said(value, form) else None
+
+
+def _reading(value: Json, text: str) -> str | None:
+    """As what a value of the question is the given argument; None when it is another one."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        return "str" if value == text else None
+    if isinstance(value, list):
+        if "\n" in text and value == text.splitlines():
+            return "lines"
+        return "numbers" if len(value) >= _FEWEST and value == _numbers(text) else None
+    number = as_number(text)
+    if isinstance(value, int | float) and number is not None and number == as_number(repr(value)):
+        return "int" if isinstance(value, int) else "float"
+    return None
+
+
+def _numbers(text: str) -> list[int | float]:
+    numbers = [as_number(part) for part in _BETWEEN.split(text)]
+    if any(number is None for number in numbers):
+        return []
+    return [int(n) if n == n.to_integral_value() else float(n) for n in numbers if n is not None]
+
+
+def _is_said(value: Json, form: Form) -> bool:
+    """Whether a value stands in the form itself, so that it is the same in every question of this form."""
+    if isinstance(value, str):
+        return bool(value.strip()) and re.search(rf"(?<!\w){re.escape(value.casefold())}(?!\w)", form.text) is not None
+    return type(value) is int and value in spoken_numbers(form.text)
+
+
+def _places(pattern: Json) -> Iterator[int]:
+    if "place" in pattern:
+        yield pattern["place"]
+    inner: Sequence[Json] = [*pattern.get("list", ()), *pattern.get("object", {}).values()]
+    for part in inner:
+        yield from _places(part)
+
+
+def _filled(pattern: Json, form: Form) -> Json:
+    """The value that a pattern has in a question.
+
+    Raises:
+        ValueError: It has none of this kind.
+    """
+    if "constant" in pattern:
+        return pattern["constant"]
+    if "list" in pattern:
+        return [_filled(inner, form) for inner in pattern["list"]]
+    if "object" in pattern:
+        return {key: _filled(inner, form) for key, inner in pattern["object"].items()}
+    text = form.values[pattern["place"]]
+    if pattern["as"] == "str":
+        return text
+    if pattern["as"] == "lines":
+        return text.splitlines()
+    if pattern["as"] == "numbers":
+        return _numbers(text)
+    number = as_number(text)
+    if number is None:
+        raise ValueError(text)
+    return int(number) if pattern["as"] == "int" and number == number.to_integral_value() else float(number)

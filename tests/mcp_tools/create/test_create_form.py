@@ -1,0 +1,116 @@
+"""The form of a question tells the same question with other values from every other one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_tools.create.form import arguments_for, form_of, remembered
+
+SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    ("What is the 57th Fibonacci number?", {"n": 57}, "what is the 61st  Fibonacci number", {"n": 61}),
+    (
+        "How many Mondays are from 2024-01-01 to 2024-02-01?",
+        {"start": "2024-01-01", "end": "2024-02-01"},
+        "How many Mondays are from 2031-05-01 to 2031-05-09?",
+        {"start": "2031-05-01", "end": "2031-05-09"},
+    ),
+    (
+        "What is the mean of 3, 4, 5 and 9.5 above 2?",
+        {"xs": [3, 4, 5, 9.5], "least": 2.0},
+        "What is the mean of 1, 2, 7 above 6?",
+        {"xs": [1, 2, 7], "least": 6.0},
+    ),
+    ("Reverse 'abc'.", {"text": "abc"}, 'Reverse "x y".', {"text": "x y"}),
+    (
+        "Roll two dice with 6 sides. What is the chance of 7, such as 5/36?",
+        {"dice": 2, "sides": 6, "total": 7},
+        "Roll two dice with 8 sides. What is the chance of 9, such as 5/36?",
+        {"dice": 2, "sides": 8, "total": 9},
+    ),
+    (
+        "Add these up:\na 1\nb 2\n\nWhat is it?",
+        {"lines": ["a 1", "b 2"]},
+        "Add these up:\nc 5\nd 6\ne 7\n\nWhat is it?",
+        {"lines": ["c 5", "d 6", "e 7"]},
+    ),
+    (
+        "How far is (0, 4) from (7, 1)?",
+        {"one": [0, 4], "other": {"from": 7}},
+        "How far is (9, 2) from (3, 1)?",
+        {"one": [9, 2], "other": {"from": 3}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "arguments", "other", "expected"), SAME, ids=[row[0][:20] for row in SAME])
+def test_the_same_question_with_other_values_gives_other_arguments(question, arguments, other, expected) -> None:
+    kept = remembered(question, arguments)
+    assert arguments_for(question, kept) == arguments
+    assert arguments_for(other, kept) == expected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "What is the 57th prime number?",
+        "What is not the 57th Fibonacci number?",
+        "What is the 57th and 58th Fibonacci number?",
+        "What is the 'x'th Fibonacci number?",
+        "",
+    ],
+)
+def test_another_question_is_not_taken_for_the_same(other: str) -> None:
+    assert arguments_for(other, remembered("What is the 57th Fibonacci number?", {"n": 57})) is None
+
+
+def test_a_value_that_may_stand_in_the_code_must_be_the_same() -> None:
+    kept = remembered("A card has 16 digits. What is the sum of the first 5?", {"count": 5})
+    assert arguments_for("A card has 16 digits. What is the sum of the first 7?", kept) == {"count": 7}
+    assert arguments_for("A card has 12 digits. What is the sum of the first 7?", kept) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("Add 5 and 5.", {"a": 5, "b": 5}),  # which 5 is which
+        ("What is 6.5 % of 80?", {"rate": 0.065, "amount": 80}),  # no value as the question writes it
+        ("Is 7 a prime?", {"n": 7, "strict": True}),
+        ("Count it.", {"x": None}),
+        ("Count 3 things", {"x": "unsaid"}),
+    ],
+)
+def test_what_cannot_be_told_apart_is_not_remembered(question: str, arguments: dict[str, Any]) -> None:
+    assert remembered(question, arguments) is None
+
+
+@pytest.mark.parametrize(
+    "kept", [None, {}, [], "form", {"form": "x"}, {"form": "q", "fixed": {"9": "1"}, "arguments": {}}]
+)
+def test_what_was_not_kept_whole_fits_nothing(kept: Any) -> None:
+    assert arguments_for("q", kept) is None
+
+
+WORDS = st.text(alphabet="abc xyz,.()'\"0123456789-:é⟨⟩\n", max_size=60)
+
+
+@given(WORDS, WORDS)
+def test_any_text_has_a_form_and_only_like_texts_share_it(one: str, other: str) -> None:
+    first, second = form_of(one), form_of(other)
+    assert form_of(one) == first
+    if first.text == second.text and first.values == second.values:
+        assert remembered(one, {}) == remembered(other, {})
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(2, 10**12), st.lists(st.integers(0, 999), min_size=3, max_size=8))
+def test_numbers_come_back_as_they_were(first: int, second: int, row: list[int]) -> None:
+    question = "From {} take {} things, then add {} to it."
+    kept = remembered(question.format(-1, -2, "5, 6, 7"), {"a": -1, "b": -2, "row": [5, 6, 7]})
+    assert arguments_for(question.format(first, second, ", ".join(map(str, row))), kept) == {
+        "a": first,
+        "b": second,
+        "row": row,
+    }
