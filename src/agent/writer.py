@@ -15,7 +15,8 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
 _SPEC_TOKENS = 900
-_TEST_TOKENS = 300
+_TEST_TOKENS = {False: 300, True: 160}
+"""A weak model, which gets long examples wrong anyway, may write short ones only: they cost it seconds."""
 _CODE_TOKENS = 600
 _END_OF_CODE = "\n```\n"
 """What follows the code is an explanation that nobody reads."""
@@ -40,7 +41,7 @@ class ModelWriter:
 
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         """A JSON value that fits the schema."""
-        most = _TEST_TOKENS if part == "examiner" else _SPEC_TOKENS
+        most = _TEST_TOKENS[self._context.is_weak(_ROLE[part])] if part == "examiner" else _SPEC_TOKENS
         completion = await self._context.complete(_ROLE[part], messages, schema=schema, temperature=0, max_tokens=most)
         return completion.parsed
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
-from mcp_tools.create.attempts import Attempt, idioms_for, repeats
+from mcp_tools.create.attempts import Attempt, idioms_for
 from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
@@ -47,8 +47,6 @@ async def write_programs(
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
     idioms = idioms_for(attempt, request.question)
-    if repeats(attempt, idioms):
-        return []
     texts = named(request.question)
     messages = load_prompt("mcp_tools.create", attempt.prompt).render(
         idioms=as_prompt(idioms) if attempt.idioms == "shown" else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcp_tools.create.answers import answer_key
-from mcp_tools.create.attempts import PROGRAMS, ROUNDS, STRONG, WEAK, Attempt
+from mcp_tools.create.attempts import PROGRAMS, STRONG, WEAK, Attempt
 from mcp_tools.create.examine import write_tests
 from mcp_tools.create.protocol import Candidate, Request, Test, Watcher, Writer
 from mcp_tools.create.scratch import Scratch, as_function, write_programs
@@ -54,7 +54,7 @@ class Workshop:
         except ModelFixableError as failure:
             self.watcher.note(f"no tests from the examiner: {failure.message}")
         self.argument_sets += [test.arguments for test in self.tests]
-        for round_ in range(ROUNDS):
+        for round_ in range(len(WEAK if self.writer.is_weak else STRONG)):
             await self._ask(round_)
             verdict = self._vote()
             if self.candidates and not self._enough(verdict) and self._worth_repair(verdict):

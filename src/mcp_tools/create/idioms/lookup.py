@@ -20,7 +20,7 @@ SECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _STEM = 4
-_NEAR_ENOUGH = 0.6
+_NEAR_ENOUGH = 0.75
 """Of the nearest idiom's score, what another one must reach to be shown beside it."""
 _LEAST_SHARED = 2
 """Words that question and idiom must have in common; one is chance."""
