@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -16,6 +16,8 @@ from mcp_tools.create.trial import passed, result_key, varied
 from mcp_tools.tool import Json
 
 _NO_ANSWER: tuple[Json, ...] = (None, "", [], {})
+_NOTHING_FOUND = frozenset(["0", "-1", "none"])
+"""What wrong code gives far more often than right code: of such answers, two count as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,14 @@ class Verdict:
     """Argument sets on which an attempt with other code gave the same result as the winner."""
     codes: int = 1
     """How many different codes stand behind this answer: the same text sampled twice is one attempt."""
+    is_doubtful: bool = False
+    """Whether it is what wrong code likes to give."""
 
     @property
     def settled(self) -> bool:
         """Whether more attempts would hardly change the choice."""
-        return self.support >= 3 and self.support * 2 > self.voters and self.codes >= 2
+        is_frequent = self.support >= 3 and self.support * 2 > self.voters
+        return is_frequent and self.codes >= 2 and not self.is_doubtful
 
     @property
     def unanimous(self) -> bool:
@@ -51,7 +56,11 @@ class Verdict:
 
 
 def vote(
-    candidates: Sequence[Candidate], programs: Sequence[Scratch], tests: Sequence[Test], first_test: int
+    candidates: Sequence[Candidate],
+    programs: Sequence[Scratch],
+    tests: Sequence[Test],
+    first_test: int,
+    given: Collection[str] = (),
 ) -> Verdict | None:
     """The most frequent answer; None when no attempt gave one.
 
@@ -60,7 +69,9 @@ def vote(
         programs: Scratch programs with what they printed.
         tests: The examiner's tests; they weigh when answers are equally frequent.
         first_test: The index of the first test's arguments among the argument sets.
+        given: Texts of the question; who gives one back has done nothing with it.
     """
+    doubtful = _NOTHING_FOUND | {answer_key(text) for text in given}
     standing = [c for c in candidates if c.answered and c.outcomes[0].value not in _NO_ANSWER]
     printed = [program.answer for program in programs if program.answer]
     votes = Counter([answer_key(c.outcomes[0].value) for c in standing] + [answer_key(text) for text in printed])
@@ -71,7 +82,8 @@ def vote(
     def weight(group: tuple[str, ...]) -> tuple[int, int, int]:
         members = [c for c in standing if answer_key(c.outcomes[0].value) in group]
         passes = max((_tests_passed(c, tests, first_test) for c in members), default=0)
-        return sum(votes[key] for key in group), passes, len(members)
+        counted = sum(votes[key] * (1 if key in doubtful else 2) for key in group)
+        return counted, passes, len(members)
 
     group = max(_same_but_rounded(votes), key=weight)
     best = max(group, key=lambda key: (votes[key], -len(key)))
@@ -81,10 +93,10 @@ def vote(
     members = [c for c in standing if answer_key(c.outcomes[0].value) == best]
     if not members:
         text = next(text for text in printed if answer_key(text) == best)
-        return Verdict(text, None, support, votes.total(), codes=codes)
+        return Verdict(text, None, support, votes.total(), codes=codes, is_doubtful=best in doubtful)
     winner = max(members, key=lambda c: _merit(c, members, tests, first_test))
     agreed = _agreed(winner, standing, programs)
-    return Verdict(winner.outcomes[0].value, winner, support, votes.total(), agreed, codes)
+    return Verdict(winner.outcomes[0].value, winner, support, votes.total(), agreed, codes, best in doubtful)
 
 
 def _same_but_rounded(votes: Counter[str]) -> list[tuple[str, ...]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.attempts import PROGRAMS, STRONG, WEAK, Attempt
 from mcp_tools.create.examine import write_tests
+from mcp_tools.create.literals import leaves
 from mcp_tools.create.protocol import Candidate, Request, Test, Watcher, Writer
 from mcp_tools.create.scratch import Scratch, as_function, write_programs
 from mcp_tools.create.spec import Wanted
@@ -17,6 +18,9 @@ from mcp_tools.create.write import failure_of, repair, write_candidates
 from mcp_tools.errors import CreationError, ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import call_text
+
+_A_TEXT = 8
+"""Characters from which on a text of the question is material; a shorter one may well be the answer."""
 
 
 class Workshop:
@@ -120,7 +124,8 @@ class Workshop:
         return candidate
 
     def _vote(self) -> Verdict | None:
-        return vote(self._standing(), self.programs, self.tests, self.first_test)
+        given = [leaf for leaf in leaves(self.wanted.arguments) if isinstance(leaf, str) and len(leaf) >= _A_TEXT]
+        return vote(self._standing(), self.programs, self.tests, self.first_test, given)
 
     def _standing(self) -> list[Candidate]:
         """Of a strong model, which corrects itself, the candidates that pass the most tests; of a weak one all."""

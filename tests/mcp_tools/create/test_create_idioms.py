@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mcp_tools.create.idioms import Idiom, all_idioms, as_prompt, nearest
+from mcp_tools.create.idioms import Idiom, all_idioms, as_beginning, as_prompt, nearest
+from mcp_tools.create.idioms.lookup import parse_idioms
 
 ASKED = [json.loads(line) for line in Path(__file__).with_name("idiom_questions.jsonl").read_text().splitlines()]
 """For each idiom a question in a user's words, written before the words by which the idiom is found."""
@@ -95,4 +96,15 @@ def test_an_idiom_of_the_wanted_name_is_not_shown() -> None:
 
 def test_the_writer_sees_whole_functions_and_how_they_are_called() -> None:
     idiom = next(i for i in all_idioms() if "postfix" in i.code)
-    assert f"# {idiom.title}\n{idiom.code}\n# {idiom.examples[0]}\n" in as_prompt([idiom])
+    assert f"# {idiom.title}\n{idiom.code}\n# {idiom.examples[0].split('(')[0]}(" in as_prompt([idiom])
+
+
+def test_examples_name_their_arguments_so_that_nobody_exchanges_them() -> None:
+    (idiom,) = parse_idioms(
+        "## Share\nshare\nexample: share(6, of=2, rest=(1, 2)) == part(3)\n```python\ndef share(a, of, rest): ...\n```",
+        "",
+    )
+    assert "# share(6, of=2, rest=(1, 2)) == part(3)" in as_beginning([idiom])
+    (idiom,) = parse_idioms("## S\ns\nexample: share(6, 2) == 3\n```python\ndef share(a, of=1): ...\n```", "")
+    assert as_beginning([idiom], "then") == "def share(a, of=1): ...\n# share(a=6, of=2) == 3\n\n\nthen"
+    assert as_beginning([], "then") == ""

@@ -38,6 +38,8 @@ WINS: dict[str, tuple[list[Candidate], list[Scratch], Any, int | None, int, int]
     "a candidate before a program": ([candidate(1, 5)], [program("6")], 5, 1, 1, 2),
     "nothing is no vote": ([candidate(1, None), candidate(2, ""), candidate(3, []), candidate(4, 7)], [], 7, 4, 1, 1),
     "zero and no are votes": ([candidate(1, 0), candidate(2, 0), candidate(3, False)], [], 0, 1, 2, 3),
+    "two that found nothing are one": ([candidate(1, 0), candidate(2, 0), candidate(3, 7)], [program("7")], 7, 3, 2, 4),
+    "none found by most": ([candidate(1, 0), candidate(2, 0), candidate(3, 7)], [program("0")], 0, 1, 3, 4),
     "a failed program is no vote": ([candidate(1, 5)], [program(""), program("")], 5, 1, 1, 1),
     "rounded and not": (
         [candidate(1, 12.884), candidate(2, 5), candidate(3, 5)],
@@ -128,6 +130,16 @@ def test_agreement_is_counted_for_each_argument_set() -> None:
     assert verdict.agreed == (0, 1, 2)
     assert verdict.believable
     assert verdict.settled
+
+
+def test_a_text_given_back_is_half_a_vote_and_settles_nothing() -> None:
+    candidates = [candidate(1, "TLLA TL"), candidate(2, "TLLA TL"), candidate(3, "tlla tl"), candidate(4, "MEET ME")]
+    verdict = vote(candidates, [program("MEET ME")], NONE, 1, ["TLLA TL"])
+    assert verdict is not None
+    assert verdict.value == "MEET ME"
+    verdict = vote(candidates[:3], [], NONE, 1, ["TLLA TL"])
+    assert verdict is not None
+    assert (verdict.value, verdict.settled) == ("TLLA TL", False)
 
 
 def test_failing_alike_is_no_agreement() -> None:

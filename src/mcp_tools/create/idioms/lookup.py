@@ -6,6 +6,7 @@ which knows the words of an algorithm but not always its steps, follows what it 
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -146,7 +147,33 @@ def as_beginning(idioms: Sequence[Idiom], then: str = "") -> str:
 
 
 def _with_examples(idiom: Idiom) -> str:
-    return "\n".join([idiom.code, *(f"# {example}" for example in idiom.examples)])
+    tree = ast.parse(idiom.code)
+    named = _Named({node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef)})
+    return "\n".join([idiom.code, *(f"# {named.shown(example)}" for example in idiom.examples)])
+
+
+class _Named(ast.NodeTransformer):
+    """Names the arguments of a call: who imitates it cannot exchange them.
+
+    Args:
+        functions: The parameters of the functions whose calls are changed.
+    """
+
+    def __init__(self, functions: Mapping[str, ast.arguments]) -> None:
+        self._functions = functions
+
+    def shown(self, example: str) -> str:
+        """An example as a writer sees it."""
+        return ast.unparse(self.visit(ast.parse(example, mode="eval")))
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        known = self._functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if known is None or known.vararg is not None or len(node.args) < 2:
+            return node
+        names = [parameter.arg for parameter in known.args]
+        given = [ast.keyword(name, value) for name, value in zip(names, node.args, strict=False)]
+        return ast.Call(node.func, [], [*given, *node.keywords])
 
 
 @cache
