@@ -35,8 +35,8 @@ WEAK = (
     (Attempt("write", 0.6, "begun"),),
 )
 PROGRAMS = (
-    (Attempt("program", 0.0, "shown"), Attempt("plain_program", 0.0), Attempt("program", 0.7)),
-    (Attempt("program", 0.6, "begun", count=2), Attempt("plain_program", 0.7)),
+    (Attempt("program", 0.0, "shown"), Attempt("plain_program", 0.0), Attempt("plain_program", 0.0, "begun")),
+    (Attempt("program", 0.7), Attempt("plain_program", 0.7, "begun"), Attempt("plain_program", 0.7)),
 )
 """Whole programs that a weak model writes beside the functions."""
 
@@ -46,3 +46,8 @@ def idioms_for(attempt: Attempt, question: str, *, without: str = "") -> list[Id
     if attempt.idioms == "none":
         return []
     return nearest(question, most=1 if attempt.idioms == "begun" else 2, without=without)
+
+
+def repeats(attempt: Attempt, idioms: list[Idiom]) -> bool:
+    """Whether a greedy attempt would be the one without idioms again, for want of a near one."""
+    return attempt.idioms == "begun" and not idioms and attempt.temperature == 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
-from mcp_tools.create.attempts import Attempt, idioms_for
+from mcp_tools.create.attempts import Attempt, idioms_for, repeats
 from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
@@ -18,8 +18,6 @@ from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.tool import Json, ToolSpec
 
 _LONGEST_ANSWER = 2_000
-_THEN = "# The program that answers the question, with these functions where they fit:\n"
-"""Without it a small model goes on with more functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +45,14 @@ async def write_programs(
 ) -> list[Scratch]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
     idioms = idioms_for(attempt, request.question)
+    if repeats(attempt, idioms):
+        return []
     texts = named(request.question)
     messages = load_prompt("mcp_tools.create", attempt.prompt).render(
         idioms=as_prompt(idioms) if attempt.idioms == "shown" else "",
-        begun=f"\n{as_beginning(idioms, _THEN)}" if attempt.idioms == "begun" and idioms else "",
+        begun=f"\n{as_beginning(idioms, _as_comment(request.question))}"
+        if attempt.idioms == "begun" and idioms
+        else "",
         question=with_names(request.question),
         data=f"The variables that are there already, each a str: {', '.join(texts)}." if texts else "",
         evidence=request.evidence,
@@ -61,6 +63,11 @@ async def write_programs(
     programs = [assemble_program(reply, patterns=[idiom.code for idiom in idioms]) for reply in replies]
     sources = [_with_data(program, texts) for program in programs]
     return [await _tried(source, request, sandbox, argument_sets) for source in sources]
+
+
+def _as_comment(question: str) -> str:
+    """The question once more, after the idiom: its values must be nearer than those of anything else."""
+    return "".join(f"# {line}\n" for line in with_names(question).splitlines())
 
 
 def _with_data(program: str, texts: dict[str, str]) -> str:

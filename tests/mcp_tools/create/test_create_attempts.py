@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_tools.create.attempts import PROGRAMS, STRONG, WEAK, Attempt, idioms_for
+from mcp_tools.create.attempts import PROGRAMS, STRONG, WEAK, Attempt, idioms_for, repeats
 from mcp_tools.prompt import load_prompt
 
 ALL = [attempt for rounds in (STRONG, WEAK, PROGRAMS) for attempts in rounds for attempt in attempts]
@@ -43,3 +43,9 @@ def test_a_reply_begins_with_the_nearest_idiom_and_two_may_be_shown() -> None:
     assert len(idioms_for(Attempt("write", 0, "begun"), "weekday of a date some days later, between two dates")) == 1
     assert len(idioms_for(Attempt("write", 0, "shown"), "weekday of a date some days later, between two dates")) == 2
     assert idioms_for(Attempt("write", 0), NEAR) == []
+
+
+def test_without_a_near_idiom_a_greedy_attempt_would_be_another_one_again() -> None:
+    assert repeats(Attempt("program", 0, "begun"), [])
+    assert not repeats(Attempt("program", 0.7, "begun"), [])
+    assert not repeats(Attempt("program", 0, "begun"), idioms_for(Attempt("program", 0, "begun"), NEAR))

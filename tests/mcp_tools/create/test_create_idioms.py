@@ -104,7 +104,12 @@ def test_examples_name_their_arguments_so_that_nobody_exchanges_them() -> None:
         "## Share\nshare\nexample: share(6, of=2, rest=(1, 2)) == part(3)\n```python\ndef share(a, of, rest): ...\n```",
         "",
     )
-    assert "# share(6, of=2, rest=(1, 2)) == part(3)" in as_beginning([idiom])
+    assert "# share(6, of=2, rest=(1, 2)) == part(3)" in as_prompt([idiom])
     (idiom,) = parse_idioms("## S\ns\nexample: share(6, 2) == 3\n```python\ndef share(a, of=1): ...\n```", "")
-    assert as_beginning([idiom], "then") == "def share(a, of=1): ...\n# share(a=6, of=2) == 3\n\n\nthen"
+    assert "# share(a=6, of=2) == 3" in as_prompt([idiom])
+
+
+def test_a_reply_begins_with_code_alone() -> None:
+    (idiom,) = parse_idioms("## S\ns\nexample: share(6, 2) == 3\n```python\ndef share(a, of=1): ...\n```", "")
+    assert as_beginning([idiom], "then") == "def share(a, of=1): ...\n\n\nthen"
     assert as_beginning([], "then") == ""

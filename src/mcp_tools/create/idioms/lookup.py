@@ -141,8 +141,11 @@ def as_prompt(idioms: Sequence[Idiom]) -> str:
 
 
 def as_beginning(idioms: Sequence[Idiom], then: str = "") -> str:
-    """The idioms as code with which a reply begins, and a line on what comes after; empty when there are none."""
-    code = "\n\n\n".join(_with_examples(idiom) for idiom in idioms)
+    """The code of idioms with which a reply begins, and what comes after; empty when there are none.
+
+    Examples would be in the way: so near to its own words, a small model takes their values for those of the question.
+    """
+    code = "\n\n\n".join(idiom.code for idiom in idioms)
     return f"{code}\n\n\n{then}" if code else ""
 
 
