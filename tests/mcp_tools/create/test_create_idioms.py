@@ -69,6 +69,7 @@ def test_questions_find_their_idioms() -> None:
         ("How many Tuesdays lie between 2031-01-05 and 2031-03-01, both days included?", "Count the days of a range"),
         ("How many routes lead on a grid from (1, 1) to (5, 4) without touching blocked points?", "Walks on a grid"),
         ("Which stations can be reached from Aston along these connected lines?", "What can be reached"),
+        ("What is the 57th Fibonacci number?", "Fibonacci"),
         ("Decrypt the text with a Caesar cipher of 4 places.", "Shift the letters"),
     ],
 )
@@ -76,7 +77,7 @@ def test_a_question_finds_its_idiom(question: str, title: str) -> None:
     assert any(idiom.title.startswith(title) for idiom in nearest(question))
 
 
-@pytest.mark.parametrize("question", ["", "What is the 57th Fibonacci number?", "¿Qué?", "42"])
+@pytest.mark.parametrize("question", ["", "What is the capital of Australia?", "¿Qué?", "42"])
 def test_where_nothing_is_near_nothing_is_shown(question: str) -> None:
     assert nearest(question) == []
     assert as_prompt([]) == ""

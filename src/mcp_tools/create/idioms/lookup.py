@@ -24,7 +24,9 @@ _STEM = 4
 _NEAR_ENOUGH = 0.75
 """Of the nearest idiom's score, what another one must reach to be shown beside it."""
 _LEAST_SHARED = 2
-"""Words that question and idiom must have in common; one is chance."""
+"""Words that question and idiom must have in common; one is chance, unless it is rare and in the title."""
+_RARE = 4.8
+"""The weight of a word that no more than three idioms have."""
 _LEAST_SCORE = 7.0
 """What unlike things reach by chance: two rare words, or four common ones."""
 _TITLE_COUNTS, _WORDS_COUNT, _QUESTIONS_COUNT = 1.25, 1.0, 0.75
@@ -122,7 +124,8 @@ def nearest(question: str, *, most: int = 2, without: str = "") -> list[Idiom]:
     for idiom in all_idioms():
         shared = idiom.stems.keys() & asked
         score = sum(weights[stem] * idiom.stems[stem] for stem in shared)
-        if len(shared) >= _LEAST_SHARED and score >= _LEAST_SCORE:
+        named = any(weights[stem] >= _RARE and idiom.stems[stem] == _TITLE_COUNTS for stem in shared)
+        if named or (len(shared) >= _LEAST_SHARED and score >= _LEAST_SCORE):
             scores[idiom] = score
     near = [idiom for idiom, score in scores.items() if score >= max(scores.values()) * _NEAR_ENOUGH]
     shown = sorted(near, key=lambda idiom: -scores[idiom])[:most]
