@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from overhead_processes import QUESTION
-from table import Figure, as_text, at_most, ratio_at_most
+from table import Figure, as_text, at_most, ratio_at_most, time_at_most
 
 ROOT = Path(__file__).parents[1]
 CALLS = (1, 40)
@@ -190,10 +190,10 @@ def table(figures: Figures) -> list[Figure]:
     went_on = killed["answered"] and killed["calls"] <= killed["wanted"]
     calls = figures["model_calls_for_one_tool"]
     return [
-        at_most("P1", "overhead of a pair, 1 tool call, ms", one["pair_ms"], 2.5, one["sdk_ms"]),
+        time_at_most("P1", "overhead of a pair, 1 tool call, ms", one["pair_ms"], 2.5, one["sdk_ms"]),
         Figure("", "of a whole run with 1 tool call, per model call, ms", one["run_ms"]),
         Figure("P1", "model calls after kill -9 and resume", killed["calls"], killed["wanted"], "no more", went_on),
-        at_most("P2", "overhead of a pair at 40 tool calls, ms", many["last_pair_ms"], 3.5, many["sdk_last_ms"]),
+        time_at_most("P2", "overhead of a pair at 40 tool calls, ms", many["last_pair_ms"], 3.5, many["sdk_last_ms"]),
         ratio_at_most("P2", "overhead of a pair at 40 to that at 1, ms", many["last_pair_ms"], one["pair_ms"], 1.4),
         Figure("", "of the bare SDK: at 40 to that at 1, ms", many["sdk_last_ms"], one["sdk_ms"]),
         Figure("", "of a whole run with 40 tool calls, per model call, ms", many["run_ms"], many["sdk_ms"]),

@@ -15,12 +15,13 @@ import contextlib
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+
+from machine import bare_python_ms, run_ms, slowness
 
 from mcp_tools.sandbox import Job
 from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox, find_bwrap
@@ -63,8 +64,8 @@ def main() -> None:
 
 async def measure() -> dict[str, Any]:
     """All figures by name."""
-    figures: dict[str, Any] = {"python_ms": baseline([executable(), "-I", "-S", "-c", "pass"])}
-    figures["bwrap_python_ms"] = baseline(_bwrapped([executable(), "-I", "-S", "-c", "pass"]))
+    figures: dict[str, Any] = {"python_ms": bare_python_ms()}
+    figures["bwrap_python_ms"] = run_ms(_bwrapped([executable(), "-I", "-S", "-c", "pass"]))
     starts = [await _start() for _ in range(10)]
     figures["zygote_ms"] = statistics.median(start for start, _ in starts)
     figures["start_ms"] = statistics.median(answered for _, answered in starts)
@@ -87,27 +88,34 @@ async def measure() -> dict[str, Any]:
     return figures
 
 
-def baseline(command: list[str], times: int = 40) -> float:
-    """Median milliseconds to run a command."""
-    taken = []
-    for _ in range(times):
-        started = time.perf_counter()
-        subprocess.run(command, check=True, env={}, capture_output=True)
-        taken.append(time.perf_counter() - started)
-    return statistics.median(taken) * 1000
-
-
 def table(figures: dict[str, Any]) -> str:
     """The figures for people."""
     lines = [f"{'':42} {'measured':>10}   target"]
-    for name, (words, unit, target, side) in TARGETS.items():
-        met = figures[name] <= target if side == "at most" else figures[name] >= target
-        lines.append(f"{words:42} {figures[name]:10.2f}   {side} {target:g} {unit}  {'met' if met else 'MISSED'}")
+    for name, (words, unit, _, _) in TARGETS.items():
+        met = "met" if is_met(name, figures[name]) else "MISSED"
+        lines.append(f"{words:42} {figures[name]:10.2f}   {shown_target(name)} {unit}  {met}")
     lines += [f"{words:42} {figures[name]:10.2f} ms" for name, words in BESIDES.items()]
     lines += [f"{words:42} {figures[name]:10.2f} ms baseline" for name, words in BASELINES.items()]
     lines += [f"{words:42} {ratio:10.1f} times" for words, ratio in figures["ratios"].items()]
     lines.append(f"level {figures['level']}; {os.cpu_count()} cores, load {figures['load']:.1f} at the end")
     return "\n".join(lines)
+
+
+def is_met(name: str, measured: float) -> bool:
+    """Whether a figure meets its target, which for times and rates moves with the machine."""
+    _, unit, target, side = TARGETS[name]
+    if unit == "MB":
+        return measured <= target
+    return measured <= target * slowness() if side == "at most" else measured >= target / slowness()
+
+
+def shown_target(name: str) -> str:
+    """A target as it is printed, with what this machine makes of it."""
+    _, unit, target, side = TARGETS[name]
+    sign = "≤" if side == "at most" else "≥"
+    if unit == "MB" or slowness() == 1:
+        return f"{sign} {target:g}"
+    return f"{sign} {target:g} {'×' if side == 'at most' else '÷'} {slowness():g}"
 
 
 def _bwrapped(command: list[str]) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from machine import slowness
+
 
 class Figure(NamedTuple):
     """One measured figure. Ratios are formed within one run: absolute times move with the machine."""
@@ -32,6 +34,13 @@ HEAD = ("", "figure", "measured", "baseline", "ratio", "target", "met")
 def at_most(id: str, name: str, measured: float, limit: float, baseline: float | None = None) -> Figure:  # noqa: A002
     """A figure whose value has a limit."""
     return Figure(id, name, measured, baseline, f"≤ {limit:g}", measured <= limit)
+
+
+def time_at_most(id: str, name: str, measured: float, limit: float, baseline: float | None = None) -> Figure:  # noqa: A002
+    """A time in milliseconds whose limit was set on another machine: it grows with the slowness of this one."""
+    slow = slowness()
+    shown = f"≤ {limit:g}" + (f" × {slow:g}" if slow > 1 else "")
+    return Figure(id, name, measured, baseline, shown, measured <= limit * slow)
 
 
 def ratio_at_most(id: str, name: str, measured: float, baseline: float, limit: float) -> Figure:  # noqa: A002

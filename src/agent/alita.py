@@ -25,6 +25,7 @@ from agent.models.roles import Models, model_settings, open_models
 from agent.question import usable
 from agent.run_models import RunModels
 from agent.run_settings import configuration_of, places_of, settings_as_in
+from agent.sandboxes import BudgetedSandbox
 from agent.store.answers import AnswerCache
 from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journal import Journal
@@ -221,7 +222,7 @@ class Alita:
         context = Context(
             models=RunModels(models, self._settings.models_for, journal, budget),
             library=JournaledLibrary(self._library, journal),
-            sandbox=JournaledSandbox(sandbox, journal),
+            sandbox=JournaledSandbox(BudgetedSandbox(sandbox, budget) if sandbox else None, journal),
             journal=journal,
             budget=budget,
             emit=self._listener,
