@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.cli import exits
 
@@ -59,11 +59,37 @@ def _run(arguments: list[str]) -> None:
     elif first in {"-h", "--help", "help"} or (not arguments and sys.stdin.isatty()):
         _print_help()
     elif first in _BY_NAME:
-        _load(_BY_NAME[first])(arguments[1:], prog_name=f"alita {first}")
+        _call(_BY_NAME[first], arguments[1:], f"alita {first}")
     else:
         if first:
             _refuse_misspelt(first, arguments[1:])
-        _load(_BY_NAME["ask"])(arguments, prog_name="alita")
+        _call(_BY_NAME["ask"], arguments, "alita")
+
+
+def _call(command: Command, arguments: list[str], name: str) -> None:
+    """Runs a command and exits with its code.
+
+    Raises:
+        UsageError: The arguments cannot be understood.
+    """
+    app = _load(command)
+    from typer import Abort
+    from typer.exceptions import TyperException
+
+    try:
+        code = app(arguments, prog_name=name, standalone_mode=False)
+    except Abort:
+        raise KeyboardInterrupt from None
+    except TyperException as misuse:
+        context: Any = getattr(misuse, "ctx", None)
+        said, path = misuse.format_message(), context.command_path if context else name
+        if context and said == context.get_help():
+            print(said, file=sys.stderr)
+            sys.exit(exits.BAD_USAGE)
+        from mcp_tools.errors import UsageError
+
+        raise UsageError(said, remedy=f"{path} --help") from None
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _load(command: Command) -> typer.Typer:

@@ -88,6 +88,25 @@ def test_every_command_has_help(alita, command):
     assert f"Usage: alita {command}" in ended.out
 
 
+def test_a_line_that_cannot_be_understood_is_an_object_too(alita):
+    """Who reads JSON reads it also when an option does not exist."""
+    ended = alita("tools", "list", "--bogus", "--json")
+    assert ended.code == 2
+    assert ended.json["error"]["kind"] == "UsageError"
+    assert "--bogus" in ended.json["error"]["message"]
+    ended = alita("--json", "--max-steps", "x", "how many?")
+    assert ended.code == 2
+    assert ended.json["status"] == "failed"
+    assert "--max-steps" in ended.json["error"]
+
+
+def test_a_group_without_a_command_shows_its_help(alita):
+    ended = alita("tools")
+    assert ended.code == 2
+    assert "search" in ended.err
+    assert "alita:" not in ended.err
+
+
 def test_version(alita):
     from importlib.metadata import version
 
