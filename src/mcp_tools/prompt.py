@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -73,6 +75,16 @@ def load_prompt(package: str, name: str) -> Prompt:
     """The template `prompts/<name>.md` of a package."""
     path = resources.files(package) / "prompts" / f"{name}.md"
     return parse_prompt(name, path.read_text(encoding="utf-8"))
+
+
+@cache
+def prompts_hash(package: str) -> str:
+    """SHA-256 of all templates of a package, in hexadecimal: what was written with them is theirs."""
+    folder = resources.files(package) / "prompts"
+    texts = sorted(
+        (path.name, path.read_text(encoding="utf-8")) for path in folder.iterdir() if path.name[-3:] == ".md"
+    )
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
 def data_block(source: str, text: str) -> str:

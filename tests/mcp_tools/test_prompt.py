@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import agent
 import mcp_tools.create
-from mcp_tools.prompt import data_block, load_prompt, parse_prompt
+from mcp_tools.prompt import data_block, load_prompt, parse_prompt, prompts_hash
 
 TEMPLATE = """A note. Placeholders: name, what.
 
@@ -92,3 +92,19 @@ def test_the_name_of_data_cannot_leave_its_quotes() -> None:
 
 def test_other_markup_stays_as_it_is() -> None:
     assert data_block("p", "<database> a < b </p>") == '<data source="p">\n<database> a < b </p>\n</data>'
+
+
+def test_the_hash_of_a_packages_prompts_tells_one_set_from_another(tmp_path: Path, monkeypatch) -> None:
+    """Another word, another name and another prompt each give another hash; what is no prompt does not."""
+    seen = []
+    for number, (name, text) in enumerate({"a": "one", "b": "one", "c": "two"}.items()):
+        folder = tmp_path / f"prompted{number}" / "prompts"
+        folder.mkdir(parents=True)
+        (folder.parent / "__init__.py").touch()
+        (folder / f"{name}.md").write_text(text)
+        (folder / "note.txt").write_text(str(number))
+        seen.append(folder.parent.name)
+    monkeypatch.syspath_prepend(tmp_path)
+    hashes = {prompts_hash(package) for package in seen}
+    assert len(hashes) == 3
+    assert all(re.fullmatch("[0-9a-f]{64}", found) for found in hashes)

@@ -14,6 +14,7 @@ from mcp_tools.create.vote import Verdict
 from mcp_tools.create.workshop import Workshop
 from mcp_tools.errors import ArgumentsError, LibraryError
 from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Problem
 from mcp_tools.tool import Json, Status, Tool, call_text
 
@@ -103,6 +104,7 @@ def _provenance(shop: Workshop, verdict: Verdict, suite: Sequence[Test], mutatio
             **mutation,
         },
         "model": shop.writer.name,
+        "prompts": prompts_hash("mcp_tools.create"),
         "run": request.run_id,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -11,6 +11,7 @@ from creating import LibraryShelf, Memory, ScriptedWriter
 from mcp_tools.create import Creation, Request, create_tool
 from mcp_tools.errors import CreationError, StoppedError
 from mcp_tools.library import Library
+from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.tool import Status
 
@@ -95,6 +96,7 @@ async def test_candidates_that_agree_become_a_tool(case: Case) -> None:
     assert (evidence["support"], evidence["voters"]) == (3, 3)
     assert 0 < evidence["killed"] <= evidence["mutants"]
     assert tool.provenance["run"] == "run-1"
+    assert tool.provenance["prompts"] == prompts_hash("mcp_tools.create")
     assert {test["origin"] for test in tool.provenance["tests"]} == {"examiner", "agreement"}
     outcome = await case.sandbox.run(Job(tool.source, tool.name, {"n": 60}))
     assert outcome.value == 1548008755920
