@@ -27,10 +27,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "agent.cli.ask:app", 'answer a question; the same as alita "…"'),
     Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
     Command("runs", "agent.cli.runs:app", "list, show and replay runs"),
-    Command("tools", "agent.cli.tools:app", "list, show, search, run, check and delete tools"),
+    Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
+    Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
     Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),
     Command("config", "agent.cli.config:app", "show each setting and where it came from"),
     Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
+    Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""
 
@@ -72,7 +74,7 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
     Raises:
         UsageError: The arguments cannot be understood.
     """
-    app = _load(command)
+    app = load(command)
     from typer import Abort
     from typer.exceptions import TyperException
 
@@ -92,7 +94,8 @@ def _call(command: Command, arguments: list[str], name: str) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _load(command: Command) -> typer.Typer:
+def load(command: Command) -> typer.Typer:
+    """The typer app of a verb."""
     module, attribute = command.place.split(":")
     app: typer.Typer = getattr(import_module(module), attribute)
     return app
