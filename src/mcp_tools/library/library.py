@@ -259,6 +259,23 @@ class Library:
             raise LibraryError(found.message, remedy=found.remedy)
         return found
 
+    def standing(self, name: str) -> Tool | Flaw:
+        """What stands under a name: a tool, or what is wrong with its files.
+
+        Raises:
+            UnknownToolError: Nothing does.
+        """
+        found = self._tool(name)
+        if found is None:
+            raise self._unknown(name)
+        return found
+
+    def kept(self, name: str, source_hash: str) -> Tool | None:
+        """An old version of a tool, if it was kept whole."""
+        files_kept = commit.kept_version(self._versions, name, source_hash)
+        version = files.parsed(name, *files_kept) if files_kept else None
+        return version if isinstance(version, Tool) else None
+
     def list(self) -> Tools:
         """All tools that have no flaw, by name."""
         names = self._asked(lambda index: index.names())
