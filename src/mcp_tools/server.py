@@ -150,3 +150,11 @@ async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: Ca
         text = "".join(traceback.format_exception(failure))
         print(f"alita: error {error_id} in {ctx.method}: {text}", file=sys.stderr, flush=True)
         raise MCPError(INTERNAL_ERROR, f"Internal server error (error {error_id})") from None
+
+
+async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:
+    """Serves one client over this process's stdin and stdout, until it leaves."""
+    from mcp_tools.serving.stdio import stdio
+
+    async with stdio((limits or ServerLimits()).message_bytes) as wire:
+        await server.run(wire, wire, server.create_initialization_options())

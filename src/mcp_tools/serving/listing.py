@@ -10,6 +10,7 @@ from mcp_types import INVALID_PARAMS
 
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.envelope import FRESH
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.paging import CursorError, page_of
 from mcp_tools.serving.results import META_SANDBOX, sandbox_meta
@@ -48,4 +49,4 @@ class Listing:
             tool = self._catalogue.definition(name)
             tool["_meta"][META_SANDBOX] = sandbox
             listed.append(tool)
-        return {"tools": listed, **({"nextCursor": after} if after else {})}
+        return {**FRESH, "tools": listed, **({"nextCursor": after} if after else {})}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
+from mcp_tools.serving.envelope import COMPLETE, FIXED
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
@@ -32,8 +33,8 @@ _PROMPTS = {
         "task",
         "What the tool should do.",
         "Look with search_tools whether a tool for the task below exists. If one fits, show with call_tool that it "
-        "does. If none does, think of one concrete question of this kind with all its values, and give it to create_tool. "
-        "Then say in one sentence what the tool takes and gives.\n\nThe task:\n{task}",
+        "does. If none does, think of one concrete question of this kind with all its values, and give it to "
+        "create_tool. Then say in one sentence what the tool takes and gives.\n\nThe task:\n{task}",
     ),
     "find_tool": _Prompt(
         "Which tool fits?",
@@ -41,7 +42,8 @@ _PROMPTS = {
         "task",
         "What is to be done.",
         "Find with search_tools the tools that fit the task below, in several wordings if the first finds none. Say "
-        "which one fits best and why, and give the arguments of the call as JSON. If none fits, say so.\n\nThe task:\n{task}",
+        "which one fits best and why, and give the arguments of the call as JSON. If none fits, say so.\n\n"
+        "The task:\n{task}",
     ),
     "explain_tool": _Prompt(
         "Explain a tool",
@@ -61,6 +63,7 @@ class Prompts:
     async def list(self, *_: object) -> dict[str, Json]:
         """All of them."""
         return {
+            **FIXED,
             "prompts": [
                 {
                     "name": name,
@@ -69,7 +72,7 @@ class Prompts:
                     "arguments": [{"name": prompt.argument, "description": prompt.meaning, "required": True}],
                 }
                 for name, prompt in _PROMPTS.items()
-            ]
+            ],
         }
 
     async def get(self, _: ServerRequestContext[Any, Any], params: GetPromptRequestParams) -> dict[str, Json]:
@@ -86,6 +89,7 @@ class Prompts:
             raise MCPError(INVALID_PARAMS, f"{params.name} wants {prompt.argument!r}, 1 to {_LONGEST:,} characters")
         text = prompt.text.replace(f"{{{prompt.argument}}}", value)
         return {
+            **COMPLETE,
             "description": prompt.description,
             "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
         }

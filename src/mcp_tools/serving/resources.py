@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.envelope import FIXED, FRESH
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.paging import CursorError, page_of
 from mcp_tools.text import one_line
@@ -46,7 +47,7 @@ class Resources:
         except CursorError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
         listed = [_resource(name, kind) for name in names for kind in _KINDS]
-        return {"resources": listed, **({"nextCursor": after} if after else {})}
+        return {**FRESH, "resources": listed, **({"nextCursor": after} if after else {})}
 
     async def templates(self, *_: object) -> dict[str, Json]:
         """The forms of the addresses."""
@@ -60,7 +61,7 @@ class Resources:
             }
             for kind, (mime, description) in _KINDS.items()
         ]
-        return {"resourceTemplates": found}
+        return {**FIXED, "resourceTemplates": found}
 
     async def read(self, _: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
         """One resource.
@@ -83,7 +84,7 @@ class Resources:
         text = self._text(tool, kind)
         if len(text.encode()) > self._limits.result_bytes:
             raise MCPError(_NOT_FOUND, f"{one_line(address)} is larger than {self._limits.result_bytes:,} bytes")
-        return {"contents": [{"uri": address, "mimeType": _KINDS[kind][0], "text": text}]}
+        return {**FRESH, "contents": [{"uri": address, "mimeType": _KINDS[kind][0], "text": text}]}
 
     def _text(self, tool: Tool, kind: str) -> str:
         if kind == "source":

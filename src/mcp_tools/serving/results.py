@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_tools.sandbox.protocol import Isolation, Problem
+from mcp_tools.serving.envelope import COMPLETE
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
@@ -58,6 +59,7 @@ def value_reply(content: dict[str, Json], *, limit: int, meta: dict[str, Json] |
         message = f"the result has {size:,} bytes, and a client gets at most {limit:,}"
         return error_reply("result_size", message, remedy=_REMEDIES["result_size"])
     result: dict[str, Any] = {
+        **COMPLETE,
         "content": [{"type": "text", "text": text}],
         "structuredContent": content,
         "isError": False,
@@ -83,6 +85,7 @@ def error_reply(
     text = "\n".join(part for part in parts if part)
     error = {"kind": kind, "message": printable(message), "remedy": printable(remedy)}
     result: dict[str, Any] = {
+        **COMPLETE,
         "content": [{"type": "text", "text": text}],
         "isError": True,
         "_meta": {**(meta or {}), META_ERROR: error},
