@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_tools.text import one_line, printable
+from mcp_tools.definition import lint
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 
 SEPARATOR = "__"
@@ -26,7 +27,21 @@ _LONGEST_HINT = 200
 _LARGEST_SCHEMA = 8_000
 """Characters of JSON. What is larger is shown as its parameters' names and types."""
 _DEEPEST = 8
-_SHARED = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems", "minLength", "maxLength")
+_DEEPEST_LINT = 100
+_REFUSED = frozenset(
+    {"shape", "depth", "control", "ansi", "bidi", "tag", "zero-width", "variation-selector", "private-use", "surrogate"}
+)
+"""Rules of the lint that leave a tool out. Long texts are cut here, and foreign names and schemas made plain."""
+_SHARED = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,37 +115,25 @@ def public_name(server: str, tool: str) -> str:
 
 def _flaw(definition: dict[str, Json]) -> str:
     """Why a definition is not shown; empty when it is."""
-    for text in _texts(definition):
-        if hidden := _hidden(text):
-            return f"it holds the hidden character {hidden!a}"
-    return "" if definition.get("name") else "it has no name"
+    if not definition.get("name"):
+        return "it has no name"
+    found = next((flag for flag in lint(_with_plain_line_ends(definition)) if flag.rule in _REFUSED), None)
+    return f"{found.where}: {found.message}" if found else ""
 
 
-def _hidden(text: str) -> str:
-    """The first character that a reader would not see; empty when there is none."""
-    if text.isascii() and text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
-        return ""
-    kept = iter(printable(text.replace("\r", "")))
-    shown = next(kept, None)
-    for character in text.replace("\r", ""):
-        if character != shown:
-            return character
-        shown = next(kept, None)
-    return ""
+def suspicions_of(definition: dict[str, Json]) -> list[str]:
+    """What in a definition reads as if it was written to misuse a model; the tool is shown all the same."""
+    return [f"{found.where}: {found.message}" for found in lint(definition) if found.severity == "warning"]
 
 
-def _texts(value: Json, depth: int = 0) -> Iterator[str]:
-    """Every text in a value, keys too."""
+def _with_plain_line_ends(value: Json, depth: int = 0) -> Json:
     if isinstance(value, str):
-        yield value
-    elif depth < 60:
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                yield str(key)
-                yield from _texts(inner, depth + 1)
-        elif isinstance(value, list):
-            for inner in value:
-                yield from _texts(inner, depth + 1)
+        return value.replace("\r\n", "\n")
+    if isinstance(value, dict) and depth < _DEEPEST_LINT:
+        return {key: _with_plain_line_ends(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list) and depth < _DEEPEST_LINT:
+        return [_with_plain_line_ends(inner, depth + 1) for inner in value]
+    return value
 
 
 def _tool(name: str, server: str, definition: dict[str, Json]) -> ExternalTool:

@@ -102,7 +102,9 @@ class Pipes:
         place = str(server.folder / server.command) if "/" in server.command else server.command
         program = shutil.which(place, path=self._environment.get("PATH"))
         if program is None:
-            raise ServerError(f"there is no command {server.entry.command!r}", kind="start", remedy="Install it, or name its path.")
+            raise ServerError(
+                f"there is no command {server.entry.command!r}", kind="start", remedy="Install it, or name its path."
+            )
         try:
             return await asyncio.create_subprocess_exec(
                 program,

@@ -46,7 +46,9 @@ def standing_of(
             return Standing(entry, "off", reason="it is disabled", remedy=enable)
         verdict = decisions.of(entry, project) if entry.scope == "project" else "trusted"
         if verdict is None:
-            return Standing(entry, "undecided", reason="this project defines it and you have not allowed it", remedy=enable)
+            return Standing(
+                entry, "undecided", reason="this project defines it and you have not allowed it", remedy=enable
+            )
         if verdict == "refused":
             return Standing(entry, "refused", reason="you refused it", remedy=enable)
     try:
