@@ -106,7 +106,10 @@ def call(name, arguments):
         return text("grown")
     if name == "ask":
         ways = [
-            ("elicitation/create", {"message": "your password?", "requestedSchema": {"type": "object", "properties": {}}}),
+            (
+                "elicitation/create",
+                {"message": "your password?", "requestedSchema": {"type": "object", "properties": {}}},
+            ),
             ("sampling/createMessage", {"messages": [], "maxTokens": 5}),
             ("roots/list", {}),
         ]

@@ -113,6 +113,11 @@ def public_name(server: str, tool: str) -> str:
     return f"{name[: LONGEST_NAME - len(mark) - 1]}_{mark}"
 
 
+def prefix_of(server: str) -> str:
+    """How the names of a server's tools begin."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}")[: LONGEST_NAME - 9]
+
+
 def _flaw(definition: dict[str, Json]) -> str:
     """Why a definition is not shown; empty when it is."""
     if not definition.get("name"):

@@ -97,7 +97,8 @@ class Link:
         return replace(reply, seconds=round(time.perf_counter() - started, 6))
 
     async def _called(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None) -> Reply:
-        limit = min(filter(None, (seconds, self._server.entry.limits.call_seconds)))
+        own = self._server.entry.limits.call_seconds
+        limit = own if seconds is None else min(own, max(seconds, 0.1))
         for attempt in (1, 2):
             connection = await self._connected()
             try:

@@ -49,6 +49,7 @@ class Pipes:
         }
         self._process: asyncio.subprocess.Process | None = None
         self._last_words: deque[str] = deque(maxlen=_ERROR_LINES)
+        self._has_spoken = False
         self._noise = 0
         self._first_noise = ""
         self.ended = asyncio.Event()
@@ -65,7 +66,7 @@ class Pipes:
             parts.append(f"exit code {code}" if code >= 0 else f"killed by signal {-code}")
         if self._last_words:
             parts.append(f"stderr: {one_line(' | '.join(list(self._last_words)[-3:]), 400)}")
-        if self._first_noise:
+        if self._first_noise and not self._has_spoken:
             parts.append(f"it printed {one_line(self._first_noise, 80)!r} to stdout, which is for messages")
         return "; ".join(parts)
 
@@ -143,12 +144,14 @@ class Pipes:
 
     def _parsed(self, line: bytes) -> SessionMessage | None:
         try:
-            return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+            message = SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError:
             if line.strip():
                 self._noise += 1
                 self._first_noise = self._first_noise or line[:200].decode("utf-8", "replace")
             return None
+        self._has_spoken = True
+        return message
 
     async def _write(
         self, process: asyncio.subprocess.Process, outbound: MemoryObjectReceiveStream[SessionMessage]
