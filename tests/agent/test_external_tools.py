@@ -78,7 +78,11 @@ async def test_without_a_server_nothing_of_it_is_imported(desk, log):
     )
     desk.plays(decide("answer", answer="Paris", when="capital"))
     ended = subprocess.run(
-        [sys.executable, "-c", program, desk.model], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", program, desk.model],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     assert (ended.returncode, ended.stdout) == (0, "Paris\n"), ended.stderr
 
@@ -153,7 +157,7 @@ async def test_tools_that_a_server_adds_are_shown_from_then_on(desk, log):
     grow = decide("use_tool", tool="calc__grow", arguments={}, when="- calc__grow: ")
     use = decide("use_tool", tool="calc__grown", arguments={}, when="- calc__grown: ")
     end = decide("answer", answer="done", when="no tool grown")
-    answer = await desk.plays(end, use, grow).ask("Has one more tool grown?")
+    answer = await desk.plays(end, use, grow).ask("Please grow, and say what has grown.")
     assert (answer.text, answer.steps) == ("done", 2)
 
 

@@ -113,10 +113,15 @@ def _value(
     return value
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or a header of that name usually holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
 def _secret_values(named: Mapping[str, str]) -> Iterator[str]:
     """Values whose names say that they are secret, and of `Bearer x` the x too."""
     for name, value in named.items():
-        if _SECRET_NAME.search(name):
+        if is_secret_name(name):
             yield value
             yield value.rpartition(" ")[2]
 
