@@ -113,6 +113,4 @@ def _warn_of_secrets(entry: ServerEntry) -> None:
     """A project's file is shared: a key does not belong there."""
     for name, value in {**entry.environment, **entry.headers}.items():
         if is_secret_name(name) and "${" not in value:
-            print_note(
-                f"{entry.path} holds the value of {name}, and is shared with the project; write ${{NAME}} instead."
-            )
+            print_note(f"{entry.path} is shared and holds the value of {name}; write ${{NAME}} instead.")
