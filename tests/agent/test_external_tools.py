@@ -1,4 +1,4 @@
-"""Tools of external servers in a run: found, shown, chosen, called, replayed without a server, kept out of the cache."""
+"""Tools of external servers in a run: found, chosen, called, replayed without a server, not cached."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_an_answer_from_a_server_is_asked_for_again(desk, log):
     assert (await desk.plays(FOUND, USE).ask(QUESTION)).run_id != first.run_id
 
 
-async def test_without_a_server_nothing_of_it_is_imported(desk, log):
+def test_without_a_server_nothing_of_it_is_imported(desk, log):
     import subprocess
     import sys
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 FLAGS = set(sys.argv[1:])
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}
@@ -121,7 +122,7 @@ def call(name, arguments):
 
 
 def starts():
-    with open(os.environ["MCP_LOG"]) as log:
+    with Path(os.environ["MCP_LOG"]).open() as log:
         return len(log.readlines())
 
 
@@ -152,7 +153,7 @@ def answer(request):
 
 def main():
     if "MCP_LOG" in os.environ:
-        with open(os.environ["MCP_LOG"], "a") as log:
+        with Path(os.environ["MCP_LOG"]).open("a") as log:
             log.write(f"{os.getpid()}\n")
     if "die" in FLAGS:
         sys.exit("no licence found")

@@ -1,4 +1,4 @@
-"""`alita mcp add|list|test|remove|disable|enable`: other people's MCP servers."""
+"""`alita mcp add|list|test|remove|disable|enable`, other people's MCP servers; and `install|uninstall|json`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from agent.cli import options
+from agent.cli import mcp_install, options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import UsageError
 from mcp_tools.text import one_line
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_tools.clients.entry import Scope
     from mcp_tools.clients.standing import Standing
 
-app = options.new_app("Other people's MCP servers, whose tools answer questions too.")
+app = options.new_app("MCP: uses other people's servers, and gives the tools to other programs.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Allow it without asking.")]
@@ -99,7 +99,7 @@ def list_(as_json: options.AsJson = False) -> None:
 
 
 @app.command("test")
-def test_(name: Name, as_json: options.AsJson = False) -> None:
+def try_(name: Name, as_json: options.AsJson = False) -> None:
     """Connects to a server, lists its tools and says how long it took, or what failed."""
     import asyncio
 
@@ -156,7 +156,7 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Non
     _say({"ok": True, "enabled": name}, f"{name} is started when a question needs it.", as_json)
 
 
-# The commands for the settings of other clients are added here: mcp_install.add_commands(app)
+mcp_install.add_commands(app)
 
 
 def _switch(name: str, *, off: bool) -> None:

@@ -28,9 +28,8 @@ async def tested(standing: Standing) -> dict[str, Any]:
     try:
         definitions = await link.definitions()
         listing = listing_of(entry.name, definitions, entry.limits.tools)
-        suspicions = [
-            f"{d.get('name')}: {said}" for d in definitions[: entry.limits.tools] for said in suspicions_of(d)
-        ]
+        listed = definitions[: entry.limits.tools]
+        suspicions = [f"{each.get('name')}: {said}" for each in listed for said in suspicions_of(each)]
         report |= {
             "ok": True,
             "protocol": link.protocol,
