@@ -1,0 +1,41 @@
+"""External servers for tests: entries of settings files that start the servers of this folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+PLAIN_SERVER = Path(__file__).with_name("plain_mcp_server.py")
+MODERN_SERVER = Path(__file__).with_name("modern_mcp_server.py")
+
+
+def plain(*flags: str, **more: Any) -> dict[str, Any]:
+    """The entry of a server of 2025 that misbehaves as its flags say."""
+    return {"command": sys.executable, "args": ["-S", "-E", str(PLAIN_SERVER), *flags], **more}
+
+
+def modern(*flags: str, **more: Any) -> dict[str, Any]:
+    """The entry of a server of 2026, made with the SDK."""
+    return {"command": sys.executable, "args": [str(MODERN_SERVER), *flags], **more}
+
+
+def write_servers(path: Path, **servers: Any) -> Path:
+    """Writes a settings file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+def starts(log: Path) -> list[int]:
+    """The process ids of the servers that were started, oldest first."""
+    return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
