@@ -8,11 +8,13 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.answer import Answer, status_of
+from agent.approval import Approval, ApprovalMode, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
@@ -20,6 +22,7 @@ from agent.errors import AlitaError, RunError, StoppedError, StorageError
 from agent.events import Event, Note, RunFinished, RunStarted, Warned
 from agent.external import Configured, ExternalTools, journaled
 from agent.fetching import fetch_weights
+from agent.follow_up import FOLLOWS, understand
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Usage
 from agent.models.roles import Models, model_settings, open_models
@@ -33,6 +36,7 @@ from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.redact import Redactor
 from agent.store.runs import (
+    InputFile,
     Run,
     create_run,
     describe_file,
@@ -49,6 +53,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
+    from agent.conversation import Conversation
     from agent.settings import Settings
     from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Sandbox
@@ -102,13 +107,39 @@ class Alita:
         if self._control is not None:
             self._control.request_drain("interrupted")
 
-    async def ask(self, question: str, *, files: Sequence[Path] = (), on_event: Listener | None = None) -> Answer:
+    @property
+    def approval(self) -> ApprovalMode:
+        """The setting that decides about new tools when a question comes without `approve`."""
+        return self._settings.approval
+
+    def approval_of(self, run_id: str | None = None) -> ApprovalMode:
+        """The setting of a run, which stays with it; without an id, of the newest that did not finish.
+
+        Raises:
+            RunError: There is no such run.
+        """
+        runs = self._settings.runs_dir
+        found = find_unfinished(runs) if run_id is None else find_run(runs, run_id)
+        return settings_as_in(load_run(runs, found), self._settings).approval
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        files: Sequence[Path] = (),
+        on_event: Listener | None = None,
+        approve: Approve | None = None,
+        conversation: Conversation | None = None,
+    ) -> Answer:
         """Answers a question.
 
         Args:
             question: What is asked.
             files: Files that come with it.
             on_event: Told what happens, step by step.
+            approve: Decides whether a proved tool is kept, once for each; without it the setting `approval` does.
+            conversation: The turns before this question, which may refer to them. Those of a long conversation are
+                folded into its summary; nothing is added to it.
 
         Raises:
             UsageError: The question is empty or too long, or a file cannot be read.
@@ -118,26 +149,39 @@ class Alita:
         question = self._without_keys(usable(question))
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
-        inputs = [describe_file(path) for path in files]
-        configuration = configuration_of(self._settings) | self._external.configuration
-        if self._settings.use_cache and (known := self._answers.get(question, inputs, configuration)):
+        follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
+        inputs, configuration = [describe_file(path) for path in files], self._configuration
+        if not follows and (known := self._known(question, inputs)):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
-        run = create_run(
-            self._settings.runs_dir,
-            question,
-            model=self._settings.model,
-            files=files,
-            configuration=configuration | places_of(self._settings),
-        )
+        told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
+        run = create_run(self._settings.runs_dir, question, model=self._settings.model, files=files, configuration=told)
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
-        answer = await self._run(run, journal, self._budget())
+        answer = await self._run(run, journal, self._budget(), approve=approve, conversation=conversation)
         if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
-            self._answers.put(question, inputs, configuration, answer)
+            self._answers.put(answer.restated or question, inputs, configuration, answer)
         return answer
 
-    async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
+    def _known(self, question: str, files: Sequence[InputFile]) -> Answer | None:
+        """The answer given before, with these files and settings."""
+        if not self._settings.use_cache:
+            return None
+        return self._answers.get(question, files, self._configuration)
+
+    @property
+    def _configuration(self) -> dict[str, Any]:
+        """What makes an answer another one: settings, and what external servers are there."""
+        return configuration_of(self._settings) | self._external.configuration
+
+    async def resume(
+        self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
+    ) -> Answer:
         """Goes on with a run that was interrupted; what it had paid for is not paid again.
+
+        Args:
+            run_id: The run, or the beginning or end of its id; without one, the newest that did not finish.
+            on_event: Told what happens, step by step.
+            approve: Decides about tools that are not decided about yet; without it the run's own setting does.
 
         Raises:
             RunError: There is no such run, or it has its answer.
@@ -148,10 +192,23 @@ class Alita:
         _require_unchanged(run)
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
         with self._set_as_in(run, goes_on=True):
-            return await self._run(run, journal, self._budget(), resumed=True)
+            return await self._run(run, journal, self._budget(), resumed=True, approve=approve)
 
-    async def replay(self, run_id: str, *, until: int | None = None, on_event: Listener | None = None) -> Answer:
+    async def replay(
+        self,
+        run_id: str,
+        *,
+        until: int | None = None,
+        on_event: Listener | None = None,
+        approve: Approve | None = None,
+    ) -> Answer:
         """Repeats a run from its journal without a call; with `until`, goes on live after that step.
+
+        Args:
+            run_id: The run, or the beginning or end of its id.
+            until: The last step that is taken from the journal.
+            on_event: Told what happens, step by step.
+            approve: Decides about tools that are new after that step.
 
         Raises:
             RunError: There is no such run, or it asks for something that its journal does not hold.
@@ -165,9 +222,9 @@ class Alita:
                 budget = self._budget(forced=run.answer)
                 return await self._run(run, Journal.replay(source), budget, live=False)
             _require_unchanged(run)
-            return await self._run_fork(run, source, until)
+            return await self._run_fork(run, source, until, approve)
 
-    async def _run_fork(self, run: Run, source: Path, until: int) -> Answer:
+    async def _run_fork(self, run: Run, source: Path, until: int, approve: Approve | None) -> Answer:
         runs = self._settings.runs_dir
         fork = create_run(
             runs,
@@ -178,17 +235,29 @@ class Alita:
             parent=run.run_id,
         )
         journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
-        return await self._run(fork, journal, self._budget())
+        return await self._run(fork, journal, self._budget(), approve=approve)
 
     async def _run(
-        self, run: Run, journal: Journal, budget: Budget, *, live: bool = True, resumed: bool = False
+        self,
+        run: Run,
+        journal: Journal,
+        budget: Budget,
+        *,
+        live: bool = True,
+        resumed: bool = False,
+        approve: Approve | None = None,
+        conversation: Conversation | None = None,
     ) -> Answer:
         """Runs the graph and keeps what came of it; a replay is not live: it makes no call and leaves no trace."""
         self._listener(RunStarted(run.run_id, run.question, run.model, resumed))
         state: dict[str, Any] = {}
         error: str | None = None
         try:
-            await self._through_graph(state, run, journal, budget, live=live, resumed=resumed)
+            context = await self._context(run, journal, budget, approve, live=live)
+            if context is not None:
+                question = await self._question(state, run, context, conversation)
+                if "status" not in state:
+                    await self._through_graph(state, run, question, context, live=live, resumed=resumed)
         except AlitaError as failure:
             if not (isinstance(failure, StorageError) and "status" in state):
                 state["status"], error = status_of(failure), failure.message
@@ -206,28 +275,22 @@ class Alita:
             await self._save(run, journal, answer, live=live)
         return self._finish(answer)
 
-    async def _through_graph(
-        self, state: dict[str, Any], run: Run, journal: Journal, budget: Budget, *, live: bool, resumed: bool
-    ) -> None:
-        """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
+    async def _context(
+        self, run: Run, journal: Journal, budget: Budget, approve: Approve | None, *, live: bool
+    ) -> Context | None:
+        """What the nodes of a run may reach; None when it was stopped before."""
         try:
             models = await self._open_models() if live else None
         except StoppedError as halted:
             self._listener(Note(halted.message))
-            return
+            return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         external = self._open_external(journal, live=live)
         sandbox = await self._open_sandbox() if live else None
         await importing
-
-        from langgraph.errors import GraphDrained
-        from langgraph.runtime import RunControl
-
-        from agent.graph import build_graph
-
-        files = tuple(Path(file.path) for file in run.files)
-        context = Context(
+        decides_journaled = "approval" in run.configuration
+        return Context(
             models=RunModels(models, self._settings.models_for, journal, budget),
             library=JournaledLibrary(self._library, journal),
             sandbox=JournaledSandbox(BudgetedSandbox(sandbox, budget) if sandbox else None, journal),
@@ -235,21 +298,46 @@ class Alita:
             budget=budget,
             emit=self._listener,
             run_id=run.run_id,
-            files=files,
+            files=tuple(Path(file.path) for file in run.files),
             external=external,
+            approval=Approval(journal, budget, self._settings.approval, approve) if decides_journaled else None,
         )
+
+    async def _question(
+        self, state: dict[str, Any], run: Run, context: Context, conversation: Conversation | None
+    ) -> str:
+        """The question that the graph answers; a follow-up whose answer is known already fills the state."""
+        if FOLLOWS not in run.configuration:
+            return run.question
+        known = partial(self._known, files=run.files)
+        found = await understand(context, run.question, conversation, known)
+        if found.question != run.question:
+            state["restated"] = found.question
+        if found.answer is not None:
+            state.update(text=found.answer, status="answered")
+        return found.question
+
+    async def _through_graph(
+        self, state: dict[str, Any], run: Run, question: str, context: Context, *, live: bool, resumed: bool
+    ) -> None:
+        """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
+        from langgraph.errors import GraphDrained
+        from langgraph.runtime import RunControl
+
+        from agent.graph import build_graph
+
         self._control = RunControl()
         if self._draining:
             self.drain()
         config: Any = {"configurable": {"thread_id": run.run_id}, "recursion_limit": 10_000}
-        start: Any = {"question": run.question, "files": [file.name for file in files]}
+        start: Any = {"question": question, "files": [file.name for file in context.files]}
         async with checkpoints(self._settings.runs_dir / run.run_id if live else None) as checkpointer:
             graph = build_graph(checkpointer)
             if resumed and (stopped := await stopped_state(graph, config)) is not None:
                 state.update(stopped)
                 start = None
-                journal.skip(state.get("calls", 0))
-                budget.usage = Usage(**state.get("usage", {}))
+                context.journal.skip(state.get("calls", 0))
+                context.budget.usage = Usage(**state.get("usage", {}))
             with contextlib.suppress(GraphDrained):
                 async for values in graph.astream(
                     start,
@@ -340,6 +428,7 @@ class Alita:
             model=run.model,
             error=error,
             limit=state.get("limit"),
+            restated=state.get("restated"),
         )
 
     def _finish(self, answer: Answer) -> Answer:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.cli import options
 from agent.cli.output import print_note
 from agent.question import LONGEST_QUESTION, usable
+
+if TYPE_CHECKING:
+    from agent.alita import Alita, Listener
+    from agent.answer import Answer
+    from agent.approval import Approve
 
 app = options.new_app("")
 resume_app = options.new_app("")
@@ -41,6 +46,7 @@ def ask(
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
     no_cache: options.NoCache = False,
+    approve: options.Approve = None,
 ) -> None:
     """Answers a question. Text piped in is the question, or is added to it."""
     text = read_question(question or [])
@@ -55,12 +61,14 @@ def ask(
         max_cost=max_cost,
         max_tokens=max_tokens,
         tools_dir=tools_dir,
+        approval=approve,
     )
     from agent.cli.answering import Output, answer
 
-    output = Output(as_json, json_stream, quiet, verbose)
-    code = answer(flags, lambda alita, listen: alita.ask(text, files=files, on_event=listen), output)
-    raise typer.Exit(code)
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+        return alita.ask(text, files=files, on_event=listen, approve=someone if alita.approval == "ask" else None)
+
+    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
 
 
 @resume_app.command()
@@ -86,8 +94,10 @@ def resume(
     )
     from agent.cli.answering import Output, answer
 
-    output = Output(as_json, json_stream, quiet, verbose)
-    raise typer.Exit(answer(flags, lambda alita, listen: alita.resume(run, on_event=listen), output))
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+        return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
+
+    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
 
 
 def read_question(words: Sequence[str]) -> str:

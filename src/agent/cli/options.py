@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,6 +22,11 @@ MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help
 ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", help="Folder of the created tools.")]
 NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing can isolate them.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
+
+Approve = Annotated[
+    Literal["ask", "auto", "never"] | None,
+    typer.Option("--approve", metavar="MODE", help="Keep a new tool: ask first, auto, or never."),
+]
 
 
 def new_app(summary: str) -> typer.Typer:

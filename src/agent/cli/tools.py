@@ -158,7 +158,7 @@ def approve(
     """Shows what became of tools since they were approved, checks them, and lets them be served to MCP clients."""
     import asyncio
 
-    from agent.cli.approving import approvable, approve_all
+    from agent.cli.tools_approve import approvable, approve_all
 
     settings = _settings(tools_dir, no_isolation=no_isolation)
     library = _library(settings)
