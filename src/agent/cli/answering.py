@@ -115,15 +115,15 @@ def _print(result: Answer, output: Output, *, told: bool) -> None:
     if result.status == "interrupted" and result.run_id:
         print_note(f"Stopped. Go on with: alita resume {result.run_id}")
     elif not told and result.status != "answered":
-        _explain(result)
+        print_note(f"alita: {explanation(result)}")
 
 
-def _explain(result: Answer) -> None:
-    """Says on stderr why there is no full answer."""
+def explanation(result: Answer) -> str:
+    """Why there is no full answer."""
     reason = result.error or ("" if result.status == "limit" else result.text)
     if result.status == "limit":
         reason = reason or f"The limit of {result.limit or 'this run'} was reached."
         if result.run_id:
             flag = f" --max-{result.limit} …" if result.limit else ""
             reason += f"\n       Go on with a higher limit: alita resume {result.run_id}{flag}"
-    print_note(f"alita: {reason or 'No answer was found.'}")
+    return reason or "No answer was found."

@@ -76,12 +76,12 @@ def _registered(event: e.ToolRegistered) -> Line:
 def _called(event: e.ToolCalled) -> Line:
     sign, style = ("→", "") if event.ok else ("✗", "yellow")
     call = one_line(call_text(event.name, event.arguments), 60)
-    return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({_time(event.seconds)})", style=style)
+    return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({time_text(event.seconds)})", style=style)
 
 
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
-    return Line("model", f"{event.role}: {event.model}, {tokens} ({_time(event.seconds)})", style="dim")
+    return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
 
 
 _LINES: dict[type, Callable[[Any], Line | None]] = {
@@ -109,7 +109,7 @@ def summary(answer: Answer) -> Line:
         *_count(answer.steps, "step"),
         *_count(usage.calls, "model call"),
         *_count(usage.input_tokens + usage.output_tokens, "token"),
-        _time(answer.seconds),
+        time_text(answer.seconds),
     ]
     if usage.cost is None:
         parts.append("cost unknown")
@@ -125,7 +125,8 @@ def _count(number: int, noun: str) -> list[str]:
     return [f"{number:,} {noun}{'' if number == 1 else 's'}"] if number else []
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """A duration as people say it."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
