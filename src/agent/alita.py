@@ -8,17 +8,20 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.answer import Answer, status_of
+from agent.approval import Approval, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.errors import AlitaError, RunError, StoppedError, StorageError
 from agent.events import Event, Note, RunFinished, RunStarted, Warned
 from agent.fetching import fetch_weights
+from agent.follow_up import FOLLOWS, understand
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Usage
 from agent.models.roles import Models, model_settings, open_models
@@ -31,6 +34,7 @@ from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.redact import Redactor
 from agent.store.runs import (
+    InputFile,
     Run,
     create_run,
     describe_file,
@@ -47,6 +51,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
+    from agent.conversation import Conversation
     from agent.settings import Settings
     from mcp_tools.sandbox.protocol import Sandbox
 
@@ -95,13 +100,24 @@ class Alita:
         if self._control is not None:
             self._control.request_drain("interrupted")
 
-    async def ask(self, question: str, *, files: Sequence[Path] = (), on_event: Listener | None = None) -> Answer:
+    async def ask(
+        self,
+        question: str,
+        *,
+        files: Sequence[Path] = (),
+        on_event: Listener | None = None,
+        approve: Approve | None = None,
+        conversation: Conversation | None = None,
+    ) -> Answer:
         """Answers a question.
 
         Args:
             question: What is asked.
             files: Files that come with it.
             on_event: Told what happens, step by step.
+            approve: Decides whether a proved tool is kept, once for each; without it the setting `approval` does.
+            conversation: The turns before this question, which may refer to them. Those of a long conversation are
+                folded into its summary; nothing is added to it.
 
         Raises:
             UsageError: The question is empty or too long, or a file cannot be read.
@@ -111,25 +127,34 @@ class Alita:
         question = self._without_keys(usable(question))
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
+        follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
         inputs, configuration = [describe_file(path) for path in files], configuration_of(self._settings)
-        if self._settings.use_cache and (known := self._answers.get(question, inputs, configuration)):
+        if not follows and (known := self._known(question, inputs)):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
-        run = create_run(
-            self._settings.runs_dir,
-            question,
-            model=self._settings.model,
-            files=files,
-            configuration=configuration | places_of(self._settings),
-        )
+        told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
+        run = create_run(self._settings.runs_dir, question, model=self._settings.model, files=files, configuration=told)
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
-        answer = await self._run(run, journal, self._budget())
+        answer = await self._run(run, journal, self._budget(), approve=approve, conversation=conversation)
         if answer.status == "answered":
-            self._answers.put(question, inputs, configuration, answer)
+            self._answers.put(answer.restated or question, inputs, configuration, answer)
         return answer
 
-    async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
+    def _known(self, question: str, files: Sequence[InputFile]) -> Answer | None:
+        """The answer given before, with these files and settings."""
+        if not self._settings.use_cache:
+            return None
+        return self._answers.get(question, files, configuration_of(self._settings))
+
+    async def resume(
+        self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
+    ) -> Answer:
         """Goes on with a run that was interrupted; what it had paid for is not paid again.
+
+        Args:
+            run_id: The run, or the beginning or end of its id; without one, the newest that did not finish.
+            on_event: Told what happens, step by step.
+            approve: Decides about tools that are not decided about yet; without it the run's own setting does.
 
         Raises:
             RunError: There is no such run, or it has its answer.
@@ -140,7 +165,7 @@ class Alita:
         _require_unchanged(run)
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
         with self._set_as_in(run, goes_on=True):
-            return await self._run(run, journal, self._budget(), resumed=True)
+            return await self._run(run, journal, self._budget(), resumed=True, approve=approve)
 
     async def replay(self, run_id: str, *, until: int | None = None, on_event: Listener | None = None) -> Answer:
         """Repeats a run from its journal without a call; with `until`, goes on live after that step.
@@ -173,14 +198,26 @@ class Alita:
         return await self._run(fork, journal, self._budget())
 
     async def _run(
-        self, run: Run, journal: Journal, budget: Budget, *, live: bool = True, resumed: bool = False
+        self,
+        run: Run,
+        journal: Journal,
+        budget: Budget,
+        *,
+        live: bool = True,
+        resumed: bool = False,
+        approve: Approve | None = None,
+        conversation: Conversation | None = None,
     ) -> Answer:
         """Runs the graph and keeps what came of it; a replay is not live: it makes no call and leaves no trace."""
         self._listener(RunStarted(run.run_id, run.question, run.model, resumed))
         state: dict[str, Any] = {}
         error: str | None = None
         try:
-            await self._through_graph(state, run, journal, budget, live=live, resumed=resumed)
+            context = await self._context(run, journal, budget, approve, live=live)
+            if context is not None:
+                question = await self._question(state, run, context, conversation)
+                if "status" not in state:
+                    await self._through_graph(state, run, question, context, live=live, resumed=resumed)
         except AlitaError as failure:
             if not (isinstance(failure, StorageError) and "status" in state):
                 state["status"], error = status_of(failure), failure.message
@@ -198,27 +235,21 @@ class Alita:
             await self._save(run, journal, answer, live=live)
         return self._finish(answer)
 
-    async def _through_graph(
-        self, state: dict[str, Any], run: Run, journal: Journal, budget: Budget, *, live: bool, resumed: bool
-    ) -> None:
-        """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
+    async def _context(
+        self, run: Run, journal: Journal, budget: Budget, approve: Approve | None, *, live: bool
+    ) -> Context | None:
+        """What the nodes of a run may reach; None when it was stopped before."""
         try:
             models = await self._open_models() if live else None
         except StoppedError as halted:
             self._listener(Note(halted.message))
-            return
+            return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         sandbox = await self._open_sandbox() if live else None
         await importing
-
-        from langgraph.errors import GraphDrained
-        from langgraph.runtime import RunControl
-
-        from agent.graph import build_graph
-
-        files = tuple(Path(file.path) for file in run.files)
-        context = Context(
+        decides_journaled = "approval" in run.configuration
+        return Context(
             models=RunModels(models, self._settings.models_for, journal, budget),
             library=JournaledLibrary(self._library, journal),
             sandbox=JournaledSandbox(sandbox, journal),
@@ -226,20 +257,45 @@ class Alita:
             budget=budget,
             emit=self._listener,
             run_id=run.run_id,
-            files=files,
+            files=tuple(Path(file.path) for file in run.files),
+            approval=Approval(journal, budget, self._settings.approval, approve) if decides_journaled else None,
         )
+
+    async def _question(
+        self, state: dict[str, Any], run: Run, context: Context, conversation: Conversation | None
+    ) -> str:
+        """The question that the graph answers; a follow-up whose answer is known already fills the state."""
+        if FOLLOWS not in run.configuration:
+            return run.question
+        known = partial(self._known, files=run.files)
+        found = await understand(context, run.question, conversation, known)
+        if found.question != run.question:
+            state["restated"] = found.question
+        if found.answer is not None:
+            state.update(text=found.answer, status="answered")
+        return found.question
+
+    async def _through_graph(
+        self, state: dict[str, Any], run: Run, question: str, context: Context, *, live: bool, resumed: bool
+    ) -> None:
+        """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
+        from langgraph.errors import GraphDrained
+        from langgraph.runtime import RunControl
+
+        from agent.graph import build_graph
+
         self._control = RunControl()
         if self._draining:
             self.drain()
         config: Any = {"configurable": {"thread_id": run.run_id}, "recursion_limit": 10_000}
-        start: Any = {"question": run.question, "files": [file.name for file in files]}
+        start: Any = {"question": question, "files": [file.name for file in context.files]}
         async with checkpoints(self._settings.runs_dir / run.run_id if live else None) as checkpointer:
             graph = build_graph(checkpointer)
             if resumed and (stopped := await stopped_state(graph, config)) is not None:
                 state.update(stopped)
                 start = None
-                journal.skip(state.get("calls", 0))
-                budget.usage = Usage(**state.get("usage", {}))
+                context.journal.skip(state.get("calls", 0))
+                context.budget.usage = Usage(**state.get("usage", {}))
             with contextlib.suppress(GraphDrained):
                 async for values in graph.astream(
                     start,
@@ -318,6 +374,7 @@ class Alita:
             model=run.model,
             error=error,
             limit=state.get("limit"),
+            restated=state.get("restated"),
         )
 
     def _finish(self, answer: Answer) -> Answer:

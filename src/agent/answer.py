@@ -31,6 +31,8 @@ class Answer:
     """What went wrong, as a sentence for the user; never shown as an answer."""
     limit: str | None = None
     """The limit that ended the run: `steps`, `tokens`, `seconds` or `cost`."""
+    restated: str | None = None
+    """The question that was answered, where a follow-up did not stand alone."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
@@ -53,6 +55,7 @@ class Answer:
             "model": self.model,
             "limit": self.limit,
             "error": self.error,
+            "restated": self.restated,
         }
 
     @classmethod
@@ -65,6 +68,7 @@ class Answer:
             tools_created=tuple(data["tools_created"]),
             tools_used=tuple(data["tools_used"]),
             usage=usage,
+            restated=data.get("restated"),
             **same,
         )
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
 from agent.errors import ModelOutputError
@@ -16,6 +16,9 @@ from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
 from mcp_tools.sandbox.protocol import Sandbox
+
+if TYPE_CHECKING:
+    from agent.approval import Approval
 
 WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
@@ -41,6 +44,8 @@ class Context:
     emit: Callable[[Event], None]
     run_id: str
     files: tuple[Path, ...] = ()
+    approval: Approval | None = None
+    """Decides which proved tools are kept; None keeps all."""
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""

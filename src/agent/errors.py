@@ -13,6 +13,7 @@ AlitaError
 │   │       └── ModelDeclinedError      the model or a filter declined to answer                (exit 4)
 │   ├── WeightsError            the embedded model's file is missing, cut short or altered     (exit 1)
 │   ├── RunError                a run cannot be found, resumed or replayed                     (exit 2)
+│   ├── SessionError            a session cannot be found or read                              (exit 2)
 │   └── StorageError            a folder cannot be written: read-only, disk full               (exit 1)
 └── ModelFixableError
 └── ModelOutputError        prose instead of JSON, truncated JSON, an unknown action
@@ -76,6 +77,12 @@ class WeightsError(UserError):
 
 class RunError(UserError):
     """A run cannot be found, resumed or replayed."""
+
+    exit_code = 2
+
+
+class SessionError(UserError):
+    """A session cannot be found or read."""
 
     exit_code = 2
 

@@ -132,6 +132,23 @@ class ToolRegistered(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRefused(_Event):
+    """A proved tool is not kept; its result answers the question all the same."""
+
+    kind: ClassVar[str] = "tool_refused"
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restated(_Event):
+    """A follow-up was written as a question that stands alone; the run answers this one."""
+
+    kind: ClassVar[str] = "restated"
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCalled(_Event):
     """A tool of the library, or a one-off program, ran."""
 
@@ -168,6 +185,8 @@ Event: TypeAlias = (
     | CandidateChecked
     | TrialFinished
     | ToolRegistered
+    | ToolRefused
+    | Restated
     | ToolCalled
     | RunFinished
 )

@@ -38,10 +38,11 @@ ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
 NOT_FOR_PROJECTS: dict[str, str] = {
     "base_url": "it would decide who receives your questions and your key",
     "isolation": "it would decide how tools are kept from your machine",
+    "approval": "it would decide which tools are kept without asking you",
     **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
     **dict.fromkeys(FOLDERS, "it would move what alita keeps"),
 }
-NOT_FOR_DOTENV = ("isolation", *FOLDERS)
+NOT_FOR_DOTENV = ("isolation", "approval", *FOLDERS)
 
 
 @dataclass(frozen=True, slots=True)

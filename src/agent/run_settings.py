@@ -32,7 +32,7 @@ def configuration_of(settings: Settings) -> dict[str, str]:
 def places_of(settings: Settings) -> dict[str, str]:
     """What a later process must know to go on, which has not the flags of this one."""
     endpoint = {"endpoint": "by flag"} if "base_url" in _by_flag(settings) else {}
-    return {"tools_dir": str(settings.tools_dir), **endpoint}
+    return {"tools_dir": str(settings.tools_dir), "approval": settings.approval, **endpoint}
 
 
 def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Settings:
@@ -52,6 +52,8 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     recorded |= {name: _LIMITS[name](value) for name in kept if (value := told.get(name))}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None
+    if mode := told.get("approval"):
+        recorded["approval"] = mode
     if folder := told.get("tools_dir"):
         recorded["tools_dir"] = Path(folder)
     return settings.model_copy(update=recorded)

@@ -75,6 +75,9 @@ class Settings(BaseSettings):
     isolation: Literal["auto", "bubblewrap", "sandlock", "none"] = Field(
         "auto", description="What stands between tools and the machine."
     )
+    approval: Literal["ask", "auto", "never"] = Field(
+        "auto", description="Whether a proved tool is kept: ask first, always, or never."
+    )
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
 
     tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")
@@ -140,6 +143,11 @@ class Settings(BaseSettings):
         """Every key in clear, for the redactor."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return tuple(v.get_secret_value() for v in values if isinstance(v, SecretStr))
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Folder of the interactive terminal's sessions."""
+        return self.data_dir / "sessions"
 
     def explain(self) -> list[Explained]:
         """Each setting, its value and where it came from."""

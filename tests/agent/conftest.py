@@ -54,11 +54,14 @@ class Desk:
         return self
 
     async def ask(self, question: str, **flags: Any) -> Answer:
-        files = flags.pop("files", ())
-        return await self.use(lambda alita: alita.ask(question, files=files, on_event=self.events.append), **flags)
+        given = {name: flags.pop(name) for name in ("files", "approve", "conversation") if name in flags}
+        return await self.use(lambda alita: alita.ask(question, on_event=self.events.append, **given), **flags)
 
     async def resume(self, run_id: str | None = None, **flags: Any) -> Answer:
-        return await self.use(lambda alita: alita.resume(run_id, on_event=self.events.append), **flags)
+        approve = flags.pop("approve", None)
+        return await self.use(
+            lambda alita: alita.resume(run_id, on_event=self.events.append, approve=approve), **flags
+        )
 
     async def replay(self, run_id: str, until: int | None = None) -> Answer:
         return await self.use(lambda alita: alita.replay(run_id, until=until, on_event=self.events.append))

@@ -92,6 +92,10 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.CandidateChecked: _checked,
     e.TrialFinished: _trial,
     e.ToolRegistered: _registered,
+    e.ToolRefused: lambda event: Line(
+        "refused", f"{event.name} is not kept: {event.reason}", style="yellow", whole=True
+    ),
+    e.Restated: lambda event: Line("asked", event.question, "●", whole=True),
     e.ToolCalled: _called,
     e.Warned: lambda event: Line("warning", event.text, style="bold yellow", whole=True),
     e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),

@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.approval import ApprovedShelf
 from agent.calls import call_tool
 from agent.context import Context
 from agent.errors import ModelOutputError
@@ -23,6 +24,7 @@ from mcp_tools.tool import Capabilities
 async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Creates a tool for the question; where none could be proven, a scratch program's result is the finding."""
     context = runtime.context
+    shelf = ApprovedShelf(context.library, context.approval, context.emit)
     steps = state.get("steps", [])
     request = Request(
         question=state["question"],
@@ -36,14 +38,14 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
             request,
             writer=ModelWriter(context),
             sandbox=context.sandbox,
-            library=context.library,
+            library=shelf,
             watcher=EventWatcher(context.emit),
         )
     except (CreationError, ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no tool: {failure.message}"))
         return {"steps": [step(state, ok=False, finding=f"No tool could be created: {failure.message}")]}
     if creation.tool is None:
-        return _scratch(state, context, creation)
+        return _scratch(state, context, creation, told=shelf.refused)
     if creation.choice == "create":
         path = context.library.folder / f"{creation.tool.name}.py"
         context.emit(ToolRegistered(creation.tool.name, _short(path), creation.tool.status))
@@ -59,8 +61,8 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
     }
 
 
-def _scratch(state: State, context: Context, creation: Creation) -> dict[str, Any]:
-    if creation.tool is None:
+def _scratch(state: State, context: Context, creation: Creation, *, told: bool = False) -> dict[str, Any]:
+    if creation.tool is None and not told:
         context.emit(Note(f"not kept as a tool: {creation.reason}"))
     finding = f"A program written for this question gives {value_text(creation.value)}"
     return {"steps": [step(state, ok=True, finding=finding, value=creation.value)]}

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
-import re
-import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -18,13 +15,12 @@ from agent.answer import Answer
 from agent.errors import RunError, StorageError, UsageError
 from agent.store import journal
 from agent.store.appended import is_locked
+from agent.store.ids import ID, fitting_id, new_id
 from mcp_tools.tool import Json
 
 SCHEMA = 1
 FILE = "run.json"
 TRACEBACK = "traceback.txt"
-_ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
-_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +56,6 @@ class Run:
         return {"schema": SCHEMA, **data, "answer": self.answer.as_json() if self.answer else None}
 
 
-def new_run_id(now: float | None = None) -> str:
-    """Sorts by time, and is short enough to type: `261121-104055-k3f9`."""
-    stamp = time.strftime("%y%m%d-%H%M%S", time.gmtime(now))
-    return f"{stamp}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
-
-
 def create_run(
     runs: Path,
     question: str,
@@ -83,7 +73,7 @@ def create_run(
     """
     inputs = tuple(describe_file(path) for path in files)
     while True:
-        run = Run(new_run_id(), question, model, time.time(), inputs, configuration or {}, parent=parent)
+        run = Run(new_id(), question, model, time.time(), inputs, configuration or {}, parent=parent)
         try:
             runs.mkdir(parents=True, exist_ok=True)
             (runs / run.run_id).mkdir(mode=0o700)
@@ -166,16 +156,7 @@ def find_run(runs: Path, run_id: str | None = None) -> str:
         if not newest:
             raise RunError("There are no runs yet.", remedy='Ask something: alita "…"')
         return newest[0].run_id
-    fitting = [k for k in known if k == run_id] or [
-        k for k in known if run_id and (k.startswith(run_id) or k.endswith(run_id))
-    ]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise RunError(f"{run_id!r} fits {len(fitting)} runs.", remedy=f"Did you mean {fitting[-1]}?")
-    near = difflib.get_close_matches(run_id, known, n=1)
-    remedy = f"Did you mean {near[0]}?" if near else "`alita runs list` shows all runs."
-    raise RunError(f"There is no run {run_id!r}.", remedy=remedy)
+    return fitting_id(run_id, known, noun="run", error=RunError)
 
 
 def find_unfinished(runs: Path, run_id: str | None = None) -> str:
@@ -217,7 +198,7 @@ def describe_file(path: Path) -> InputFile:
 
 def _run_ids(runs: Path) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(runs) if _ID.fullmatch(name))  # noqa: PTH208 - names are all
+        return sorted(name for name in os.listdir(runs) if ID.fullmatch(name))  # noqa: PTH208 - names are all
     except FileNotFoundError:
         return []
     except OSError as error:

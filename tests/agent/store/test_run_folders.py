@@ -7,6 +7,7 @@ import pytest
 
 from agent.answer import Answer
 from agent.errors import RunError, StorageError, UsageError
+from agent.store.ids import new_id
 from agent.store.journal import Journal
 from agent.store.runs import (
     create_run,
@@ -15,7 +16,6 @@ from agent.store.runs import (
     journal_path,
     list_runs,
     load_run,
-    new_run_id,
     save_run,
 )
 
@@ -39,7 +39,7 @@ def test_a_run_survives_the_disk(runs, tmp_path):
 
 
 def test_ids_sort_by_time():
-    assert new_run_id(1_000_000_000) < new_run_id(1_000_000_001)
+    assert new_id(1_000_000_000) < new_id(1_000_000_001)
 
 
 async def test_a_run_without_a_living_process_is_interrupted(runs):

@@ -1,0 +1,238 @@
+"""The files of sessions: conversations that can be gone on with, read, exported and deleted.
+
+One file for each session, written whole or not at all and readable by its user alone. A file carries a revision;
+who saves a session that another process has gone on with meanwhile gets a session of its own, so that no turn is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agent.conversation import Conversation
+from agent.errors import SessionError, StorageError
+from agent.store.exported import export_session
+from agent.store.ids import ID, fitting_id, new_id
+from agent.store.redact import Redactor
+from agent.store.session import SCHEMA, Session
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+__all__ = [
+    "Damaged",
+    "Session",
+    "damaged_sessions",
+    "delete_session",
+    "export_session",
+    "find_session",
+    "list_sessions",
+    "load_session",
+    "new_session",
+    "save_session",
+]
+
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A file that is no session any more."""
+
+    id: str
+    message: str
+    remedy: str
+
+
+def new_session(model: str) -> Session:
+    """An empty session, which is on disk once it is saved."""
+    return Session(new_id(), model, time.time())
+
+
+def save_session(folder: Path, session: Session, redactor: Redactor) -> Session:
+    """Writes a session without keys.
+
+    Returns:
+        The session to go on with. It has another id than before when the file was changed by another process since it
+        was read: then both are kept.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    with _writing(folder):
+        if session.revision != _revision_on_disk(folder, session.id):
+            branched_off = session.id if session.revision else session.parent
+            session = replace(session, id=_free_id(folder), parent=branched_off, revision=0)
+        saved = replace(session, revision=session.revision + 1, changed=time.time())
+        _write(_path(folder, saved.id), redactor.json(saved.as_json()))
+    return saved
+
+
+def load_session(folder: Path, session_id: str) -> Session:
+    """Reads a session by its full id.
+
+    Raises:
+        SessionError: There is none, or its file is damaged.
+    """
+    path = _path(folder, session_id)
+    try:
+        data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+        if data["schema"] != SCHEMA:
+            raise SessionError(
+                f"{path} has schema {data['schema']!r}; this version reads {SCHEMA}.",
+                remedy="Use the version of alita that wrote it.",
+            )
+        return _from_json(data, session_id, path.stat().st_mtime)
+    except FileNotFoundError:
+        remedy = "`alita sessions list` shows all sessions."
+        raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"it is damaged ({one_line(repr(error))})"
+        raise SessionError(
+            f"{path} cannot be read: {reason}.",
+            remedy=f"Mend the file, or remove it with: alita sessions delete {session_id}",
+        ) from None
+
+
+def find_session(folder: Path, session_id: str | None = None) -> str:
+    """The full id of a session, from its beginning or its end; without one, the session that was used last.
+
+    Raises:
+        SessionError: None fits, or several do.
+    """
+    if session_id is not None:
+        return fitting_id(session_id, _ids(folder), noun="session", error=SessionError)
+    newest = list_sessions(folder, limit=1)
+    if not newest:
+        raise SessionError("There are no sessions yet.", remedy="Start one with: alita")
+    return newest[0].id
+
+
+def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:
+    """Sessions, the one used last first; `damaged_sessions` has those that cannot be read."""
+    found: list[Session] = []
+    for session_id in _by_last_use(folder):
+        if limit is not None and len(found) >= limit:
+            break
+        with contextlib.suppress(SessionError):
+            found.append(load_session(folder, session_id))
+    return found
+
+
+def damaged_sessions(folder: Path) -> list[Damaged]:
+    """What stands in the folder and cannot be read, each with its remedy."""
+    found: list[Damaged] = []
+    for session_id in _ids(folder):
+        try:
+            load_session(folder, session_id)
+        except SessionError as error:
+            found.append(Damaged(session_id, error.message, error.remedy))
+    return found
+
+
+def delete_session(folder: Path, session_id: str) -> None:
+    """Removes a session by its full id, also a damaged one.
+
+    Raises:
+        SessionError: There is none.
+        StorageError: It cannot be removed.
+    """
+    with _writing(folder):
+        try:
+            _path(folder, session_id).unlink()
+        except FileNotFoundError:
+            remedy = "`alita sessions list` shows all sessions."
+            raise SessionError(f"There is no session {session_id}.", remedy=remedy) from None
+
+
+def _from_json(data: dict[str, Any], session_id: str, changed: float) -> Session:
+    return Session(
+        session_id,
+        str(data["model"]),
+        float(data["started"]),
+        Conversation.from_json(data),
+        int(data["revision"]),
+        data["parent"],
+        changed,
+    )
+
+
+def _revision_on_disk(folder: Path, session_id: str) -> int:
+    """0 when there is no file, -1 when it cannot be read."""
+    if not _path(folder, session_id).exists():
+        return 0
+    try:
+        return load_session(folder, session_id).revision
+    except SessionError:
+        return -1
+
+
+def _free_id(folder: Path) -> str:
+    while _path(folder, session_id := new_id()).exists():
+        pass
+    return session_id
+
+
+def _path(folder: Path, session_id: str) -> Path:
+    return folder / f"{session_id}.json"
+
+
+def _ids(folder: Path) -> list[str]:
+    """Every id, oldest first."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are all
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
+    return sorted(name[: -len(".json")] for name in names if name.endswith(".json") and ID.fullmatch(name[:-5]))
+
+
+def _by_last_use(folder: Path) -> list[str]:
+    def last_use(session_id: str) -> tuple[int, str]:
+        try:
+            return _path(folder, session_id).stat().st_mtime_ns, session_id
+        except OSError:
+            return 0, session_id
+
+    return sorted(_ids(folder), key=last_use, reverse=True)
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Holds the lock of the folder between processes, for as long as one file takes to write."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StorageError(
+            f"{folder} cannot be written: {error.strerror}.",
+            remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
+        ) from error
+
+
+def _write(path: Path, data: dict[str, Json]) -> None:
+    """Writes a file that only its user can read, whole or not at all."""
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    raw = json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

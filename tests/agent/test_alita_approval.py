@@ -1,0 +1,135 @@
+"""A proved tool is kept only when that is approved, and nobody is asked twice."""
+
+import asyncio
+
+import pytest
+
+from agent.approval import Proposal, approve_as
+from agent.events import Note, ToolRefused, ToolRegistered
+from agent.store.journal import Journal
+from agent.store.runs import journal_path
+from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide
+
+
+class Someone:
+    """Decides the same about every tool, and remembers what it was shown."""
+
+    def __init__(self, decision: bool, *, seconds: float = 0.0) -> None:
+        self.decision = decision
+        self.seconds = seconds
+        self.shown: list[Proposal] = []
+
+    async def __call__(self, proposal: Proposal) -> bool:
+        self.shown.append(proposal)
+        await asyncio.sleep(self.seconds)
+        return self.decision
+
+
+SCRATCH = decide("answer", answer=ANSWER, when=f"gives {ANSWER}")
+
+
+async def test_an_approved_tool_is_kept_and_was_shown_with_its_checks(desk):
+    someone = Someone(True)
+    answer = await desk.plays(*STORY).ask(QUESTION, approve=someone)
+    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
+    [shown] = someone.shown
+    assert (shown.name, shown.signature) == ("nth_fibonacci", "nth_fibonacci(n: int) -> int")
+    assert shown.purpose.rstrip(".") == "The n-th Fibonacci number"
+    assert shown.source == desk.library.get("nth_fibonacci").source
+    assert any("tests pass" in line for line in shown.checks)
+    assert all("\n" not in line for line in shown.checks)
+
+
+async def test_a_refused_tool_is_not_kept_and_the_answer_stands(desk):
+    someone = Someone(False)
+    answer = await desk.plays(SCRATCH, *STORY).ask(QUESTION, approve=someone)
+    assert (answer.text, answer.status, answer.tools_created) == (ANSWER, "answered", ())
+    assert desk.library.list() == []
+    assert [(e.name, e.reason) for e in desk.of(ToolRefused)] == [("nth_fibonacci", "it was not approved")]
+    assert not desk.of(ToolRegistered)
+    assert not [event for event in desk.of(Note) if "not kept" in event.text], "told twice"
+
+
+async def test_a_replay_goes_the_same_way_without_asking(desk):
+    first = await desk.plays(SCRATCH, *STORY).ask(QUESTION, approve=Someone(False))
+    again = await desk.replay(first.run_id)
+    assert (again.text, again.tools_created, again.steps) == (first.text, (), first.steps)
+    assert [e.name for e in desk.of(ToolRefused)] == ["nth_fibonacci"]
+
+
+async def test_a_resumed_run_asks_only_about_what_was_not_decided(desk):
+    """The decision stands in the journal; the model fails after it, and the run is taken up again."""
+    lines = [decide("create_tool", when=QUESTION), *CREATION]
+    someone = Someone(False)
+    with pytest.raises(Exception, match="script"):
+        await desk.plays(*lines).ask(QUESTION, approve=someone)
+    other = Someone(True)
+    answer = await desk.plays(SCRATCH).resume(approve=other)
+    assert (answer.text, answer.tools_created) == (ANSWER, ())
+    assert (len(someone.shown), other.shown) == (1, [])
+
+
+async def test_who_stops_while_being_asked_is_asked_again(desk):
+    slow = Someone(False, seconds=60)
+    asking = asyncio.create_task(desk.plays(*STORY).ask(QUESTION, approve=slow))
+    while not slow.shown:
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    someone = Someone(True)
+    answer = await desk.plays(*STORY).resume(approve=someone)
+    assert (answer.tools_created, len(someone.shown)) == (("nth_fibonacci",), 1)
+
+
+@pytest.mark.parametrize(("mode", "reason"), [("never", "set to never"), ("ask", "nobody could be asked")])
+async def test_without_anyone_to_ask_the_setting_decides(desk, mode, reason):
+    answer = await desk.plays(SCRATCH, *STORY).ask(QUESTION, approval=mode)
+    assert (answer.text, answer.tools_created) == (ANSWER, ())
+    [refused] = desk.of(ToolRefused)
+    assert reason in refused.reason
+
+
+async def test_a_resumed_run_keeps_its_own_mode(desk):
+    with pytest.raises(Exception, match="script"):
+        await desk.plays(decide("create_tool", when=QUESTION)).ask(QUESTION, approval="never")
+    answer = await desk.plays(SCRATCH, *STORY).resume()
+    assert (answer.text, answer.tools_created) == (ANSWER, ())
+
+
+async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(desk):
+    answer = await desk.plays(*STORY).ask(QUESTION, approve=Someone(True, seconds=4), max_seconds=4)
+    assert (answer.status, answer.tools_created) == ("answered", ("nth_fibonacci",))
+
+
+async def test_a_run_from_before_approvals_replays(desk):
+    """Its configuration names no mode, and its journal holds no decision."""
+    answer = await desk.plays(*STORY).ask(QUESTION)
+    import json
+
+    path = desk.runs / answer.run_id / "run.json"
+    run = json.loads(path.read_text())
+    del run["configuration"]["approval"]
+    path.write_text(json.dumps(run))
+    journal = journal_path(desk.runs, answer.run_id)
+    lines = [line for line in journal.read_text().splitlines() if '"kind":"approval"' not in line]
+    journal.write_text("\n".join(lines) + "\n")
+    again = await desk.replay(answer.run_id)
+    assert (again.text, again.tools_created) == (ANSWER, ("nth_fibonacci",))
+
+
+async def test_the_decision_stands_in_the_journal(desk):
+    answer = await desk.plays(*STORY).ask(QUESTION)
+    records = [r for r in Journal.replay(journal_path(desk.runs, answer.run_id)).records() if r.kind == "approval"]
+    assert [r.output for r in records] == [{"approved": True, "reason": ""}]
+    assert "def nth_fibonacci" in CODE
+
+
+async def test_a_front_end_with_a_mode_of_its_own_asks_in_one_mode_only():
+    someone = Someone(False)
+    proposal = Proposal("a", "a()", "", "", ())
+    assert await approve_as("auto", someone)(proposal)
+    assert not await approve_as("never", someone)(proposal)
+    assert not someone.shown
+    assert not await approve_as("ask", someone)(proposal)
+    assert someone.shown == [proposal]
