@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
-from agent.cli.render import Display, open_display
+from agent.cli.render import Display, Silent, open_display
 from agent.errors import AlitaError
 from agent.events import Event, RunFinished, RunStarted
 
@@ -39,16 +39,15 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
         ask: What to do with the open Alita and the listener for its events.
         output: How to show it.
     """
-    display = open_display(quiet=output.quiet, verbose=output.verbose)
-    session = _Session(display, output)
+    session = _Session(output)
     try:
         result, code = asyncio.run(session.run(flags, ask)), None
     except AlitaError as error:
-        display.close()
+        session.display.close()
         show_error(error)
         result, code = session.failed(error), error.exit_code
     finally:
-        display.close()
+        session.display.close()
     _print(result, output, told=code is not None)
     return exits.exit_code(result.status) if code is None else code
 
@@ -56,11 +55,11 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
 class _Session:
     """One run, from its first event to its answer, with the two stages of Ctrl-C."""
 
-    def __init__(self, display: Display, output: Output) -> None:
+    def __init__(self, output: Output) -> None:
         self.run_id = ""
+        self.display: Display = Silent()
         self._alita: Alita | None = None
-        self._display = display
-        self._stream = output.stream
+        self._output = output
         self._finished = False
         self._draining = False
 
@@ -69,6 +68,7 @@ class _Session:
         from agent.layers import read_settings
 
         settings = read_settings(flags)
+        self.display = open_display(quiet=self._output.quiet, verbose=self._output.verbose, plain=settings.plain)
         try:
             async with await Alita.open(settings) as alita:
                 self._alita = alita
@@ -79,7 +79,7 @@ class _Session:
         except asyncio.CancelledError:
             return Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
         if not self._finished:
-            self._display.show(RunFinished(result))
+            self.display.show(RunFinished(result))
         return result
 
     def failed(self, error: AlitaError) -> Answer:
@@ -92,9 +92,9 @@ class _Session:
             self.run_id = event.run_id
         if isinstance(event, RunFinished):
             self._finished = True
-        elif self._stream:
+        elif self._output.stream:
             print_json(event.as_json(), line=True)
-        self._display.show(event)
+        self.display.show(event)
 
     def _interrupt(self, alita: Alita, task: asyncio.Task[Any] | None) -> None:
         if self._draining and task is not None:

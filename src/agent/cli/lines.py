@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from agent import events as e
 from agent.answer import Answer
+from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 from mcp_tools.tool import call_text
 
@@ -115,10 +116,8 @@ def summary(answer: Answer) -> Line:
         *_count(usage.input_tokens + usage.output_tokens, "token"),
         time_text(answer.seconds),
     ]
-    if usage.cost is None:
-        parts.append("cost unknown")
-    elif usage.cost > 0:
-        parts.append(f"${usage.cost:.4f}")
+    if usage.cost != 0:
+        parts.append(cost_text(usage))
     if answer.run_id:
         parts.append(f"run {answer.run_id}")
     return Line("done", " · ".join(parts), "●", "bold")
@@ -127,6 +126,13 @@ def summary(answer: Answer) -> Line:
 def _count(number: int, noun: str) -> list[str]:
     """The number with its noun, and nothing for none."""
     return [f"{number:,} {noun}{'' if number == 1 else 's'}"] if number else []
+
+
+def cost_text(usage: Usage) -> str:
+    """Money in words; an unknown price is told as unknown, never as nothing."""
+    if usage.cost is None:
+        return "cost unknown"
+    return f"${usage.cost:.4f}" if usage.cost else "no cost"
 
 
 def time_text(seconds: float) -> str:

@@ -23,6 +23,8 @@ ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", hel
 NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing can isolate them.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
 
+Plain = Annotated[bool, typer.Option("--plain", help="Whole sentences, for screen readers.")]
+
 
 def new_app(summary: str) -> typer.Typer:
     """A group of commands, with plain help and without shell completion: both cost start-up time."""
@@ -36,10 +38,11 @@ def new_app(summary: str) -> typer.Typer:
     )
 
 
-def flags(*, no_isolation: bool = False, no_cache: bool = False, **given: Any) -> dict[str, Any]:
+def flags(*, no_isolation: bool = False, no_cache: bool = False, plain: bool = False, **given: Any) -> dict[str, Any]:
     """The flags of a command line as settings; None means not given."""
     return {
         **given,
         "isolation": "none" if no_isolation else None,
         "use_cache": False if no_cache else None,
+        "plain": True if plain else None,
     }

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from agent import events as e
-from agent.cli.lines import time_text
+from agent.cli.lines import cost_text, time_text
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 
@@ -68,10 +68,3 @@ class Activity:
 
     def _cost(self) -> str:
         return cost_text(self.usage) if self.usage.calls else ""
-
-
-def cost_text(usage: Usage) -> str:
-    """Money in words; an unknown price is told as unknown."""
-    if usage.cost is None:
-        return "cost unknown"
-    return f"${usage.cost:.4f}" if usage.cost else "no cost"

@@ -50,7 +50,7 @@ class Completion:
     ) -> None:
         self._commands = commands
         self._kinds = kinds
-        self._sources = {**sources, "files": lambda typed: files(typed, folder)}
+        self._sources: dict[str, Source] = {**sources, "files": lambda typed: files(typed, folder)}
         self._folder = folder
 
     def find(self, before: str) -> Found:

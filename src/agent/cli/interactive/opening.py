@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,7 +16,7 @@ from agent.cli.interactive.reader import Prompt, Reader
 from agent.errors import UsageError
 from agent.layers import read_settings
 from agent.store.redact import Redactor
-from agent.store.sessions import Session, find_session, load_session
+from agent.store.sessions import find_session, load_session
 
 if TYPE_CHECKING:
     from agent.cli.interactive.screen import Screen
@@ -30,13 +30,22 @@ def terminal_stream() -> TextIO | None:
     return next((stream for stream in (sys.stdout, sys.stderr) if stream is not None and stream.isatty()), None)
 
 
-def open_terminal(flags: Mapping[str, Any], *, resume: bool = False, session_id: str | None = None) -> None:
+def open_terminal(
+    flags: Mapping[str, Any],
+    files: Sequence[Path] = (),
+    *,
+    resume: bool = False,
+    session_id: str | None = None,
+    verbose: bool = False,
+) -> None:
     """Opens a session and returns when it is left.
 
     Args:
         flags: Settings from the command line.
+        files: Files for the first question.
         resume: Whether to go on with an earlier session.
         session_id: Which; the newest when not given.
+        verbose: Whether model calls are shown too.
 
     Raises:
         UsageError: There is no terminal.
@@ -55,6 +64,8 @@ def open_terminal(flags: Mapping[str, Any], *, resume: bool = False, session_id:
     from agent.cli.interactive.terminal import Terminal
 
     terminal = Terminal(flags, screen, make_reader, settings=settings, session=session)
+    terminal.verbose = verbose
+    terminal.attached.extend(path.absolute() for path in files)
     if session is not None:
         show_turns(session, screen)
     else:
@@ -74,9 +85,7 @@ def _parts(settings: Settings, stream: TextIO) -> tuple[Screen, MakeReader]:
     return _moving(settings, stream, answers, history)
 
 
-def _moving(
-    settings: Settings, stream: TextIO, answers: TextIO | None, history: History
-) -> tuple[Screen, MakeReader]:
+def _moving(settings: Settings, stream: TextIO, answers: TextIO | None, history: History) -> tuple[Screen, MakeReader]:
     from prompt_toolkit.output import create_output
     from rich.console import Console
 

@@ -8,10 +8,10 @@ from typing import TextIO
 
 from agent.cli.interactive.markdown import numbered
 from agent.cli.interactive.rich_screen import columns
-from agent.cli.interactive.sentences import ended, sentence_of, summary_sentence
 from agent.cli.interactive.wrapping import rows_of
 from agent.cli.lines import Line, line_of, summary
 from agent.cli.output import print_text
+from agent.cli.sentences import ended, sentence_of
 from agent.events import Event, ModelStarting, RunFinished
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import printable
@@ -54,9 +54,7 @@ class PlainScreen:
         if isinstance(event, ModelStarting) and not self._is_news(event):
             return
         if self._spoken:
-            told = summary_sentence(event.answer) if isinstance(event, RunFinished) else None
-            told = told or sentence_of(event, verbose=verbose)
-            if told:
+            if told := sentence_of(event, verbose=verbose):
                 self._rows(told)
             return
         line = summary(event.answer) if isinstance(event, RunFinished) else line_of(event, verbose=verbose)
@@ -78,8 +76,8 @@ class PlainScreen:
             for row in rows:
                 self._rows(ended(", ".join(cell for cell in row if cell.strip())))
         else:
-            for row in columns(rows, self.width):
-                self._rows(row, indent=" " * 6)
+            for line in columns(rows, self.width):
+                self._rows(line, indent=" " * 6)
 
     def answer(self, text: str) -> None:
         """The text of an answer, as it was written."""

@@ -24,6 +24,7 @@ from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyPressEvent as Press
     from prompt_toolkit.output import Output
@@ -104,7 +105,7 @@ class PromptReader:
         chosen: str = await asking.prompt_async()
         return chosen
 
-    def _message(self) -> list[tuple[str, str]]:
+    def _message(self) -> StyleAndTextTuples:
         mode = self._prompt.mode()
         return [("bold", "alita"), ("", " ("), (f"class:mode.{mode}", mode), ("", ") "), ("bold", "› ")]
 

@@ -13,7 +13,7 @@ from mcp_tools.errors import AlitaError
 class Screen(Protocol):
     """Shows text for people.
 
-    Whatever it is given may come from a model: it cannot move the cursor, and no row of it begins where a prompt begins.
+    Whatever it is given may come from a model: it cannot move the cursor, and no row of it begins where a prompt does.
     """
 
     @property

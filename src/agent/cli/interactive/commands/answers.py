@@ -20,7 +20,7 @@ async def attach(terminal: Terminal, argument: str) -> None:
     if argument == "-":
         terminal.attached.clear()
     elif argument:
-        path = Path(argument.strip("\"'")).expanduser().absolute()
+        path = _path(argument)
         if not path.is_file():
             raise UsageError(f"There is no file {one_line(str(path))}.", remedy="Tab completes the names of files.")
         if path not in terminal.attached:
@@ -44,7 +44,7 @@ async def copy(terminal: Terminal, argument: str) -> None:
 async def save(terminal: Terminal, argument: str) -> None:
     """Writes the last answer to a file; one that is there is replaced only when that is wanted."""
     text = _last_answer(terminal)
-    path = Path(argument.strip("\"'")).expanduser().absolute()
+    path = _path(argument)
     if path.is_dir():
         raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Name a file in it.")
     if path.exists() and not await _replaced(terminal, path):
@@ -65,6 +65,11 @@ async def _replaced(terminal: Terminal, path: Path) -> bool:
         return await terminal.reader.choose(f"Replace {one_line(path.name, 40)}?", {"y": "yes", "n": "no"}) == "y"
     except (EOFError, KeyboardInterrupt):
         return False
+
+
+def _path(argument: str) -> Path:
+    """The path that was typed, with or without quotes."""
+    return Path(argument.removeprefix("@").strip("\"'")).expanduser().absolute()
 
 
 def _last_answer(terminal: Terminal) -> str:

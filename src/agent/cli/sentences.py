@@ -7,7 +7,7 @@ from typing import Any
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.interactive.activity import cost_text
+from agent.cli.lines import cost_text
 from mcp_tools.text import one_line
 from mcp_tools.tool import call_text
 
@@ -97,8 +97,11 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     e.CandidateChecked: _checked,
     e.TrialFinished: _trial,
     e.ToolRegistered: lambda event: f"The tool {event.name} is kept in {event.path}",
+    e.ToolRefused: lambda event: f"The tool {event.name} is not kept: {event.reason}",
+    e.Restated: lambda event: f"The question is understood as: {event.question}",
     e.ToolCalled: _called,
     e.Warned: lambda event: f"Warning: {event.text}",
     e.Note: lambda event: f"Note: {event.text}",
+    e.RunFinished: lambda event: summary_sentence(event.answer),
 }
 _VERBOSE: dict[type, Callable[[Any], str]] = {e.ModelCalled: _model}
