@@ -59,9 +59,7 @@ class Desk:
 
     async def resume(self, run_id: str | None = None, **flags: Any) -> Answer:
         approve = flags.pop("approve", None)
-        return await self.use(
-            lambda alita: alita.resume(run_id, on_event=self.events.append, approve=approve), **flags
-        )
+        return await self.use(lambda alita: alita.resume(run_id, on_event=self.events.append, approve=approve), **flags)
 
     async def replay(self, run_id: str, until: int | None = None) -> Answer:
         return await self.use(lambda alita: alita.replay(run_id, until=until, on_event=self.events.append))

@@ -40,7 +40,7 @@ ALONE = [
     "Is there a leap year between 1897 and 1903?",
     "How long does it take to fill 30 buckets at 4 a minute?",
     "If a ball is dropped from 20 m, when does it hit the ground?",
-    "Reverse the text \"do it again\"",
+    'Reverse the text "do it again"',
     "Capital of France",
     "How many weekdays are between 3 May 2021 and 9 June 2021?",
     "Good morning!",

@@ -63,7 +63,7 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> None:
     print_rows(list(head))
     if records:
         print_text("")
-        print_rows([_row(r) for r in records])
+        print_rows([call_row(r) for r in records])
 
 
 @app.command()
@@ -87,7 +87,8 @@ def replay(
     raise typer.Exit(answer({}, lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), output))
 
 
-def _row(record: Any) -> tuple[str, ...]:
+def call_row(record: Any) -> tuple[str, ...]:
+    """One call of a run: step, kind, seconds, result."""
     result = record.error["message"] if record.error else _preview(record.output)
     return str(record.step), record.kind, f"{record.seconds:.3f} s", one_line(result, 90)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from agent.cli.interactive.markdown import numbered
-from agent.cli.interactive.rich_screen import columns
+from agent.cli.interactive.rich_screen import columns, hanging
 from agent.cli.interactive.wrapping import rows_of
 from agent.cli.lines import Line, line_of, summary
 from agent.cli.output import print_text
@@ -76,8 +76,8 @@ class PlainScreen:
             for row in rows:
                 self._rows(ended(", ".join(cell for cell in row if cell.strip())))
         else:
-            for line in columns(rows, self.width):
-                self._rows(line, indent=" " * 6)
+            for head, last in columns(rows, self.width):
+                self._rows(last, head=head, indent=hanging(head, self.width))
 
     def answer(self, text: str) -> None:
         """The text of an answer, as it was written."""

@@ -12,13 +12,13 @@ from agent.cli.lines import Line, line_of, summary
 from agent.cli.output import print_text
 from agent.events import Event, RunFinished
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import printable
+from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-STREAMED_ROWS = 12
-"""Rows of a growing answer that are shown; more would scroll away before they can be drawn over."""
+MOST_STREAMED = 12
+"""Rows of a growing answer that are shown; what scrolled away could not be drawn over."""
 
 
 class RichScreen:
@@ -37,6 +37,8 @@ class RichScreen:
         self._live = live
         self._answers = answers
         self._working = ""
+        self._growing: list[str] = []
+        """The newest rows of an answer that is being written."""
 
     @property
     def width(self) -> int:
@@ -70,8 +72,8 @@ class RichScreen:
 
     def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
         """Columns that share the width; the last one is broken into rows of its own."""
-        for row in columns(rows, self.width):
-            self._rows(row, style="", indent=" " * 6)
+        for head, last in columns(rows, self.width):
+            self._rows(last, head=head, indent=hanging(head, self.width), style="")
 
     def answer(self, text: str) -> None:
         """The text of an answer."""
@@ -80,9 +82,11 @@ class RichScreen:
             print_text(text)
 
     def streamed(self, text: str) -> None:
-        """The newest line of the growing answer, as the live line."""
-        newest = printable(text).rstrip().rpartition("\n")[2]
-        self.working(f"{self._working.partition(' ┊ ')[0]} ┊ {newest}")
+        """The newest rows of the growing answer, above the live line; the next of anything else removes them."""
+        with self._console.capture() as rendered:
+            self._console.print(answer_text(text))
+        most = min(MOST_STREAMED, max(self._console.height // 2, 1))
+        self._growing = rendered.get().rstrip("\n").split("\n")[-most:]
 
     def quote(self, text: str) -> None:
         """Somebody's text, indented."""
@@ -96,8 +100,9 @@ class RichScreen:
         """Draws the live line, or removes it."""
         self._working = text
         if text:
-            self._live.draw(printable(text))
+            self._live.draw(printable(text), self._growing)
         else:
+            self._growing = []
             self._live.clear()
 
     def _rows(self, text: str, *, head: str = "  ", indent: str = "  ", style: str) -> None:
@@ -107,22 +112,24 @@ class RichScreen:
         self._print(Text("\n".join(rows), style=style, overflow="crop", no_wrap=True))
 
     def _print(self, shown: RenderableType) -> None:
+        self._growing = []
         self._live.clear()
         self._console.print(Safe(shown))
         if self._working:
             self._live.draw(printable(self._working))
 
 
-def columns(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """Rows as text, each cell but the last as wide as the widest in its column, within reason."""
-    from mcp_tools.text import one_line
-
+def columns(rows: Sequence[tuple[str, ...]], width: int) -> list[tuple[str, str]]:
+    """Rows as a head of columns, each as wide as its widest cell within reason, and the last cell."""
     if not rows:
         return []
     widest = max(width // 2, 12)
-    safe = [tuple(" ".join(printable(cell).split()) for cell in row) for row in rows]
-    widths = [min(max(len(row[i]) for row in safe), widest) for i in range(len(safe[0]) - 1)]
-    return [
-        "  ".join([*(one_line(c, widest).ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in safe
-    ]
+    safe = [tuple(one_line(cell, widest) for cell in row[:-1]) for row in rows]
+    widths = [max(len(row[i]) for row in safe) for i in range(len(safe[0]))]
+    heads = ("  " + "".join(f"{c.ljust(w)}  " for c, w in zip(row, widths, strict=True)) for row in safe)
+    return [(head, " ".join(printable(row[-1]).split())) for head, row in zip(heads, rows, strict=True)]
+
+
+def hanging(head: str, width: int) -> str:
+    """What the further rows of a last column begin with: blanks below it, where that leaves room."""
+    return " " * (len(head) if len(head) <= width // 2 else 6)

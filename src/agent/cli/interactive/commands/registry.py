@@ -66,7 +66,7 @@ _ALL: tuple[Command, ...] = (
     Command("mcp", "", "list the servers of other people's tools", machine.mcp),
     Command("doctor", "", "check that everything alita needs is there", machine.doctor),
 )
-_NEEDS = {"mcp": "agent.external"}
+_NEEDS = {"mcp": machine.EXTERNAL}
 """Commands that are there only with a module."""
 
 COMMANDS: tuple[Command, ...] = tuple(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from agent.errors import RunError
 from agent.events import Event, Note, RunFinished, StepStarted
-from agent.store.runs import find_run
+from agent.store.runs import find_run, journal_path, load_run
 from mcp_tools.errors import AlitaError
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
@@ -24,7 +25,16 @@ async def route(terminal: Terminal, argument: str) -> None:
 
 
 async def trace(terminal: Terminal, argument: str) -> None:
-    """Shows every call of a run."""
+    """Shows every call of a run, as its journal has them."""
+    from agent.cli.runs import call_row
+    from agent.store.journal import Journal
+
+    run_id = _run_id(terminal, argument)
+    run = load_run(terminal.settings.runs_dir, run_id)
+    path = journal_path(terminal.settings.runs_dir, run_id)
+    terminal.screen.note(f"Run {run_id} ({run.status.replace('_', ' ')}), model {one_line(run.model)}:")
+    terminal.screen.quote(one_line(run.question, 500))
+    terminal.screen.rows([call_row(record) for record in Journal.replay(path).records()] if path.exists() else [])
 
 
 async def _events(terminal: Terminal, argument: str) -> Sequence[Event]:
