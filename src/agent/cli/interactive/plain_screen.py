@@ -22,7 +22,7 @@ class PlainScreen:
 
     Args:
         stream: The terminal.
-        spoken: Whether it is read aloud: whole sentences, and rows as long as they are.
+        spoken: Whether it is read aloud: whole sentences, no signs.
         answers: Where answers go instead, when standard output is no terminal.
     """
 
@@ -57,14 +57,16 @@ class PlainScreen:
             if told := sentence_of(event, verbose=verbose):
                 self._rows(told)
             return
-        line = summary(event.answer) if isinstance(event, RunFinished) else line_of(event, verbose=verbose)
+        line = line_of(event, verbose=verbose)
+        if isinstance(event, RunFinished):
+            line = summary(event.answer)._replace(whole=True)
         if line is not None:
             self.line(line)
 
     def line(self, line: Line) -> None:
         """One line of the account of a run."""
         if self._spoken:
-            self._rows(ended(f"{line.label}: {line.text}"))
+            self._rows(ended(f"{line.label.capitalize()}: {line.text}" if line.label else line.text))
         elif line.whole:
             self._rows(line.text, head=f"{line.mark} {line.label:<7} ", indent=" " * 10)
         else:
@@ -112,7 +114,7 @@ class PlainScreen:
         return news
 
     def _rows(self, text: str, *, head: str = "  ", indent: str = "  ") -> None:
-        for row in rows_of(text, 10_000 if self._spoken else self.width, head=head, indent=indent):
+        for row in rows_of(text, self.width, head=head, indent=indent):
             self._write(row)
 
     def _write(self, text: str) -> None:

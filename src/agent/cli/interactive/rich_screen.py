@@ -57,7 +57,9 @@ class RichScreen:
 
     def event(self, event: Event, *, verbose: bool = False) -> None:
         """The event's line, if it has one."""
-        line = summary(event.answer) if isinstance(event, RunFinished) else line_of(event, verbose=verbose)
+        line = line_of(event, verbose=verbose)
+        if isinstance(event, RunFinished):
+            line = summary(event.answer)._replace(whole=True)
         if line is not None:
             self.line(line)
 

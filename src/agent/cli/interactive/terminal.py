@@ -18,7 +18,7 @@ from agent.cli.interactive.commands.registry import command_of
 from agent.cli.interactive.interrupts import listen, on_interrupt
 from agent.cli.interactive.mentions import mentioned
 from agent.cli.interactive.reader import Prompt, Reader
-from agent.cli.interactive.turn import Turn
+from agent.cli.interactive.turn import Turn, unechoed
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
@@ -105,6 +105,10 @@ class Terminal:
             files: What comes with it.
             fresh: Whether an earlier answer to the same question does not count.
         """
+        with unechoed() if self.screen.animated else contextlib.nullcontext():
+            return await self._ask(question, files, fresh=fresh)
+
+    async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool) -> Answer:
         turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         try:

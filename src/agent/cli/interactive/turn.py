@@ -52,7 +52,7 @@ class Turn:
         self._task = asyncio.ensure_future(_awaited(ask(self._listen)))
         ticking = asyncio.create_task(self._tick()) if self._screen.animated else None
         try:
-            with self._keys():
+            with on_interrupt(self.interrupt):
                 return await self._task
         except asyncio.CancelledError:
             return self._stopped()
@@ -105,12 +105,6 @@ class Turn:
                 self._screen.working(f"finishing · {text}" if self._draining else text)
             await asyncio.sleep(TICK)
 
-    @contextlib.contextmanager
-    def _keys(self) -> Iterator[None]:
-        """Meanwhile, Ctrl-C is ours, and what is typed waits unseen for the next prompt."""
-        with on_interrupt(self.interrupt), _unechoed() if self._screen.animated else contextlib.nullcontext():
-            yield
-
     def _stopped(self) -> Answer:
         return self._newest() or Answer("", "interrupted", run_id=self._run_id, error="Stopped by Ctrl-C.")
 
@@ -125,8 +119,8 @@ async def _awaited(answer: Awaitable[Answer]) -> Answer:
 
 
 @contextlib.contextmanager
-def _unechoed() -> Iterator[None]:
-    """Keys are neither shown nor gathered into lines; Ctrl-C stays a signal."""
+def unechoed() -> Iterator[None]:
+    """Meanwhile, what is typed waits unseen for the next prompt; Ctrl-C stays a signal."""
     try:
         keyboard = sys.stdin.fileno()
         before = termios.tcgetattr(keyboard)

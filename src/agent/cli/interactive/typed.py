@@ -66,12 +66,17 @@ class LineReader:
                     return letter
 
     def _line(self, prompt: str) -> str:
-        with _interruptible():
-            if self._editing:
-                return input(prompt)
-            self._stream.write(prompt)
-            self._stream.flush()
-            line = sys.stdin.readline()
+        try:
+            with _interruptible():
+                return input(prompt) if self._editing else self._bare_line(prompt)
+        except (EOFError, KeyboardInterrupt):
+            self._stream.write("\n")
+            raise
+
+    def _bare_line(self, prompt: str) -> str:
+        self._stream.write(prompt)
+        self._stream.flush()
+        line = sys.stdin.readline()
         if not line:
             raise EOFError
         return line.rstrip("\n")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.errors import RunError
-from agent.events import Event, Note, RunFinished, StepStarted
+from agent.events import Event, Note, RunFinished, RunStarted, StepStarted
 from agent.store.runs import find_run, journal_path, load_run
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
@@ -19,7 +19,9 @@ async def route(terminal: Terminal, argument: str) -> None:
     """Shows the decisions of a run and what each of them came to."""
     events = await _events(terminal, argument)
     if not any(isinstance(event, StepStarted) for event in events):
-        terminal.screen.note("No step was needed: the answer was computed or known.")
+        began = any(isinstance(event, RunStarted) for event in events)
+        reason = "The run ended before its first step." if began else "No step was needed: the answer was known."
+        terminal.screen.note(reason)
     for event in events:
         terminal.screen.event(event)
 
