@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.answer import Answer, status_of
-from agent.approval import Approval, Approve
+from agent.approval import Approval, ApprovalMode, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.context import Context
@@ -100,6 +100,21 @@ class Alita:
         if self._control is not None:
             self._control.request_drain("interrupted")
 
+    @property
+    def approval(self) -> ApprovalMode:
+        """The setting that decides about new tools when a question comes without `approve`."""
+        return self._settings.approval
+
+    def approval_of(self, run_id: str | None = None) -> ApprovalMode:
+        """The setting of a run, which stays with it; without an id, of the newest that did not finish.
+
+        Raises:
+            RunError: There is no such run.
+        """
+        runs = self._settings.runs_dir
+        found = find_unfinished(runs) if run_id is None else find_run(runs, run_id)
+        return settings_as_in(load_run(runs, found), self._settings).approval
+
     async def ask(
         self,
         question: str,
@@ -167,8 +182,21 @@ class Alita:
         with self._set_as_in(run, goes_on=True):
             return await self._run(run, journal, self._budget(), resumed=True, approve=approve)
 
-    async def replay(self, run_id: str, *, until: int | None = None, on_event: Listener | None = None) -> Answer:
+    async def replay(
+        self,
+        run_id: str,
+        *,
+        until: int | None = None,
+        on_event: Listener | None = None,
+        approve: Approve | None = None,
+    ) -> Answer:
         """Repeats a run from its journal without a call; with `until`, goes on live after that step.
+
+        Args:
+            run_id: The run, or the beginning or end of its id.
+            until: The last step that is taken from the journal.
+            on_event: Told what happens, step by step.
+            approve: Decides about tools that are new after that step.
 
         Raises:
             RunError: There is no such run, or it asks for something that its journal does not hold.
@@ -182,9 +210,9 @@ class Alita:
                 budget = self._budget(forced=run.answer)
                 return await self._run(run, Journal.replay(source), budget, live=False)
             _require_unchanged(run)
-            return await self._run_fork(run, source, until)
+            return await self._run_fork(run, source, until, approve)
 
-    async def _run_fork(self, run: Run, source: Path, until: int) -> Answer:
+    async def _run_fork(self, run: Run, source: Path, until: int, approve: Approve | None) -> Answer:
         runs = self._settings.runs_dir
         fork = create_run(
             runs,
@@ -195,7 +223,7 @@ class Alita:
             parent=run.run_id,
         )
         journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
-        return await self._run(fork, journal, self._budget())
+        return await self._run(fork, journal, self._budget(), approve=approve)
 
     async def _run(
         self,

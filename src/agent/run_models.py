@@ -38,5 +38,5 @@ class RunModels:
             model = None
             if self._models is not None:
                 model = cast(Model, BudgetedModel(self._models.for_role(role), self._budget))
-            self._by_role[role] = JournaledModel(model, self._journal, name=self._names(role)[0])
+            self._by_role[role] = JournaledModel(model, self._journal, name=self._names(role)[0], role=role)
         return cast(Model, self._by_role[role])

@@ -17,8 +17,10 @@ from agent.events import Event, RunFinished, RunStarted
 
 if TYPE_CHECKING:
     from agent.alita import Alita
+    from agent.approval import Approve
 
-Ask = Callable[["Alita", Callable[[Event], None]], Awaitable[Answer]]
+Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Awaitable[Answer]]
+"""What is done with an open Alita, the listener for its events, and who can be asked whether a tool is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
 
     Args:
         flags: Settings from the command line.
-        ask: What to do with the open Alita and the listener for its events.
+        ask: What to do.
         output: How to show it.
     """
     session = _Session(output)
@@ -65,6 +67,7 @@ class _Session:
 
     async def run(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
+        from agent.cli.approving import asking
         from agent.layers import read_settings
 
         settings = read_settings(flags)
@@ -75,7 +78,7 @@ class _Session:
                 asyncio.get_running_loop().add_signal_handler(
                     signal.SIGINT, self._interrupt, alita, asyncio.current_task()
                 )
-                result = await ask(alita, self.listen)
+                result = await ask(alita, self.listen, asking(self.display))
         except asyncio.CancelledError:
             return Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
         if not self._finished:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,11 @@ from agent.cli import options
 from agent.cli.output import print_note
 from agent.question import LONGEST_QUESTION, usable
 from mcp_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from agent.alita import Alita, Listener
+    from agent.answer import Answer
+    from agent.approval import Approve
 
 app = options.new_app("")
 resume_app = options.new_app("")
@@ -42,6 +47,7 @@ def ask(
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
     no_cache: options.NoCache = False,
+    approve: options.Approve = None,
     plain: options.Plain = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Open the last session, or the one whose id follows.")
@@ -60,6 +66,7 @@ def ask(
         max_cost=max_cost,
         max_tokens=max_tokens,
         tools_dir=tools_dir,
+        approval=approve,
     )
     if resume or opens_session(question or [], as_json=as_json or json_stream):
         open_session(flags, question or [], files, resume=resume, verbose=verbose)
@@ -67,9 +74,10 @@ def ask(
     text = read_question(question or [])
     from agent.cli.answering import Output, answer
 
-    output = Output(as_json, json_stream, quiet, verbose)
-    code = answer(flags, lambda alita, listen: alita.ask(text, files=files, on_event=listen), output)
-    raise typer.Exit(code)
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+        return alita.ask(text, files=files, on_event=listen, approve=someone if alita.approval == "ask" else None)
+
+    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
 
 
 @resume_app.command()
@@ -95,8 +103,10 @@ def resume(
     )
     from agent.cli.answering import Output, answer
 
-    output = Output(as_json, json_stream, quiet, verbose)
-    raise typer.Exit(answer(flags, lambda alita, listen: alita.resume(run, on_event=listen), output))
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+        return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
+
+    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
 
 
 def opens_session(words: Sequence[str], *, as_json: bool) -> bool:

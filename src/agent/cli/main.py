@@ -27,6 +27,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "agent.cli.ask:app", 'answer a question; the same as alita "…"'),
     Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
     Command("runs", "agent.cli.runs:app", "list, show and replay runs"),
+    Command("sessions", "agent.cli.sessions:app", "list, show, export and delete conversations"),
+    Command("traces", "agent.cli.traces:app", "show what a run did, in the terminal or as a page"),
     Command("tools", "agent.cli.tools:app", "list, show, search, run, check and delete tools"),
     Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),
     Command("config", "agent.cli.config:app", "show each setting and where it came from"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,10 @@ NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools eve
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Whole sentences, for screen readers.")]
+Approve = Annotated[
+    Literal["ask", "auto", "never"] | None,
+    typer.Option("--approve", metavar="MODE", help="Keep a new tool: ask first, auto, or never."),
+]
 
 
 def new_app(summary: str) -> typer.Typer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from agent.cli.lines import Line, line_of, summary
@@ -26,6 +28,10 @@ class Display(Protocol):
         """Shows one event."""
         ...
 
+    def paused(self) -> AbstractContextManager[None]:
+        """Keeps still meanwhile: someone is asked something."""
+        ...
+
     def close(self) -> None:
         """Leaves the terminal as it was."""
         ...
@@ -38,6 +44,10 @@ class Silent:
         """Prints a warning."""
         if isinstance(event, Warned):
             print_note(f"alita: {event.text}")
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Nothing moves."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing."""
@@ -71,6 +81,10 @@ class Plain:
         if isinstance(event, ModelStarting):
             return Line("model", _progress(event))
         return summary(event.answer) if isinstance(event, RunFinished) else line_of(event, verbose=self._verbose)
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Nothing moves."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing to tidy."""
@@ -107,6 +121,15 @@ class Live:
         activity = _activity(event)
         if activity:
             self._status.update(Text(one_line(activity, max(self._console.width - 4, 10))))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Removes the status meanwhile."""
+        self._status.stop()
+        try:
+            yield
+        finally:
+            self._status.start()
 
     def close(self) -> None:
         """Removes the status."""

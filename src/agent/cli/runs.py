@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent.cli import options
 from agent.cli.output import print_json, print_rows, print_text
 from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.alita import Alita, Listener
+    from agent.answer import Answer
+    from agent.approval import Approve
 
 app = options.new_app("Runs: what was asked, what was done, and doing it again.")
 
@@ -63,7 +69,7 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> None:
     print_rows(list(head))
     if records:
         print_text("")
-        print_rows([call_row(r) for r in records])
+        print_rows([_row(r) for r in records])
 
 
 @app.command()
@@ -84,11 +90,15 @@ def replay(
 
     run_id = find_run(read_settings().runs_dir, run)
     output = Output(as_json, json_stream, quiet, verbose)
-    raise typer.Exit(answer({}, lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), output))
+
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+        asked = someone if alita.approval_of(run_id) == "ask" else None
+        return alita.replay(run_id, until=until, on_event=listen, approve=asked)
+
+    raise typer.Exit(answer({}, work, output))
 
 
-def call_row(record: Any) -> tuple[str, ...]:
-    """One call of a run: step, kind, seconds, result."""
+def _row(record: Any) -> tuple[str, ...]:
     result = record.error["message"] if record.error else _preview(record.output)
     return str(record.step), record.kind, f"{record.seconds:.3f} s", one_line(result, 90)
 

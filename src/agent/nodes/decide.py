@@ -22,17 +22,19 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     done = len(state.get("steps", []))
     context.journal.step = done + 1
     if limit := context.budget.exceeded(done):
-        return _give_up(f"the limit of {limit} is reached", limit)
+        return _give_up(context, f"the limit of {limit} is reached", limit)
     try:
         decision = await choose(state, context)
     except ModelOutputError as problem:
         context.emit(Note(problem.message))
-        return _give_up("no usable decision", None)
+        return _give_up(context, "no usable decision", None)
     except StoppedError as stopped:
-        return _give_up(stopped.message, context.budget.exceeded(done))
+        return _give_up(context, stopped.message, context.budget.exceeded(done))
+    context.journal.mark(decision.action, decision.why)
     context.emit(StepStarted(done + 1, context.budget.limits.steps, decision.action, decision.why))
     return Command(goto=decision.action, update={"decision": decision.as_json()})
 
 
-def _give_up(why: str, limit: str | None) -> Command[Route]:
+def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:
+    context.journal.mark("answer", why)
     return Command(goto="answer", update={"decision": Decision("answer", why).as_json(), "limit": limit})

@@ -39,6 +39,17 @@ class Record:
     error: dict[str, Json] | None
     """Type, message and remedy, when the call failed, and what it cost if it did."""
     seconds: float
+    at: float | None = None
+    """When it was made, in seconds since 1970; unknown in journals of earlier versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the coordinator chose as a step; a replay does not need it."""
+
+    step: int
+    action: str
+    why: str
 
 
 class Journal:
@@ -65,6 +76,8 @@ class Journal:
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._file: AppendedLines | None = None
         records = list(_load(recorded, self._blobs))
+        self.marks = {mark.step: mark for mark in _marks(recorded)}
+        """The newest decision of each step, as the journal was read."""
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
         self._seq = max((r.seq for r in records), default=0)
@@ -142,7 +155,7 @@ class Journal:
     async def _perform(self, asked: _Asked, perform: Callable[[], Awaitable[Json]]) -> Json:
         # Their blobs are known from now on: another call may refer to them before this one has ended.
         self._write(asked.fresh)
-        started = time.perf_counter()
+        at, started = time.time(), time.perf_counter()
         output: Json = None
         error: AlitaError | None = None
         try:
@@ -163,11 +176,16 @@ class Journal:
             "request": asked.request,
             **result,
             "seconds": round(time.perf_counter() - started, 6),
+            "at": round(at, 3),
         }
         self._write([line])
         if error is not None:
             raise error
         return output
+
+    def mark(self, action: str, why: str) -> None:
+        """Writes down what the present step does; nothing in a replay."""
+        self._write([{"step": self.step, "mark": action, "why": self._redactor.text(why)}])
 
     def skip(self, position: int) -> None:
         """Counts the calls up to a position as asked: the run goes on behind them."""
@@ -246,7 +264,7 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
     for line in lines[1:]:
         if "blob" in line:
             blobs.load(line)
-        else:
+        elif "mark" not in line:
             yield Record(
                 line["seq"],
                 line["step"],
@@ -257,7 +275,14 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
                 line.get("output"),
                 line.get("error"),
                 line["seconds"],
+                line.get("at"),
             )
+
+
+def _marks(lines: list[dict[str, Json]]) -> Iterator[Mark]:
+    for line in lines:
+        if "mark" in line:
+            yield Mark(line["step"], line["mark"], line["why"])
 
 
 def _fields(record: Record) -> dict[str, Json]:

@@ -21,11 +21,13 @@ class JournaledModel:
         model: None for a replay, which asks none.
         journal: Records every call.
         name: What the user calls the model, where there is none to ask.
+        role: What it is asked as, for whoever reads the journal.
     """
 
-    def __init__(self, model: Model | None, journal: Journal, *, name: str = "") -> None:
+    def __init__(self, model: Model | None, journal: Journal, *, name: str = "", role: str = "") -> None:
         self._model = model
         self._journal = journal
+        self._role = role
         self._wanted = name or (model.name if model else "")
         self._answering = self._wanted
 
@@ -63,7 +65,7 @@ class JournaledModel:
             live = True
             model = self._asked()
             completion = await model.complete(messages, on_delta=on_delta, **given)
-            return {"by": model.name, **_plain(completion)}
+            return {"by": model.name, "role": self._role, **_plain(completion)}
 
         request = {"model": self._wanted, "messages": messages, **given}
         completion = self._heard(await self._journal.call("model", request, perform))
@@ -92,7 +94,7 @@ class JournaledModel:
                 completions = await many(messages, n, **given)
             else:
                 completions = [await model.complete(messages, **_shifted(given, k)) for k in range(n)]
-            return [{"by": model.name, **_plain(completion)} for completion in completions]
+            return [{"by": model.name, "role": self._role, **_plain(completion)} for completion in completions]
 
         request = {"model": self._wanted, "messages": messages, "samples": n, **given}
         return [self._heard(data) for data in await self._journal.call("model", request, perform)]
@@ -108,7 +110,7 @@ class JournaledModel:
 
     def _heard(self, data: dict[str, Any]) -> Completion:
         self._answering = data.get("by", self._wanted)
-        return _completion({name: value for name, value in data.items() if name != "by"})
+        return _completion({name: value for name, value in data.items() if name not in {"by", "role"}})
 
 
 class JournaledSandbox:

@@ -22,8 +22,8 @@ from agent.store.exported import export_session
 from agent.store.ids import ID, fitting_id, new_id
 from agent.store.redact import Redactor
 from agent.store.session import SCHEMA, Session
+from agent.store.written import write_file
 from mcp_tools.text import one_line
-from mcp_tools.tool import Json
 
 __all__ = [
     "Damaged",
@@ -70,7 +70,8 @@ def save_session(folder: Path, session: Session, redactor: Redactor) -> Session:
             branched_off = session.id if session.revision else session.parent
             session = replace(session, id=_free_id(folder), parent=branched_off, revision=0)
         saved = replace(session, revision=session.revision + 1, changed=time.time())
-        _write(_path(folder, saved.id), redactor.json(saved.as_json()))
+        data = json.dumps(redactor.json(saved.as_json()), ensure_ascii=False, indent=1)
+        write_file(_path(folder, saved.id), data)
     return saved
 
 
@@ -220,19 +221,3 @@ def _writing(folder: Path) -> Iterator[None]:
             f"{folder} cannot be written: {error.strerror}.",
             remedy="Free some space or correct the permissions; ALITA_HOME moves all of alita's folders.",
         ) from error
-
-
-def _write(path: Path, data: dict[str, Json]) -> None:
-    """Writes a file that only its user can read, whole or not at all."""
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    raw = json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise

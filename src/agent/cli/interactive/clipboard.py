@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from agent.errors import StorageError
+from agent.store.written import write_file
 
 LONGEST_THROUGH_A_TERMINAL = 74_000
 """Characters of base64; many terminals take no longer sequence."""
@@ -72,13 +73,7 @@ def _runs(command: list[str], text: str, environment: Mapping[str, str]) -> bool
 
 def _written(text: str, folder: Path) -> Path:
     target = folder / _FILE
-    draft = target.with_suffix(f".{os.getpid()}.tmp")
-    try:
+    with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        draft.replace(target)
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Use /save FILE.") from None
+    write_file(target, text)
     return target

@@ -16,6 +16,9 @@ from agent.events import Event, ModelStarting, RunFinished
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import printable
 
+_UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
+"""Signs that draw, of which a reader would say the names."""
+
 
 class PlainScreen:
     """See `agent.cli.interactive.screen.Screen`.
@@ -118,6 +121,8 @@ class PlainScreen:
             self._write(row)
 
     def _write(self, text: str) -> None:
+        if self._spoken:
+            text = text.translate(_UNSPOKEN)
         encoding = self._stream.encoding or "utf-8"
         self._stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         self._stream.flush()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.cli.interactive import clipboard
-from agent.errors import StorageError, UsageError
+from agent.errors import UsageError
+from agent.store.written import write_file
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -50,13 +51,7 @@ async def save(terminal: Terminal, argument: str) -> None:
     if path.exists() and not await _replaced(terminal, path):
         terminal.screen.note("Nothing was written.")
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="replace")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from None
+    write_file(path, text.rstrip("\n") + "\n")
     terminal.screen.note(f"Written to {path}.")
 
 

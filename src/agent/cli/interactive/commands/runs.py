@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from agent.errors import RunError
 from agent.events import Event, Note, RunFinished, RunStarted, StepStarted
-from agent.store.runs import find_run, journal_path, load_run
+from agent.store.runs import find_run
 from mcp_tools.errors import AlitaError
-from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
@@ -27,16 +26,12 @@ async def route(terminal: Terminal, argument: str) -> None:
 
 
 async def trace(terminal: Terminal, argument: str) -> None:
-    """Shows every call of a run, as its journal has them."""
-    from agent.cli.runs import call_row
-    from agent.store.journal import Journal
+    """Shows a run as a tree of its steps and their calls."""
+    from agent.traces.read import read_trace
+    from agent.traces.terminal import render
 
-    run_id = _run_id(terminal, argument)
-    run = load_run(terminal.settings.runs_dir, run_id)
-    path = journal_path(terminal.settings.runs_dir, run_id)
-    terminal.screen.note(f"Run {run_id} ({run.status.replace('_', ' ')}), model {one_line(run.model)}:")
-    terminal.screen.quote(one_line(run.question, 500))
-    terminal.screen.rows([call_row(record) for record in Journal.replay(path).records()] if path.exists() else [])
+    found = read_trace(terminal.settings.runs_dir, _run_id(terminal, argument))
+    terminal.screen.quote(render(found, width=max(terminal.screen.width - 2, 30)))
 
 
 async def _events(terminal: Terminal, argument: str) -> Sequence[Event]:

@@ -1,0 +1,123 @@
+"""A trace as one HTML page: no network, no script, everything escaped, light and dark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from html import escape
+
+from agent.steps import preview
+from agent.traces.facts import call_facts, duration, sized_line, step_facts, trace_facts
+from agent.traces.style import STYLE
+from agent.traces.trace import Call, Passage, Trace, TraceStep
+from mcp_tools.text import one_line, printable
+
+LONGEST_TEXT = 20_000
+"""Characters of one text from which on the page holds a preview of it."""
+_WORTH_SHARING = 400
+"""Characters from which on a text that came before is referred to."""
+_SUMMARY = 110
+
+# Were a text ever to break out of its place, the browser would still run and fetch nothing.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def render_page(trace: Trace, *, full: bool = False) -> str:
+    """The whole page.
+
+    Args:
+        trace: What is shown.
+        full: Every text whole, whatever its size.
+    """
+    return "\n".join(_Page(trace, full=full).lines()) + "\n"
+
+
+class _Page:
+    """One page while it is written: it remembers where each long text stood first."""
+
+    def __init__(self, trace: Trace, *, full: bool) -> None:
+        self._trace = trace
+        self._full = full
+        self._longest = max((call.seconds for call in trace.calls), default=0.0)
+        self._first: dict[bytes, int] = {}
+
+    def lines(self) -> Iterator[str]:
+        run = self._trace.run
+        yield "<!DOCTYPE html>"
+        yield '<html lang="en">'
+        yield f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        yield '<meta name="color-scheme" content="light dark">'
+        yield f"<title>{_line(f'{run.question} · {run.run_id}', 120)}</title>"
+        yield f"<style>{STYLE}</style></head>"
+        yield f"<body><main><h1>{_line(run.question, 300)}</h1>"
+        yield from self._facts()
+        yield from (f'<p class="flaw">{_shown(flaw)}</p>' for flaw in self._trace.flaws)
+        if not self._trace.steps:
+            yield "<p>The journal of this run holds no call.</p>"
+        for step in self._trace.steps:
+            yield from self._step(step)
+        if self._trace.traceback:
+            yield f'<section><h2>Where it broke</h2><pre class="bad">{_shown(self._trace.traceback)}</pre></section>'
+        yield "</main></body></html>"
+
+    def _facts(self) -> Iterator[str]:
+        yield "<dl>"
+        for name, value in trace_facts(self._trace):
+            if value:
+                yield f"<dt>{_shown(name)}</dt><dd>{_shown(self._sized(value))}</dd>"
+        yield "</dl>"
+
+    def _step(self, step: TraceStep) -> Iterator[str]:
+        why = f' <span class="why">{_line(step.why, 300)}</span>' if step.why else ""
+        yield f'<section id="step-{step.number}"><h2>Step {step.number} <b>{_line(step.action, 60)}</b>{why}'
+        yield f'<span class="facts">{_shown(step_facts(step))}</span></h2>'
+        for call in step.calls:
+            yield from self._call(call)
+        yield "</section>"
+
+    def _call(self, call: Call) -> Iterator[str]:
+        share = 100 * call.seconds / self._longest if self._longest else 0
+        state = "" if call.ok else ' class="bad"'
+        came = sized_line(call.came[0].text, _SUMMARY) if call.came else ""
+        yield f'<details id="call-{call.number}"{state}><summary><span class="kind">{_line(call.kind, 30)}</span>'
+        yield f'<span class="title">{_line(call.title, 140)}</span><span class="facts">{_shown(call_facts(call))}</span>'
+        yield f'<span class="bar" style="width:{share:.1f}%" title="{duration(call.seconds)}"></span>'
+        yield f'<span class="came">{_shown(came)}</span></summary>'
+        for passage in call.given:
+            yield from self._passage(call, passage, is_open=len(call.given) == 1)
+        for passage in call.came:
+            yield from self._passage(call, passage, is_open=True, came=True)
+        yield "</details>"
+
+    def _passage(self, call: Call, passage: Passage, *, is_open: bool, came: bool = False) -> Iterator[str]:
+        sign = "came back" if came else "went in"
+        label = f"{_line(passage.label, 60)} <small>{sign}, {len(passage.text):,} characters</small>"
+        before = self._seen_before(call, passage.text)
+        if before is not None:
+            yield f'<p class="same">{label}: the same as in <a href="#call-{before}">call {before}</a></p>'
+            return
+        opened = " open" if is_open else ""
+        text = _shown(self._sized(passage.text))
+        yield f'<details class="{"came" if came else "given"}"{opened}><summary>{label}</summary><pre>{text}</pre></details>'
+
+    def _seen_before(self, call: Call, text: str) -> int | None:
+        """The earlier call that has the same long text."""
+        if len(text) < _WORTH_SHARING:
+            return None
+        first = self._first.setdefault(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), call.number)
+        return None if first == call.number else first
+
+    def _sized(self, text: str) -> str:
+        if self._full or len(text) <= LONGEST_TEXT:
+            return text
+        return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {self._trace.run.run_id} --full has it whole)"
+
+
+def _shown(text: str) -> str:
+    """Text in its place: nothing in it is markup, and nothing is invisible."""
+    return escape(printable(text), quote=True)
+
+
+def _line(text: str, width: int) -> str:
+    return escape(one_line(text, width), quote=True)

@@ -1,0 +1,186 @@
+"""What the weak model is asked about a message, and what a long conversation is shown as."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.budget import Budget, Limits
+from agent.compacting import LONGEST_SUMMARY, MOST_SHOWN, compact
+from agent.context import Context
+from agent.conversation import Conversation, Turn
+from agent.events import Event, Note, Restated
+from agent.follow_up import understand
+from agent.models.scripted import Script, ScriptedModel
+from agent.store.journal import Journal
+from support.decisions import OneModel, Weak
+
+TALK = Conversation([Turn("What is 68 °F in °C?", "20", "r", "answered")])
+
+
+class Bench:
+    """A context whose model plays a script, and what it told."""
+
+    def __init__(self, folder: Path, script: Script, kind: type[ScriptedModel]) -> None:
+        self.script = script
+        self.events: list[Event] = []
+        self.journal = Journal.create(folder / "run" / "journal.jsonl")
+        nothing: Any = None
+        self.context = Context(
+            OneModel(kind(script)), nothing, nothing, self.journal, Budget(Limits()), self.events.append, "run"
+        )
+
+    @property
+    def notes(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Note))
+
+    async def understands(self, message: str, conversation: Conversation = TALK) -> str:
+        return (await understand(self.context, message, conversation, lambda question: None)).question
+
+
+@pytest.fixture
+def bench(tmp_path: Path):
+    made: list[Bench] = []
+
+    def make(*answers: dict[str, Any], weak: bool = False) -> Bench:
+        made.append(Bench(tmp_path / str(len(made)), Script.of(answers), Weak if weak else ScriptedModel))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.journal._file.close()
+
+
+def says(question: str) -> dict[str, Any]:
+    return {"json": {"question": question}}
+
+
+async def test_a_weak_model_is_not_asked_about_a_question_that_stands_alone(bench):
+    weak = bench(weak=True)
+    question = "How many letters are in 'rhododendron'?"
+    assert await weak.understands(question) == question
+    assert weak.script.played == 0
+
+
+async def test_a_weak_model_is_asked_about_a_message_that_points_back(bench):
+    weak = bench(says("What is 70 °F in °C?"), weak=True)
+    assert await weak.understands("and 70?") == "What is 70 °F in °C?"
+    assert [type(event) for event in weak.events if isinstance(event, Restated)] == [Restated]
+
+
+async def test_a_strong_model_is_asked_about_every_message(bench):
+    strong = bench(says("Who wrote Faust?"))
+    assert await strong.understands("Who wrote Faust?") == "Who wrote Faust?"
+    assert strong.script.played == 1
+    assert not [event for event in strong.events if isinstance(event, Restated)], "nothing was restated"
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "told"),
+    [
+        ("and 70?", "What is 68 °F in °C?", "lost '70'"),
+        ("and in 'plum tree'?", "How many letters are in 'azalea'?", "lost 'plum tree'"),
+        ("and 70?", "What is 70 °F in °C, times 194?", "brought in 194"),
+    ],
+    ids=["lost number", "lost text", "number from an example"],
+)
+async def test_a_weak_model_that_changes_the_data_is_not_followed(bench, message, reply, told):
+    weak = bench(says(reply), weak=True)
+    assert await weak.understands(message) == message
+    assert told in weak.notes
+
+
+def long_talk(count: int, size: int = 400) -> Conversation:
+    return Conversation([Turn(f"Question {n}?", f"answer {n} " + "x" * size, "r", "answered") for n in range(count)])
+
+
+async def test_a_short_conversation_is_shown_whole_without_a_call(bench):
+    strong = bench()
+    shown = await compact(strong.context, long_talk(5))
+    assert [f"Question {n}?" in shown for n in range(5)] == [True] * 5
+
+
+async def test_of_a_long_conversation_old_turns_become_a_summary_and_new_ones_stay_whole(bench):
+    strong = bench({"text": "They spoke of questions 0 to 30."})
+    source = long_talk(60)
+    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    assert "They spoke of questions 0 to 30." in shown
+    assert len(shown) < MOST_SHOWN[False]
+    assert "Question 59?" in shown
+    assert "Question 0?" not in shown
+    assert (source.summary, len(source.turns)) == ("They spoke of questions 0 to 30.", 60)
+    whole = [turn.shown for turn in source.open_turns]
+    assert whole
+    assert all(text in shown for text in whole)
+
+
+async def test_a_summary_is_not_written_again_for_the_next_question(bench):
+    strong = bench({"text": "A summary."})
+    source = long_talk(60)
+    await compact(strong.context, Conversation.for_a_run(source), source)
+    source.add(Turn("One more?", "yes", "r", "answered"))
+    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    assert strong.script.played == 1
+    assert "A summary." in shown
+    assert "One more?" in shown
+
+
+async def test_a_later_summary_is_made_from_the_earlier_one(bench):
+    strong = bench({"when": "Question 0?", "text": "First summary."}, {"when": "First summary.", "text": "Second."})
+    source = long_talk(60)
+    await compact(strong.context, Conversation.for_a_run(source), source)
+    for turn in long_talk(60).turns:
+        source.add(turn)
+    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    assert "Second." in shown
+    assert "First summary." not in shown
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [{"error": "busy"}, {"text": "  "}, {"text": "x" * (LONGEST_SUMMARY + 1)}],
+    ids=["failed", "empty", "endless"],
+)
+async def test_without_a_summary_the_newest_turns_are_shown_and_it_is_told(bench, reply):
+    strong = bench(reply)
+    source = long_talk(60)
+    shown = await compact(strong.context, Conversation.for_a_run(source), source)
+    assert "Question 59?" in shown
+    assert "Question 0?" not in shown
+    assert "only the newest turns are seen" in strong.notes
+    assert (source.summary, source.summarised) == ("", 0)
+
+
+async def test_a_summary_that_is_too_long_ends_with_a_whole_sentence(bench):
+    strong = bench({"text": "One sentence. " * 200})
+    source = long_talk(60)
+    await compact(strong.context, Conversation.for_a_run(source), source)
+    assert len(source.summary) <= LONGEST_SUMMARY
+    assert source.summary.endswith("One sentence.")
+
+
+async def test_one_huge_turn_is_shown_by_both_its_ends(bench):
+    strong = bench()
+    turn = Turn("Long?", "begins " + "x" * 1_000_000 + " ends", "r", "answered")
+    shown = await compact(strong.context, Conversation([turn]))
+    assert len(shown) < 3000
+    assert "begins" in shown
+    assert "ends" in shown
+    assert "left out" in shown
+
+
+def test_taking_the_last_turn_away_takes_a_summary_that_stood_for_it(bench):
+    source = long_talk(3)
+    source.fold(3, "all three")
+    assert source.drop_last() == long_talk(3).turns[2]
+    assert (source.summary, source.summarised, len(source.turns)) == ("", 0, 2)
+    assert Conversation().drop_last() is None
+
+
+def test_a_conversation_survives_json():
+    source = long_talk(3)
+    source.fold(2, "two")
+    assert Conversation.from_json(json.loads(json.dumps(source.as_json()))) == source
