@@ -405,6 +405,16 @@ class Alita:
         return clean
 
     @contextlib.contextmanager
+    def asking_anew(self) -> Iterator[None]:
+        """Meanwhile, no answer is taken from the cache; new ones are put there."""
+        own = self._settings
+        self._settings = own.model_copy(update={"use_cache": False})
+        try:
+            yield
+        finally:
+            self._settings = own
+
+    @contextlib.contextmanager
     def _set_as_in(self, run: Run, *, goes_on: bool = False) -> Iterator[None]:
         """Meanwhile, the settings and the library of a run."""
         own = self._settings, self._library

@@ -164,6 +164,14 @@ class ToolCalled(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerWritten(_Event):
+    """A further piece of the answer's text arrived from the model. The answer itself may be put into another form."""
+
+    kind: ClassVar[str] = "answer_written"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished(_Event):
     """The run ended with an answer, whatever its status; nothing follows. A run that raises has no such event."""
 
@@ -190,5 +198,6 @@ Event: TypeAlias = (
     | ToolRefused
     | Restated
     | ToolCalled
+    | AnswerWritten
     | RunFinished
 )

@@ -78,6 +78,7 @@ class Settings(BaseSettings):
     approval: Literal["ask", "auto", "never"] = Field(
         "auto", description="Whether a proved tool is kept: ask first, always, or never."
     )
+    plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
 
     tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
-from agent.cli.render import Display, open_display
+from agent.cli.render import Display, Silent, open_display
 from agent.cli.trusting import ask_about_new_servers
 from agent.errors import AlitaError
 from agent.events import Event, RunFinished, RunStarted
@@ -43,16 +43,15 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
         output: How to show it.
     """
     ask_about_new_servers(flags)
-    display = open_display(quiet=output.quiet, verbose=output.verbose)
-    session = _Session(display, output)
+    session = _Session(output)
     try:
         result, code = asyncio.run(session.run(flags, ask)), None
     except AlitaError as error:
-        display.close()
+        session.display.close()
         show_error(error)
         result, code = session.failed(error), error.exit_code
     finally:
-        display.close()
+        session.display.close()
     _print(result, output, told=code is not None)
     return exits.exit_code(result.status) if code is None else code
 
@@ -60,11 +59,11 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
 class _Session:
     """One run, from its first event to its answer, with the two stages of Ctrl-C."""
 
-    def __init__(self, display: Display, output: Output) -> None:
+    def __init__(self, output: Output) -> None:
         self.run_id = ""
+        self.display: Display = Silent()
         self._alita: Alita | None = None
-        self._display = display
-        self._stream = output.stream
+        self._output = output
         self._finished = False
         self._draining = False
 
@@ -74,17 +73,18 @@ class _Session:
         from agent.layers import read_settings
 
         settings = read_settings(flags)
+        self.display = open_display(quiet=self._output.quiet, verbose=self._output.verbose, plain=settings.plain)
         try:
             async with await Alita.open(settings) as alita:
                 self._alita = alita
                 asyncio.get_running_loop().add_signal_handler(
                     signal.SIGINT, self._interrupt, alita, asyncio.current_task()
                 )
-                result = await ask(alita, self.listen, asking(self._display))
+                result = await ask(alita, self.listen, asking(self.display))
         except asyncio.CancelledError:
             return Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
         if not self._finished:
-            self._display.show(RunFinished(result))
+            self.display.show(RunFinished(result))
         return result
 
     def failed(self, error: AlitaError) -> Answer:
@@ -97,9 +97,9 @@ class _Session:
             self.run_id = event.run_id
         if isinstance(event, RunFinished):
             self._finished = True
-        elif self._stream:
+        elif self._output.stream:
             print_json(event.as_json(), line=True)
-        self._display.show(event)
+        self.display.show(event)
 
     def _interrupt(self, alita: Alita, task: asyncio.Task[Any] | None) -> None:
         if self._draining and task is not None:
@@ -120,15 +120,15 @@ def _print(result: Answer, output: Output, *, told: bool) -> None:
     if result.status == "interrupted" and result.run_id:
         print_note(f"Stopped. Go on with: alita resume {result.run_id}")
     elif not told and result.status != "answered":
-        _explain(result)
+        print_note(f"alita: {explanation(result)}")
 
 
-def _explain(result: Answer) -> None:
-    """Says on stderr why there is no full answer."""
+def explanation(result: Answer) -> str:
+    """Why there is no full answer."""
     reason = result.error or ("" if result.status == "limit" else result.text)
     if result.status == "limit":
         reason = reason or f"The limit of {result.limit or 'this run'} was reached."
         if result.run_id:
             flag = f" --max-{result.limit} …" if result.limit else ""
             reason += f"\n       Go on with a higher limit: alita resume {result.run_id}{flag}"
-    print_note(f"alita: {reason or 'No answer was found.'}")
+    return reason or "No answer was found."

@@ -6,13 +6,14 @@ import select
 import sys
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent.cli import options
 from agent.cli.output import print_note
 from agent.question import LONGEST_QUESTION, usable
+from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
@@ -47,13 +48,17 @@ def ask(
     no_isolation: options.NoIsolation = False,
     no_cache: options.NoCache = False,
     approve: options.Approve = None,
+    plain: options.Plain = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Open the last session, or the one whose id follows.")
+    ] = False,
 ) -> None:
-    """Answers a question. Text piped in is the question, or is added to it."""
-    text = read_question(question or [])
+    """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
     files = tuple(file or ())
     flags = options.flags(
         no_isolation=no_isolation,
         no_cache=no_cache,
+        plain=plain,
         model=model,
         base_url=base_url,
         max_steps=max_steps,
@@ -63,6 +68,10 @@ def ask(
         tools_dir=tools_dir,
         approval=approve,
     )
+    if resume or opens_session(question or [], as_json=as_json or json_stream):
+        open_session(flags, question or [], files, resume=resume, verbose=verbose)
+        return
+    text = read_question(question or [])
     from agent.cli.answering import Output, answer
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
@@ -98,6 +107,27 @@ def resume(
         return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
 
     raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
+
+
+def opens_session(words: Sequence[str], *, as_json: bool) -> bool:
+    """Nothing is asked, and someone is at the keyboard."""
+    at_keyboard = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+    return not words and not as_json and at_keyboard and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
+def open_session(
+    flags: dict[str, Any], words: Sequence[str], files: Sequence[Path], *, resume: bool, verbose: bool
+) -> None:
+    """Opens the interactive terminal.
+
+    Raises:
+        UsageError: More than the id of a session is named, or there is no terminal.
+    """
+    if len(words) > 1:
+        raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
+    from agent.cli.interactive.opening import open_terminal
+
+    open_terminal(flags, files, resume=resume, session_id=next(iter(words), None), verbose=verbose)
 
 
 def read_question(words: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ def diagnose(settings: Settings) -> list[Finding]:
     return [
         Finding("python", True, f"{platform.python_version()} on {platform.system()} {platform.release()}"),
         *_packages(settings),
-        *_model(settings),
+        *model_findings(settings),
         _isolation(settings),
         _browser(),
         *_folders(settings),
@@ -75,7 +75,8 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _model(settings: Settings) -> Iterator[Finding]:
+def model_findings(settings: Settings) -> Iterator[Finding]:
+    """Whether the model can be asked."""
     if settings.model == EMBEDDED:
         from agent.models.weights import Weights
 

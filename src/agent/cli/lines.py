@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from agent import events as e
 from agent.answer import Answer
+from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 from mcp_tools.tool import call_text
 
@@ -80,12 +81,12 @@ def _registered(event: e.ToolRegistered) -> Line:
 def _called(event: e.ToolCalled) -> Line:
     sign, style = ("→", "") if event.ok else ("✗", "yellow")
     call = one_line(call_text(event.name, event.arguments), 60)
-    return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({_time(event.seconds)})", style=style)
+    return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({time_text(event.seconds)})", style=style)
 
 
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
-    return Line("model", f"{event.role}: {event.model}, {tokens} ({_time(event.seconds)})", style="dim")
+    return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
 
 
 _LINES: dict[type, Callable[[Any], Line | None]] = {
@@ -117,12 +118,10 @@ def summary(answer: Answer) -> Line:
         *_count(answer.steps, "step"),
         *_count(usage.calls, "model call"),
         *_count(usage.input_tokens + usage.output_tokens, "token"),
-        _time(answer.seconds),
+        time_text(answer.seconds),
     ]
-    if usage.cost is None:
-        parts.append("cost unknown")
-    elif usage.cost > 0:
-        parts.append(f"${usage.cost:.4f}")
+    if usage.cost != 0:
+        parts.append(cost_text(usage))
     if answer.run_id:
         parts.append(f"run {answer.run_id}")
     return Line("done", " · ".join(parts), "●", "bold")
@@ -133,7 +132,15 @@ def _count(number: int, noun: str) -> list[str]:
     return [f"{number:,} {noun}{'' if number == 1 else 's'}"] if number else []
 
 
-def _time(seconds: float) -> str:
+def cost_text(usage: Usage) -> str:
+    """Money in words; an unknown price is told as unknown, never as nothing."""
+    if usage.cost is None:
+        return "cost unknown"
+    return f"${usage.cost:.4f}" if usage.cost else "no cost"
+
+
+def time_text(seconds: float) -> str:
+    """A duration as people say it."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"

@@ -61,7 +61,7 @@ def _run(arguments: list[str]) -> None:
     first = arguments[0] if arguments else ""
     if first == "--version":
         print(f"alita {_version()}")
-    elif first in {"-h", "--help", "help"} or (not arguments and sys.stdin.isatty()):
+    elif first in {"-h", "--help", "help"} or (not arguments and _nobody_reads()):
         _print_help()
     elif first in _BY_NAME:
         _call(_BY_NAME[first], arguments[1:], f"alita {first}")
@@ -69,6 +69,11 @@ def _run(arguments: list[str]) -> None:
         if first:
             _refuse_misspelt(first, arguments[1:])
         _call(_BY_NAME["ask"], arguments, "alita")
+
+
+def _nobody_reads() -> bool:
+    """At the keyboard, but with nothing to show a session on."""
+    return sys.stdin.isatty() and not (sys.stdout.isatty() or sys.stderr.isatty())
 
 
 def _call(command: Command, arguments: list[str], name: str) -> None:

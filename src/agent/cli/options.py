@@ -23,6 +23,7 @@ ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", hel
 NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing can isolate them.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
 
+Plain = Annotated[bool, typer.Option("--plain", help="Whole sentences, for screen readers.")]
 Approve = Annotated[
     Literal["ask", "auto", "never"] | None,
     typer.Option("--approve", metavar="MODE", help="Keep a new tool: ask first, auto, or never."),
@@ -41,10 +42,11 @@ def new_app(summary: str) -> typer.Typer:
     )
 
 
-def flags(*, no_isolation: bool = False, no_cache: bool = False, **given: Any) -> dict[str, Any]:
+def flags(*, no_isolation: bool = False, no_cache: bool = False, plain: bool = False, **given: Any) -> dict[str, Any]:
     """The flags of a command line as settings; None means not given."""
     return {
         **given,
         "isolation": "none" if no_isolation else None,
         "use_cache": False if no_cache else None,
+        "plain": True if plain else None,
     }

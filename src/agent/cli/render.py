@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from agent.cli.lines import Line, line_of, summary
 from agent.cli.output import print_note
+from agent.cli.sentences import sentence_of
 from agent.events import Event, ModelCalled, ModelStarting, RunFinished, StepStarted, Warned
 from mcp_tools.text import one_line
 
@@ -53,24 +54,33 @@ class Silent:
 
 
 class Plain:
-    """Lines without colour or movement."""
+    """Lines without colour or movement; `spoken` makes them whole sentences."""
 
-    def __init__(self, stream: TextIO, *, verbose: bool = False, width: int = WIDTH_OF_A_FILE) -> None:
+    def __init__(
+        self, stream: TextIO, *, verbose: bool = False, width: int = WIDTH_OF_A_FILE, spoken: bool = False
+    ) -> None:
         self._stream = stream
         self._verbose = verbose
         self._width = width
+        self._spoken = spoken
         self._shown = ("", -1)
 
     def show(self, event: Event) -> None:
         """Prints the event's line, if it has one."""
-        if isinstance(event, ModelStarting):
-            line = self._starting(event)
-        elif isinstance(event, RunFinished):
-            line = summary(event.answer)
+        if isinstance(event, ModelStarting) and not self._is_news(event):
+            return
+        if self._spoken:
+            text = sentence_of(event, verbose=self._verbose)
         else:
-            line = line_of(event, verbose=self._verbose)
-        if line is not None:
-            print(line.plain(self._width), file=self._stream, flush=True)
+            line = self._line(event)
+            text = line and line.plain(self._width)
+        if text:
+            print(text, file=self._stream, flush=True)
+
+    def _line(self, event: Event) -> Line | None:
+        if isinstance(event, ModelStarting):
+            return Line("model", _progress(event))
+        return summary(event.answer) if isinstance(event, RunFinished) else line_of(event, verbose=self._verbose)
 
     def paused(self) -> AbstractContextManager[None]:
         """Nothing moves."""
@@ -79,13 +89,11 @@ class Plain:
     def close(self) -> None:
         """Nothing to tidy."""
 
-    def _starting(self, event: ModelStarting) -> Line | None:
-        """A line for each new text and each further fifth, not for each percent."""
-        fifth = -1 if event.fraction is None else int(event.fraction * 5)
-        if (event.text, fifth) == self._shown:
-            return None
-        self._shown = (event.text, fifth)
-        return Line("model", _progress(event))
+    def _is_news(self, event: ModelStarting) -> bool:
+        """A new text or a further fifth, not each percent."""
+        told = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
+        news, self._shown = told != self._shown, told
+        return news
 
 
 class Live:
@@ -142,11 +150,13 @@ def _progress(event: ModelStarting) -> str:
     return event.text if event.fraction is None else f"{event.text} {event.fraction:.0%}"
 
 
-def open_display(*, quiet: bool, verbose: bool, stream: TextIO | None = None) -> Display:
+def open_display(*, quiet: bool, verbose: bool, plain: bool = False, stream: TextIO | None = None) -> Display:
     """The display that suits this stderr."""
     stream = stream or sys.stderr
     if quiet:
         return Silent()
+    if plain:
+        return Plain(stream, verbose=verbose, spoken=True)
     if not stream.isatty() or os.environ.get("TERM") in {"dumb", "unknown"}:
         return Plain(stream, verbose=verbose)
     if os.environ.get("NO_COLOR"):

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
-from agent.events import Note
+from agent.events import AnswerWritten, Note
 from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import decision_of, evidence_text, last_value
@@ -39,7 +39,13 @@ async def _best_effort(state: State, context: Context) -> str:
     context.budget.last_call = context.budget.limits.cost != 0
     try:
         most = _TOKENS if context.is_weak(Role.COORDINATOR) else _TOKENS_WITH_THOUGHT
-        completion = await context.complete(Role.COORDINATOR, messages, temperature=0, max_tokens=most)
+        completion = await context.complete(
+            Role.COORDINATOR,
+            messages,
+            temperature=0,
+            max_tokens=most,
+            on_delta=lambda text: context.emit(AnswerWritten(text)),
+        )
     except (ModelError, ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no best guess: {failure.message}"))
         return ""

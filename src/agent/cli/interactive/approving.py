@@ -1,0 +1,49 @@
+"""Asking whether a proved tool is kept: its code and its checks are seen before the question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from agent.cli.lines import Line
+
+if TYPE_CHECKING:
+    from agent.approval import Proposal
+    from agent.cli.interactive.reader import Reader
+    from agent.cli.interactive.screen import Screen
+
+FIRST_LINES = 20
+"""Lines of a source that are shown unasked."""
+Word = Literal["yes", "no", "always"]
+_WORDS: dict[str, Word] = {"y": "yes", "n": "no", "a": "always"}
+
+
+async def ask_whether_kept(proposal: Proposal, screen: Screen, reader: Reader) -> Word:
+    """Shows a proposal and asks until there is an answer.
+
+    Raises:
+        EOFError: Ctrl-D instead of an answer.
+        KeyboardInterrupt: Ctrl-C instead of an answer.
+    """
+    _show(proposal, screen)
+    choices: dict[str, str] = dict(_WORDS)
+    if _lines(proposal) > FIRST_LINES:
+        choices["m"] = "more"
+    while True:
+        chosen = await reader.choose("Keep this tool?", choices)
+        if chosen in _WORDS:
+            return _WORDS[chosen]
+        screen.code(proposal.source)
+
+
+def _show(proposal: Proposal, screen: Screen) -> None:
+    screen.line(Line("new", proposal.signature, "●", "bold", whole=True))
+    screen.line(Line("purpose", proposal.purpose, whole=True))
+    screen.code(proposal.source, first=FIRST_LINES)
+    if (hidden := _lines(proposal) - FIRST_LINES) > 0:
+        screen.line(Line("", f"… {hidden} more line{'' if hidden == 1 else 's'}: m shows all"))
+    for number, check in enumerate(proposal.checks):
+        screen.line(Line("checks" if number == 0 else "", check, whole=True))
+
+
+def _lines(proposal: Proposal) -> int:
+    return proposal.source.rstrip("\n").count("\n") + 1

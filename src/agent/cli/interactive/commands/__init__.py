@@ -1,0 +1,1 @@
+"""The slash commands: one registry, one file for each group of them."""

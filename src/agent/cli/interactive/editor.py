@@ -1,0 +1,55 @@
+"""The user's own editor, for what is too long to type on a line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.errors import UsageError
+from agent.layers import KEYS, variables
+
+FALLBACKS = ("sensible-editor", "nano", "vi")
+
+
+def edit(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Opens the editor on a text and gives what was saved, without the last line end.
+
+    Raises:
+        UsageError: There is no editor, or it failed; the text is as it was.
+    """
+    environment = os.environ if environment is None else environment
+    command = _command(environment)
+    keys = {variable for name in KEYS for variable in variables(name)}
+    with tempfile.TemporaryDirectory(prefix="alita-") as folder:
+        file = Path(folder) / "question.md"
+        file.write_text(text, encoding="utf-8", errors="replace")
+        try:
+            code = subprocess.run(
+                [*command, str(file)], env={k: v for k, v in environment.items() if k not in keys}, check=False
+            ).returncode
+        except OSError as error:
+            raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
+        if code != 0:
+            raise UsageError(f"The editor {command[0]} ended with status {code}; the text is as it was.")
+        return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+
+
+_REMEDY = "Name one: export EDITOR=nano"
+
+
+def _command(environment: Mapping[str, str]) -> list[str]:
+    named = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    try:
+        command = shlex.split(named)
+    except ValueError as error:
+        raise UsageError(f"EDITOR is {named!r}, which is no command: {error}.", remedy=_REMEDY) from None
+    if not command:
+        command = [name for name in FALLBACKS if shutil.which(name)][:1]
+    if not command:
+        raise UsageError("No editor is named, and none was found.", remedy=_REMEDY)
+    return command

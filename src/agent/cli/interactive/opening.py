@@ -1,0 +1,109 @@
+"""Opens the terminal that suits this one: with a moving cursor, without, or read aloud."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from agent.cli.interactive.completion import Choice, Completion
+from agent.cli.interactive.history import History
+from agent.cli.interactive.plain_screen import PlainScreen
+from agent.cli.interactive.reader import Prompt, Reader
+from agent.errors import UsageError
+from agent.layers import read_settings
+from agent.store.redact import Redactor
+from agent.store.sessions import find_session, load_session
+
+if TYPE_CHECKING:
+    from agent.cli.interactive.screen import Screen
+    from agent.settings import Settings
+
+MakeReader = Callable[[Prompt], Reader]
+
+
+def terminal_stream() -> TextIO | None:
+    """Where a session is shown: standard output, or standard error when answers go elsewhere; None without either."""
+    return next((stream for stream in (sys.stdout, sys.stderr) if stream is not None and stream.isatty()), None)
+
+
+def open_terminal(
+    flags: Mapping[str, Any],
+    files: Sequence[Path] = (),
+    *,
+    resume: bool = False,
+    session_id: str | None = None,
+    verbose: bool = False,
+) -> None:
+    """Opens a session and returns when it is left.
+
+    Args:
+        flags: Settings from the command line.
+        files: Files for the first question.
+        resume: Whether to go on with an earlier session.
+        session_id: Which; the newest when not given.
+        verbose: Whether model calls are shown too.
+
+    Raises:
+        UsageError: There is no terminal.
+        SessionError: There is no such session.
+    """
+    stream = terminal_stream()
+    if stream is None or not sys.stdin.isatty():
+        raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
+    settings = read_settings(flags)
+    session = None
+    if resume:
+        session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
+    screen, make_reader = _parts(settings, stream)
+
+    from agent.cli.interactive.commands.sessions import show_turns
+    from agent.cli.interactive.terminal import Terminal
+
+    terminal = Terminal(flags, screen, make_reader, settings=settings, session=session)
+    terminal.verbose = verbose
+    terminal.attached.extend(path.absolute() for path in files)
+    if session is not None:
+        show_turns(session, screen)
+    else:
+        screen.note(f"alita, with the model {settings.model}. Ask something; /help tells the rest, Ctrl-D leaves.")
+    asyncio.run(terminal.run())
+
+
+def _parts(settings: Settings, stream: TextIO) -> tuple[Screen, MakeReader]:
+    """The screen and the reader for this terminal."""
+    answers = sys.stdout if stream is not sys.stdout else None
+    history = History(settings.data_dir, Redactor(settings.secrets))
+    if settings.plain or os.environ.get("TERM", "dumb") in {"", "dumb", "unknown"}:
+        from agent.cli.interactive.typed import LineReader
+
+        plain = PlainScreen(stream, spoken=settings.plain, answers=answers)
+        return plain, lambda prompt: LineReader(prompt, history, stream, editing=settings.plain)
+    return _moving(settings, stream, answers, history)
+
+
+def _moving(settings: Settings, stream: TextIO, answers: TextIO | None, history: History) -> tuple[Screen, MakeReader]:
+    from prompt_toolkit.output import create_output
+    from rich.console import Console
+
+    from agent.cli.interactive.live import LiveLine
+    from agent.cli.interactive.prompt import PromptReader
+    from agent.cli.interactive.rich_screen import RichScreen
+
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    screen = RichScreen(console, LiveLine(stream, lambda: console.width), answers)
+    output = create_output(stdout=stream)
+    return screen, lambda prompt: PromptReader(prompt, completion_of(settings), history, output=output)
+
+
+def completion_of(settings: Settings) -> Completion:
+    """What may come next, from the registry and from what alita keeps."""
+    from agent.cli.interactive.commands.registry import COMMANDS
+    from agent.cli.interactive.sources import sources_of
+
+    commands = [Choice(f"/{command.name}", command.summary) for command in COMMANDS]
+    kinds = {command.name: command.completes for command in COMMANDS}
+    return Completion(commands, kinds, sources_of(settings), Path.cwd())

@@ -1,0 +1,228 @@
+"""The prompt of a full terminal: editing, history, completion, several lines."""
+
+from __future__ import annotations
+
+import sys
+import termios
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.completion import Completer, Completion, ThreadedCompleter
+from prompt_toolkit.filters import Condition, completion_is_selected
+from prompt_toolkit.history import History as PromptHistory
+from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.styles import Style
+
+from agent.cli.interactive.editor import edit
+from agent.cli.interactive.reader import Prompt, choices_text
+from mcp_tools.errors import AlitaError
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.key_binding import KeyPressEvent as Press
+    from prompt_toolkit.output import Output
+
+    from agent.cli.interactive.completion import Completion as Finder
+    from agent.cli.interactive.history import History
+
+STYLE = Style.from_dict(
+    {
+        "mode.ask": "ansigreen",
+        "mode.auto": "ansiyellow bold",
+        "mode.never": "ansicyan",
+        "bottom-toolbar": "noreverse ansibrightblack",
+    }
+)
+
+
+class PromptReader:
+    """See `agent.cli.interactive.reader.Reader`.
+
+    Args:
+        prompt: What is shown while something is typed, and what its keys do.
+        finder: What may come next.
+        history: What was typed before.
+        source: The keyboard, for tests; standard input when not given.
+        output: The terminal, for tests and where standard output is none.
+    """
+
+    def __init__(
+        self,
+        prompt: Prompt,
+        finder: Finder,
+        history: History,
+        *,
+        source: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self._prompt = prompt
+        self._touched = False
+        self._session: PromptSession[str] = PromptSession(
+            self._message,
+            multiline=True,
+            prompt_continuation=lambda width, *_: "·".rjust(max(width - 1, 0)) + " ",
+            history=_Entries(history),
+            completer=ThreadedCompleter(_Choices(finder)),
+            complete_while_typing=Condition(self._completes_while_typing),
+            bottom_toolbar=lambda: one_line(prompt.status(), max(self._session.output.get_size().columns - 1, 10)),
+            key_bindings=self._bindings(),
+            reserve_space_for_menu=6,
+            enable_suspend=True,
+            style=STYLE,
+            input=source,
+            output=output,
+        )
+        self._session.default_buffer.on_text_changed += self._on_change
+
+    @property
+    def touched(self) -> bool:
+        """Whether anything was typed since the newest `read` began."""
+        return self._touched
+
+    async def read(self, default: str = "") -> str:
+        """See `Reader.read`."""
+        self._touched = False
+        text: str = await self._session.prompt_async(default=default)
+        return text
+
+    async def choose(self, question: str, choices: Mapping[str, str]) -> str:
+        """See `Reader.choose`."""
+        self._forget_typeahead()
+        asking: PromptSession[str] = PromptSession(
+            f"{printable(question)} {choices_text(choices)} › ",
+            key_bindings=_letters(choices),
+            style=STYLE,
+            input=self._session.input,
+            output=self._session.output,
+        )
+        chosen: str = await asking.prompt_async()
+        return chosen
+
+    def _message(self) -> StyleAndTextTuples:
+        mode = self._prompt.mode()
+        return [("bold", "alita"), ("", " ("), (f"class:mode.{mode}", mode), ("", ") "), ("bold", "› ")]
+
+    def _completes_while_typing(self) -> bool:
+        """Commands and files show themselves; for ids and names of tools, Tab asks."""
+        text = self._session.default_buffer.text
+        return text.startswith("/") or "@" in text
+
+    def _on_change(self, _: object) -> None:
+        self._touched = True
+
+    def _forget_typeahead(self) -> None:
+        """An approval is an answer to what was seen."""
+        clear_typeahead(self._session.input)
+        if sys.stdin.isatty():
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+    def _bindings(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter", filter=completion_is_selected)
+        def take(event: Press) -> None:
+            event.current_buffer.complete_state = None
+
+        @keys.add("enter", filter=~completion_is_selected)
+        def accept(event: Press) -> None:
+            if event.current_buffer.text.strip():
+                event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        def new_line(event: Press) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add("s-tab", filter=~completion_is_selected)
+        def next_mode(event: Press) -> None:
+            self._prompt.next_mode()
+
+        @keys.add("c-c", filter=Condition(lambda: bool(self._session.default_buffer.text)))
+        def clear(event: Press) -> None:
+            event.current_buffer.reset()
+            self._touched = True
+
+        @keys.add("c-x", "c-e")
+        async def in_editor(event: Press) -> None:
+            await self._edit(event)
+
+        return keys
+
+    async def _edit(self, event: Press) -> None:
+        buffer = event.current_buffer
+
+        def edited() -> str | AlitaError:
+            try:
+                return edit(buffer.text)
+            except AlitaError as error:
+                return error
+
+        result = await run_in_terminal(edited, in_executor=True)
+        if isinstance(result, str):
+            buffer.text = result
+            buffer.cursor_position = len(result)
+        else:
+            await run_in_terminal(lambda: self._prompt.tell(result))
+
+
+class _Choices(Completer):
+    """The finder as the prompt wants it."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+
+    def get_completions(self, document: Document, complete_event: object) -> Iterable[Completion]:
+        found = self._finder.find(document.text_before_cursor)
+        for choice in found.choices:
+            yield Completion(
+                choice.text,
+                -found.replaced,
+                display=one_line(choice.text, 40),
+                display_meta=one_line(choice.summary, 60),
+            )
+
+
+class _Entries(PromptHistory):
+    """The history as the prompt wants it."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__()
+        self._history = history
+
+    def load_history_strings(self) -> Iterable[str]:
+        return reversed(self._history.load())
+
+    async def load(self) -> AsyncGenerator[str, None]:
+        async for entry in super().load():
+            yield entry
+
+    def store_string(self, string: str) -> None:
+        self._history.add(string)
+
+
+def _letters(choices: Mapping[str, str]) -> KeyBindings:
+    """One key is the answer; every other key does nothing."""
+    keys = KeyBindings()
+
+    @keys.add(Keys.Any)
+    @keys.add("enter")
+    def nothing(event: Press) -> None:
+        pass
+
+    def bind(letter: str) -> None:
+        def take(event: Press) -> Any:
+            event.current_buffer.insert_text(letter)
+            event.app.exit(result=letter)
+
+        keys.add(letter)(take)
+        keys.add(letter.upper())(take)
+
+    for letter in choices:
+        bind(letter)
+    return keys

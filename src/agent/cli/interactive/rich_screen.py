@@ -1,0 +1,137 @@
+"""A terminal with a cursor that may move: lines that scroll up, and one live line below them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from agent.cli.interactive.live import LiveLine
+from agent.cli.interactive.markdown import Safe, answer_text, code_text
+from agent.cli.interactive.wrapping import rows_of
+from agent.cli.lines import Line, line_of, summary
+from agent.cli.output import print_text
+from agent.events import Event, RunFinished
+from mcp_tools.errors import AlitaError
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+MOST_STREAMED = 12
+"""Rows of a growing answer that are shown; what scrolled away could not be drawn over."""
+
+
+class RichScreen:
+    """See `agent.cli.interactive.screen.Screen`.
+
+    Args:
+        console: Of the terminal; it knows whether colour is wanted.
+        live: Its live line.
+        answers: Where answers go besides, when standard output is no terminal.
+    """
+
+    animated = True
+
+    def __init__(self, console: Console, live: LiveLine, answers: TextIO | None = None) -> None:
+        self._console = console
+        self._live = live
+        self._answers = answers
+        self._working = ""
+        self._growing: list[str] = []
+        """The newest rows of an answer that is being written."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self._console.width
+
+    def note(self, text: str) -> None:
+        """A remark of ours."""
+        self._rows(text, head="", style="dim")
+
+    def error(self, error: AlitaError) -> None:
+        """What happened and what to do next."""
+        self._rows(error.message, head="✗ ", style="red")
+        if error.remedy:
+            self._rows(error.remedy, style="")
+
+    def event(self, event: Event, *, verbose: bool = False) -> None:
+        """The event's line, if it has one."""
+        line = line_of(event, verbose=verbose)
+        if isinstance(event, RunFinished):
+            line = summary(event.answer)._replace(whole=True)
+        if line is not None:
+            self.line(line)
+
+    def line(self, line: Line) -> None:
+        """One line, cut to the width unless it must be whole."""
+        from rich.text import Text
+
+        if line.whole:
+            self._rows(line.text, head=f"{line.mark} {line.label:<7} ", indent=" " * 10, style=line.style)
+        else:
+            self._print(Text(line.plain(self.width), style=line.style, overflow="crop", no_wrap=True))
+
+    def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
+        """Columns that share the width; the last one is broken into rows of its own."""
+        for head, last in columns(rows, self.width):
+            self._rows(last, head=head, indent=hanging(head, self.width), style="")
+
+    def answer(self, text: str) -> None:
+        """The text of an answer."""
+        self._print(answer_text(text))
+        if self._answers is not None:
+            print_text(text)
+
+    def streamed(self, text: str) -> None:
+        """The newest rows of the growing answer, above the live line; the next of anything else removes them."""
+        with self._console.capture() as rendered:
+            self._console.print(answer_text(text))
+        most = min(MOST_STREAMED, max(self._console.height // 2, 1))
+        self._growing = rendered.get().rstrip("\n").split("\n")[-most:]
+
+    def quote(self, text: str) -> None:
+        """Somebody's text, indented."""
+        self._rows(text, style="")
+
+    def code(self, source: str, *, first: int | None = None) -> None:
+        """Syntax in colour, behind line numbers."""
+        self._print(code_text(source, first=first))
+
+    def working(self, text: str) -> None:
+        """Draws the live line, or removes it."""
+        self._working = text
+        if text:
+            self._live.draw(printable(text), self._growing)
+        else:
+            self._growing = []
+            self._live.clear()
+
+    def _rows(self, text: str, *, head: str = "  ", indent: str = "  ", style: str) -> None:
+        from rich.text import Text
+
+        rows = rows_of(text, self.width, head=head, indent=indent)
+        self._print(Text("\n".join(rows), style=style, overflow="crop", no_wrap=True))
+
+    def _print(self, shown: RenderableType) -> None:
+        self._growing = []
+        self._live.clear()
+        self._console.print(Safe(shown))
+        if self._working:
+            self._live.draw(printable(self._working))
+
+
+def columns(rows: Sequence[tuple[str, ...]], width: int) -> list[tuple[str, str]]:
+    """Rows as a head of columns, each as wide as its widest cell within reason, and the last cell."""
+    if not rows:
+        return []
+    widest = max(width // 2, 12)
+    safe = [tuple(one_line(cell, widest) for cell in row[:-1]) for row in rows]
+    widths = [max(len(row[i]) for row in safe) for i in range(len(safe[0]))]
+    heads = ("  " + "".join(f"{c.ljust(w)}  " for c, w in zip(row, widths, strict=True)) for row in safe)
+    return [(head, " ".join(printable(row[-1]).split())) for head, row in zip(heads, rows, strict=True)]
+
+
+def hanging(head: str, width: int) -> str:
+    """What the further rows of a last column begin with: blanks below it, where that leaves room."""
+    return " " * (len(head) if len(head) <= width // 2 else 6)

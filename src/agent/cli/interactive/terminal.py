@@ -1,0 +1,260 @@
+"""The session at the terminal: reads, obeys, shows, until it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from agent.alita import Alita
+from agent.answer import Answer
+from agent.approval import ApprovalMode, Proposal
+from agent.cli.answering import explanation
+from agent.cli.interactive.approving import ask_whether_kept
+from agent.cli.interactive.commands.registry import command_of
+from agent.cli.interactive.interrupts import listen, on_interrupt
+from agent.cli.interactive.mentions import mentioned
+from agent.cli.interactive.reader import Prompt, Reader
+from agent.cli.interactive.turn import Turn, unechoed
+from agent.conversation import Turn as Asked
+from agent.errors import AlitaError
+from agent.events import Event
+from agent.layers import read_settings
+from agent.store.redact import Redactor
+from agent.store.sessions import Session, new_session, save_session
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.cli.interactive.screen import Screen
+    from agent.settings import Settings
+
+MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The newest question, as `/retry` and `/route` need it."""
+
+    question: str
+    files: tuple[Path, ...]
+    events: Sequence[Event]
+    answer: Answer
+
+
+class Terminal:
+    """What a session knows and can do; commands work on it.
+
+    Args:
+        flags: Settings from the command line, which a change of the model keeps.
+        screen: Where it is shown.
+        reader: Makes the reader, which asks the session for its prompt.
+        session: The conversation to go on with; a new one when not given.
+    """
+
+    def __init__(
+        self,
+        flags: Mapping[str, Any],
+        screen: Screen,
+        reader: Callable[[Prompt], Reader],
+        *,
+        settings: Settings,
+        session: Session | None = None,
+    ) -> None:
+        self.settings = settings
+        self.screen = screen
+        self.session = session or new_session(settings.model)
+        self.mode: ApprovalMode = starting_mode(settings)
+        self.verbose = False
+        self.attached: list[Path] = []
+        """Files that go with the next question."""
+        self.last: Last | None = None
+        self.leaving = False
+        self.draft = ""
+        """What stands at the next prompt."""
+        self.reader = reader(Prompt(lambda: self.mode, self._status, self._next_mode, screen.error))
+        self.redactor = Redactor(settings.secrets)
+        self._flags = dict(flags)
+        self._alita: Alita | None = None
+
+    @property
+    def alita(self) -> Alita:
+        """Who answers; there while the session runs."""
+        assert self._alita is not None
+        return self._alita
+
+    async def run(self) -> None:
+        """Reads and obeys until the session is left."""
+        self._alita = await Alita.open(self.settings)
+        with on_interrupt(lambda: None):
+            try:
+                while not self.leaving and (text := await self._read()) is not None:
+                    await self._obey(text)
+            finally:
+                await self.alita.aclose()
+        if self.session.turns:
+            self.screen.note(f"The session is saved. Go on with: alita --resume {self.session.id}")
+
+    async def ask(self, question: str, files: Sequence[Path] = (), *, fresh: bool = False) -> Answer:
+        """Asks a question, shows what happens and the answer, and keeps the turn.
+
+        Args:
+            question: What is asked.
+            files: What comes with it.
+            fresh: Whether an earlier answer to the same question does not count.
+        """
+        with unechoed() if self.screen.animated else contextlib.nullcontext():
+            return await self._ask(question, files, fresh=fresh)
+
+    async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool) -> Answer:
+        turn = Turn(self.alita, self.screen, verbose=self.verbose)
+        answer: Answer | None = None
+        try:
+            with self.alita.asking_anew() if fresh else contextlib.nullcontext():
+                answer = await turn.take(
+                    lambda listener: self.alita.ask(
+                        question,
+                        files=files,
+                        on_event=listener,
+                        approve=lambda proposal: self._approve(proposal, turn),
+                        conversation=self.session.conversation,
+                    )
+                )
+        finally:
+            answer = answer or self.alita.newest or Answer("", "failed")
+            self.last = Last(question, tuple(files), turn.events, answer)
+            self._keep(question, answer)
+        self._show(answer, told=turn.told)
+        return answer
+
+    def settings_with(self, model: str) -> Settings:
+        """The settings of this session with another model.
+
+        Raises:
+            SettingsError: It cannot be a model.
+        """
+        return read_settings({**self._flags, "model": model})
+
+    async def switch(self, settings: Settings) -> None:
+        """Asks with other settings from now on."""
+        alita = await Alita.open(settings)
+        await self.alita.aclose()
+        self._alita, self.settings = alita, settings
+        self._flags["model"] = settings.model
+
+    def start(self, session: Session) -> None:
+        """Goes on with another session; the present one is saved already."""
+        self.session = session
+        self.last = None
+        self.attached.clear()
+
+    def save(self) -> None:
+        """Saves the session; where that fails, it goes on all the same."""
+        try:
+            saved = save_session(self.settings.sessions_dir, self.session, self.redactor)
+        except AlitaError as error:
+            self.screen.error(error)
+            return
+        if saved.id != self.session.id and self.session.revision:
+            self.screen.note(f"Another alita went on with this session; this one is now {saved.id}.")
+        self.session = saved
+
+    async def _read(self) -> str | None:
+        """The next entry; None when the session is left."""
+        armed = False
+        while True:
+            default, self.draft = self.draft, ""
+            try:
+                return await self.reader.read(default)
+            except EOFError:
+                return None
+            except KeyboardInterrupt:
+                if armed and not self.reader.touched:
+                    return None
+                armed = True
+                self.screen.note("Ctrl-C again leaves; so does Ctrl-D.")
+            finally:
+                listen()
+
+    async def _obey(self, text: str) -> None:
+        """Does what was typed; what goes wrong is told, and the prompt comes back."""
+        task = asyncio.ensure_future(self._do(text))
+        with on_interrupt(task.cancel):
+            try:
+                await task
+            except asyncio.CancelledError:
+                self.screen.note("Stopped.")
+            except AlitaError as error:
+                self.screen.error(error)
+
+    async def _do(self, text: str) -> None:
+        if found := command_of(text):
+            command, argument = found
+            await command.run(self, argument)
+        elif text.strip():
+            await self._ask_as_typed(text)
+
+    async def _ask_as_typed(self, text: str) -> None:
+        """A question with the files that it names and those attached before."""
+        question, named, missing = mentioned(text, Path.cwd())
+        for name in missing:
+            self.screen.note(f"There is no file {one_line(name)}; it stays text.")
+        files = tuple(dict.fromkeys([*self.attached, *named]))
+        if files:
+            self.screen.note(f"With {', '.join(one_line(path.name) for path in files)}.")
+        self.attached.clear()
+        await self.ask(question, files)
+
+    async def _approve(self, proposal: Proposal, turn: Turn) -> bool:
+        """Decides in the mode that holds now; a question that is not answered is a no."""
+        if self.mode != "ask":
+            return self.mode == "auto"
+        with turn.paused():
+            try:
+                word = await ask_whether_kept(proposal, self.screen, self.reader)
+            except EOFError:
+                return False
+            except KeyboardInterrupt:
+                turn.interrupt()
+                return False
+        if word == "always":
+            self.mode = "auto"
+            self.screen.note("From now on every proved tool is kept; /approve ask asks again.")
+        return word != "no"
+
+    def _keep(self, question: str, answer: Answer) -> None:
+        """Adds a turn to the session. What was refused before it began is none."""
+        if answer.run_id or answer.status == "answered":
+            self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
+            self.save()
+
+    def _show(self, answer: Answer, *, told: bool) -> None:
+        if answer.text and answer.status in {"answered", "limit"}:
+            self.screen.answer(answer.text)
+        if answer.status == "interrupted":
+            saved = f" and saved: alita resume {answer.run_id} goes on with it" if answer.run_id else ""
+            self.screen.note(f"Stopped{saved}. /retry asks again.")
+        elif answer.status != "answered" and not told:
+            self.screen.note(explanation(answer))
+
+    def _status(self) -> str:
+        turns = len(self.session.turns)
+        parts = [
+            self.settings.model,
+            f"{turns} turn{'' if turns == 1 else 's'}" if turns else "new session",
+            *([f"{len(self.attached)} attached"] if self.attached else []),
+            "/help",
+            "Shift-Tab: approval",
+        ]
+        return " · ".join(parts)
+
+    def _next_mode(self) -> None:
+        self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
+
+
+def starting_mode(settings: Settings) -> ApprovalMode:
+    """The mode that was set, else `ask`: here is someone who can answer."""
+    source = next(line.source for line in settings.explain() if line.name == "approval")
+    return "ask" if source == "default" else settings.approval

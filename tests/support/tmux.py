@@ -1,0 +1,97 @@
+"""A real terminal: tmux, typed into and captured."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+PATIENCE = 20.0
+
+
+class Terminal:
+    """One window of a tmux server of its own.
+
+    Args:
+        folder: Where the command runs, and where the server's socket is.
+        command: The program and its arguments.
+        environment: Everything that the program finds in its environment.
+        columns: Width.
+        rows: Height.
+    """
+
+    def __init__(
+        self, folder: Path, command: list[str], environment: dict[str, str], *, columns: int = 80, rows: int = 40
+    ) -> None:
+        if shutil.which("tmux") is None:
+            pytest.skip("no tmux: apt-get install tmux")
+        self._socket = str(folder / "tmux")
+        clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        # The window outlives the program, so that its last words can be read.
+        line = f"trap : INT; {shlex.join(['env', '-i', *variables, *command])}; printf '\\n[ended %s]\\n' $?; exec sleep 60"
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", str(folder),
+                   "/bin/sh", "-c", line, env=clean)  # fmt: skip
+        self._tmux("set-option", "-g", "history-limit", "5000")
+        self._tmux("set-option", "-s", "set-clipboard", "on")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._tmux("kill-server", check=False)
+
+    def type(self, text: str) -> None:
+        """Types a text as it stands."""
+        self._tmux("send-keys", "-l", "--", text)
+
+    def press(self, *keys: str) -> None:
+        """Presses keys by their tmux names: `Enter`, `C-c`, `M-Enter`, `BTab`."""
+        self._tmux("send-keys", *keys)
+
+    def enter(self, text: str) -> None:
+        """Types a line and presses Enter."""
+        self.type(text)
+        self.press("Enter")
+
+    def paste(self, text: str) -> None:
+        """Pastes a text, in brackets where the program asked for them."""
+        self._tmux("set-buffer", "--", text)
+        self._tmux("paste-buffer", "-p")
+
+    def resize(self, columns: int, rows: int = 40) -> None:
+        """Makes the window another size."""
+        self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def screen(self, *, everything: bool = True, colour: bool = False) -> str:
+        """What stands there; with `everything`, also what scrolled away, with `colour`, with its sequences."""
+        options = [*(["-S", "-"] if everything else []), *(["-e"] if colour else [])]
+        return self._tmux("capture-pane", "-p", *options)
+
+    def wait_for(self, text: str, *, count: int = 1, patience: float = PATIENCE) -> str:
+        """The screen, once a text stands there so often."""
+        deadline = time.monotonic() + patience
+        while True:
+            screen = self.screen()
+            if screen.count(text) >= count:
+                return screen
+            assert time.monotonic() < deadline, f"{text!r} did not appear {count} times:\n{screen}"
+            time.sleep(0.05)
+
+    def ended(self) -> int:
+        """The exit code, once the program has ended."""
+        screen = self.wait_for("[ended ")
+        return int(screen.rpartition("[ended ")[2].partition("]")[0])
+
+    def _tmux(self, *arguments: str, check: bool = True, env: dict[str, str] | None = None) -> str:
+        done = subprocess.run(
+            ["tmux", "-S", self._socket, *arguments], capture_output=True, text=True, check=False, env=env
+        )
+        assert not check or done.returncode == 0, f"tmux {arguments[0]}: {done.stderr}"
+        return done.stdout
