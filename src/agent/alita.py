@@ -58,7 +58,7 @@ class Alita:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._library = Library(settings.tools_dir)
+        self._library = Library(settings.tools_dir, settings.approvals_file)
         self._answers = AnswerCache(settings.cache_dir / "answers")
         self._redactor = Redactor(settings.secrets)
         self._listener: Listener = _silent
@@ -299,7 +299,7 @@ class Alita:
         """Meanwhile, the settings and the library of a run."""
         own = self._settings, self._library
         self._settings = settings_as_in(run, self._settings, goes_on=goes_on)
-        self._library = Library(self._settings.tools_dir)
+        self._library = Library(self._settings.tools_dir, self._settings.approvals_file)
         try:
             yield
         finally:

@@ -136,6 +136,11 @@ class Settings(BaseSettings):
         return own or (self.model, *self.fallback)
 
     @property
+    def approvals_file(self) -> Path:
+        """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
+        return self.data_dir / "approvals.json"
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """Every key in clear, for the redactor."""
         values = (getattr(self, name) for name in type(self).model_fields)

@@ -28,12 +28,17 @@ def printable(text: str) -> str:
     text = _LINE_ENDS.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    joiners = {match.start() for match in _JOINER_IN_PLACE.finditer(text)}
+    joiners = joiners_in_place(text)
     return "".join(
         c
         for position, c in enumerate(text)
         if c in "\n\t" or position in joiners or unicodedata.category(c) not in {"Cc", "Cf", "Cs"}
     )
+
+
+def joiners_in_place(text: str) -> set[int]:
+    """Where zero-width joiners are part of the writing: inside an emoji, between Arabic or Indic letters."""
+    return {match.start() for match in _JOINER_IN_PLACE.finditer(text)}
 
 
 def one_line(text: str, width: int = 100) -> str:

@@ -27,10 +27,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "agent.cli.ask:app", 'answer a question; the same as alita "…"'),
     Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
     Command("runs", "agent.cli.runs:app", "list, show and replay runs"),
-    Command("tools", "agent.cli.tools:app", "list, show, search, run, check and delete tools"),
+    Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
+    Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
     Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),
     Command("config", "agent.cli.config:app", "show each setting and where it came from"),
     Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
+    Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""
 

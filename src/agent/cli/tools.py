@@ -1,4 +1,4 @@
-"""`alita tools list|show|search|run|check|delete`."""
+"""`alita tools list|show|search|run|check|approve|delete`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.settings import Settings
     from mcp_tools.checks.protocol import Report
-    from mcp_tools.library import Library
+    from mcp_tools.library import Library, Withheld
     from mcp_tools.tool import Tool
 
 app = options.new_app("The library of created tools.")
@@ -27,17 +27,18 @@ NameOrFile = Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A tool'
 
 @app.command("list")
 def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
-    """Lists the tools, and what is wrong with those that cannot be used."""
+    """Lists the tools, and which of them MCP clients do not get, with the reason."""
     library = _library(_settings(tools_dir))
-    tools, flaws = library.list(), library.flaws()
+    tools = library.list()
+    withheld = {one.name: one for one in library.withheld()}
     if as_json:
-        print_json([_brief(tool) for tool in tools])
+        print_json([{**_brief(tool), "withheld": _reason(withheld.get(tool.name))} for tool in tools])
     else:
-        print_rows([(tool.name, str(tool.status), one_line(tool.description, 80)) for tool in tools])
+        print_rows([(t.name, _standing(t, t.name in withheld), one_line(t.description, 80)) for t in tools])
         if not tools:
             print_note(f"No tools are in {library.folder} yet.")
-    for flaw in flaws:
-        print_note(f"{flaw.message}\n  {flaw.remedy}")
+    for one in withheld.values():
+        print_note(f"{one.name} is not served to MCP clients: {one.reason}\n  {one.remedy}")
 
 
 @app.command()
@@ -147,6 +148,32 @@ def check(
 
 
 @app.command()
+def approve(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Tools to approve.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every tool that is withheld.")] = False,
+    no_isolation: options.NoIsolation = False,
+    tools_dir: options.ToolsDir = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Shows what became of tools since they were approved, checks them, and lets them be served to MCP clients."""
+    import asyncio
+
+    from agent.cli.approving import approvable, approve_all
+
+    settings = _settings(tools_dir, no_isolation=no_isolation)
+    library = _library(settings)
+    if bool(names) == everything:
+        raise UsageError(
+            "Name the tools to approve, or say --all.", remedy="`alita tools list` shows which are withheld, and why."
+        )
+    wanted = approvable(library) if everything else list(dict.fromkeys(names or ()))
+    report = asyncio.run(approve_all(settings, library, wanted, tell=not as_json))
+    if as_json:
+        print_json(report)
+    raise typer.Exit(0 if report["ok"] else 1)
+
+
+@app.command()
 def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
     """Deletes a tool; its files are kept among the library's old versions."""
     library = _library(_settings(tools_dir))
@@ -179,7 +206,7 @@ def _settings(tools_dir: Path | None, *, no_isolation: bool = False) -> Settings
 def _library(settings: Settings) -> Library:
     from mcp_tools.library import Library
 
-    return Library(settings.tools_dir)
+    return Library(settings.tools_dir, settings.approvals_file)
 
 
 def _brief(tool: Tool) -> dict[str, Any]:
@@ -190,6 +217,14 @@ def _brief(tool: Tool) -> dict[str, Any]:
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
     }
+
+
+def _reason(withheld: Withheld | None) -> dict[str, str] | None:
+    return {"reason": withheld.reason, "remedy": withheld.remedy} if withheld else None
+
+
+def _standing(tool: Tool, is_withheld: bool) -> str:
+    return f"{tool.status}, withheld" if is_withheld else str(tool.status)
 
 
 def _is_file(text: str) -> bool:

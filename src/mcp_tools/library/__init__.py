@@ -1,16 +1,20 @@
 """The tools on disk: their files, their evidence, and the search over them."""
 
+from mcp_tools.library.approvals import Approval
 from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.library.calls import Stats
 from mcp_tools.library.files import Flaw
 from mcp_tools.library.library import Hit, Library
 from mcp_tools.library.names import free_name, valid_name
+from mcp_tools.library.trust import Withheld
 
 __all__ = [
+    "Approval",
     "Flaw",
     "Hit",
     "Library",
     "Stats",
+    "Withheld",
     "free_name",
     "valid_name",
     "validate_arguments",

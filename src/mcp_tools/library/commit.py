@@ -72,9 +72,23 @@ def keep_version(folder: Path, versions: Path, name: str) -> None:
     found = [path for path in (source_path(folder, name), object_path(folder, name)) if path.exists()]
     if not found:
         return
-    label = hashlib.sha256(found[0].read_bytes()).hexdigest()[:12]
+    label = _label(hashlib.sha256(found[0].read_bytes()).hexdigest())
     kept = versions / name
     kept.mkdir(parents=True, exist_ok=True)
     for path in found:
         _write(kept / f"{label}{path.suffix}", path.read_bytes())
     _sync(kept)
+
+
+def _label(content_hash: str) -> str:
+    return content_hash[:12]
+
+
+def kept_version(versions: Path, name: str, source_hash: str) -> tuple[bytes, bytes] | None:
+    """The source and the JSON file of an old version; None unless its source has that very hash."""
+    stem = versions / name / _label(source_hash)
+    try:
+        source, document = stem.with_suffix(".py").read_bytes(), stem.with_suffix(".json").read_bytes()
+    except OSError:
+        return None
+    return (source, document) if hashlib.sha256(source).hexdigest() == source_hash else None

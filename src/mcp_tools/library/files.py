@@ -103,7 +103,7 @@ def _read(path: Path) -> bytes | OSError | None:
 
 
 def _check(name: str) -> str:
-    return f"alita tools check {name}"
+    return f"alita tools check {name}, then: alita tools approve {name}"
 
 
 def _restore(name: str) -> str:

@@ -17,11 +17,13 @@ from typing import TypeVar
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import commit, files
+from mcp_tools.library.approvals import Approval, Approvals
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.files import Flaw
 from mcp_tools.library.index import Index
 from mcp_tools.library.names import free_name, valid_name
 from mcp_tools.library.renaming import renamed
+from mcp_tools.library.trust import SERVED, Verdict, Withheld, errors_of, flawed, judged, objection
 from mcp_tools.tool import Tool
 
 _LOCK_SECONDS = 30.0
@@ -46,6 +48,7 @@ class Hit:
 Tools = list[Tool]
 Hits = list[Hit]
 Flaws = list[Flaw]
+AllWithheld = list[Withheld]
 
 
 class Library:
@@ -56,10 +59,13 @@ class Library:
 
     Args:
         folder: Where the tools are. It is created with the first tool.
+        approvals: The file that says what may be served; the folder's own `.alita/approvals.json` when not given. One
+            outside the folder keeps a folder that somebody else made from bringing its own approvals.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, approvals: Path | None = None) -> None:
         self.folder = Path(folder)
+        self.approvals = Approvals(self.folder, approvals)
         self._private = self.folder / ".alita"
         self._pending = self._private / "pending"
         self._versions = self._private / "versions"
@@ -71,6 +77,7 @@ class Library:
         self._seen = -1
         self._look_again = 0.0
         self._cache: dict[str, tuple[str, Tool]] = {}
+        self._verdicts: dict[str, tuple[Tool, Verdict]] = {}
         self._threads = threading.RLock()
 
     # Writing
@@ -80,6 +87,8 @@ class Library:
 
         The same source registered twice is one tool. Another source under a taken name gets the next free name, its
         function renamed with it; with `replace` it takes the place of the old tool, which is kept among the versions.
+
+        Whoever registers a tool has proved it: that is its approval, unless its definition must not be served at all.
 
         Returns:
             The tool as it stands in the library.
@@ -101,10 +110,20 @@ class Library:
             else:
                 tool, standing = self._placed(tool)
                 if isinstance(standing, Tool):
+                    if _is_same(standing, tool):
+                        self._vouch(standing)
                     return standing
             tool = _dated(tool)
             commit.write_pair(self.folder, self._pending, tool.name, tool.source.encode(), files.encoded(tool))
+            commit.keep_version(self.folder, self._versions, tool.name)
+            self._vouch(tool)
         return tool
+
+    def _vouch(self, tool: Tool) -> None:
+        """Approves what is being registered. Where that cannot be written it is withheld until somebody approves it."""
+        if not errors_of(tool):
+            with contextlib.suppress(LibraryError):
+                self.approvals.put(tool.name, Approval.of(tool))
 
     def _placed(self, tool: Tool) -> tuple[Tool, Tool | Flaw | None]:
         """The tool under its first free name, and what already stands there: the same tool, or nothing whole."""
@@ -139,6 +158,63 @@ class Library:
             commit.keep_version(self.folder, self._versions, name)
             files.object_path(self.folder, name).unlink(missing_ok=True)
             files.source_path(self.folder, name).unlink(missing_ok=True)
+        with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
+            self.approvals.drop(name)
+
+    # Approving
+
+    def approve(self, name: str, *, seen: Tool | None = None) -> Tool:
+        """Vouches for a tool as it stands, so that it is served.
+
+        Args:
+            name: The tool's.
+            seen: The tool that was looked at; when given, only that very tool is approved.
+
+        Raises:
+            UnknownToolError: There is none.
+            LibraryError: Its files are damaged, its definition has errors, its status keeps it from being served, it is
+                another than the one seen, or the approvals cannot be written.
+        """
+        tool = self.get(name)
+        if tool.status not in SERVED:
+            raise LibraryError(
+                f"{name} is {tool.status}: only verified and trusted tools are served",
+                remedy=f"ask for it anew, or remove it: alita tools delete {name}",
+            )
+        if errors := errors_of(tool):
+            listed = "\n".join(f"  {error}" for error in errors)
+            raise LibraryError(f"the definition of {name} must not be served:\n{listed}", remedy="correct its files")
+        if seen is not None and not _is_same(tool, seen):
+            raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
+        with contextlib.suppress(LibraryError), self._writing():  # a folder that is only read has no versions
+            commit.keep_version(self.folder, self._versions, name)
+        self.approvals.put(name, Approval.of(tool))
+        return tool
+
+    def served(self) -> Tools:
+        """The tools that clients get: verified or trusted, approved as they stand, with a clean definition.
+
+        Each holds in `source` the very text whose hash was approved: run that, never the file.
+        """
+        found = self.approvals.read()
+        return [tool for tool in self.list() if objection(tool, self._verdict(tool), found) is None]
+
+    def withheld(self) -> AllWithheld:
+        """Everything in the folder that clients do not get, by name, with the reason and the remedy."""
+        found = self.approvals.read()
+        tools = (objection(tool, self._verdict(tool), found) for tool in self.list())
+        return sorted([*filter(None, tools), *map(flawed, self.flaws())], key=lambda one: one.name)
+
+    def _verdict(self, tool: Tool) -> Verdict:
+        """The verdict on this very object: a file that was edited in place makes another."""
+        known = self._verdicts.get(tool.name)
+        if known is not None and known[0] is tool:
+            return known[1]
+        verdict = judged(tool)
+        if len(self._verdicts) >= _MOST_CACHED:
+            self._verdicts.clear()
+        self._verdicts[tool.name] = (tool, verdict)
+        return verdict
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -182,6 +258,23 @@ class Library:
         if isinstance(found, Flaw):
             raise LibraryError(found.message, remedy=found.remedy)
         return found
+
+    def standing(self, name: str) -> Tool | Flaw:
+        """What stands under a name: a tool, or what is wrong with its files.
+
+        Raises:
+            UnknownToolError: Nothing does.
+        """
+        found = self._tool(name)
+        if found is None:
+            raise self._unknown(name)
+        return found
+
+    def kept(self, name: str, source_hash: str) -> Tool | None:
+        """An old version of a tool, if it was kept whole."""
+        files_kept = commit.kept_version(self._versions, name, source_hash)
+        version = files.parsed(name, *files_kept) if files_kept else None
+        return version if isinstance(version, Tool) else None
 
     def list(self) -> Tools:
         """All tools that have no flaw, by name."""
@@ -306,6 +399,11 @@ def _succeeding(tool: Tool, standing: Tool | Flaw | None) -> Tool:
     if not isinstance(standing, Tool) or standing.source_hash == tool.source_hash:
         return tool
     return dataclasses.replace(tool, provenance={**tool.provenance, "parent_version": standing.source_hash})
+
+
+def _is_same(one: Tool, other: Tool) -> bool:
+    """Whether approving one approves the other."""
+    return not errors_of(one) and not errors_of(other) and not Approval.of(one).differences(Approval.of(other))
 
 
 def _renamed(tool: Tool, name: str) -> Tool:
