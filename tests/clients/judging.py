@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent.folders import find_folders
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
 
@@ -105,16 +107,9 @@ class Served:
         return json.dumps(told)
 
 
-def approvals_of(home: Path) -> Path:
-    """Where `alita` keeps the approvals of a home."""
-    from agent.folders import find_folders
-
-    return find_folders({"ALITA_HOME": str(home)}).data / "approvals.json"
-
-
 def open_library(home: Path) -> Library:
-    """The library that `alita serve` opens in this home."""
-    return Library(home / "generated_tools")
+    """The library that `alita serve` opens in this home, with the approvals of its user."""
+    return Library(home / "generated_tools", find_folders({"ALITA_HOME": str(home)}).data / "approvals.json")
 
 
 def furnish(home: Path, tools: list[Tool] | None = None) -> Served:
@@ -184,7 +179,7 @@ def assert_saw_everything(report: Report) -> None:
     assert report["unknown"]["isError"] or report["unknown"]["error"], report["unknown"]
     steps = [step["progress"] for step in report["progress"]]
     assert len(steps) >= 2, report["progress"]
-    assert all(before < after for before, after in zip(steps, steps[1:], strict=False)), steps
+    assert all(before < after for before, after in itertools.pairwise(steps)), steps
     assert report["slow"]["structuredContent"] == {"result": 2}
     assert report["cancelled"]["seconds"] < 5
     assert report["after"]["structuredContent"] == {"result": 5}
