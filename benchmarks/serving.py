@@ -3,7 +3,7 @@
     python benchmarks/serving.py [--json]      # some minutes; `make bench` runs it too
 
 Every baseline is measured in the same run, turn by turn with what it is compared to: FastMCP runs the very function
-unsandboxed in its own process, and the SDK's low-level server lists the very tools without looking after them. One client
+unsandboxed in its own process, and the low-level server of the SDK lists the very tools and no more. One client
 speaks to all, the SDK's own, in the era of 2026.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import statistics
@@ -209,25 +210,30 @@ async def _memory(home: Home) -> float:
         await _all_names(client)
         await _call(client)()
         await asyncio.sleep(1)
-        return sum(_proportional_mb(pid) for pid in started())
+        return sum(proportional_mb(pid) for pid in started())
 
 
 @asynccontextmanager
 async def _children() -> AsyncIterator[Callable[[], list[int]]]:
     """Tells the processes that were started below this one since."""
-    before = set(_below(os.getpid()))
-    yield lambda: [pid for pid in _below(os.getpid()) if pid not in before]
+    before = set(started_below(os.getpid()))
+    yield lambda: [pid for pid in started_below(os.getpid()) if pid not in before]
 
 
-def _below(pid: int) -> list[int]:
-    try:
-        direct = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-    return direct + [below for child in direct for below in _below(child)]
+def started_below(pid: int) -> list[int]:
+    """The processes below one, however deep."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
+    below = [pid]
+    for above in below:
+        below += [child for child, parent in parents.items() if parent == above]
+    return below[1:]
 
 
-def _proportional_mb(pid: int) -> float:
+def proportional_mb(pid: int) -> float:
+    """MB of one process, pages that it shares counted by its share."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
