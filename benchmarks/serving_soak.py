@@ -2,8 +2,8 @@
 
     python benchmarks/serving_soak.py [--json] [--calls 10000] [--bad 0.01]      # some minutes
 
-One server over stdio, 32 calls in flight. What is counted are the server's processes and open files, and its memory, after
-the first tenth of the calls and after the last: by then every kind of call has happened.
+One server over stdio, 32 calls in flight. What is counted are the server's processes, open files and memory, after the
+first tenth of the calls, in which every kind of call has happened, and after the last.
 """
 
 from __future__ import annotations
