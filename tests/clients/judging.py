@@ -180,7 +180,7 @@ def assert_saw_everything(report: Report) -> None:
     steps = [step["progress"] for step in report["progress"]]
     assert len(steps) >= 2, report["progress"]
     assert all(before < after for before, after in itertools.pairwise(steps)), steps
-    assert report["slow"]["structuredContent"] == {"result": 2}
+    assert report["slow"]["structuredContent"] == {"result": 3}
     assert report["cancelled"]["seconds"] < 5
     assert report["after"]["structuredContent"] == {"result": 5}
     assert report["listChanged"], "the client was not told of the new tool"

@@ -22,7 +22,7 @@ export async function seen(client, call, changed, told, run) {
   report.misfit = await asked("add_numbers", { a: "two", b: 3 });
   report.unknown = await asked("no_such_tool", {});
   report.progress = [];
-  report.slow = await asked("wait_seconds", { n: 2 }, { onprogress: (step) => report.progress.push(step) });
+  report.slow = await asked("wait_seconds", { n: 3 }, { onprogress: (step) => report.progress.push(step) });
   const started = performance.now();
   const stop = new AbortController();
   setTimeout(() => stop.abort("the judge has seen enough"), 1000);

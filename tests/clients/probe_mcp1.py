@@ -12,7 +12,13 @@ from datetime import timedelta
 
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import ServerNotification, ToolListChangedNotification
+from mcp.types import (
+    CancelledNotification,
+    CancelledNotificationParams,
+    ClientNotification,
+    ServerNotification,
+    ToolListChangedNotification,
+)
 
 
 @asynccontextmanager
@@ -63,10 +69,13 @@ async def probe(told):
         report["failed"] = await call("fail_always", {"n": 7})
         report["misfit"] = await call("add_numbers", {"a": "two", "b": 3})
         report["unknown"] = await call("no_such_tool", {})
-        report["slow"] = await call("wait_seconds", {"n": 2}, progress_callback=on_progress)
+        report["slow"] = await call("wait_seconds", {"n": 3}, progress_callback=on_progress)
         report["progress"] = progress
         started = time.monotonic()
+        number = session._request_id  # this SDK gives up without telling the server, so its host has to
         report["cancelled"] = await call("spin_forever", {"n": 1}, read_timeout_seconds=timedelta(seconds=1))
+        given_up = CancelledNotificationParams(requestId=number, reason="the judge has seen enough")
+        await session.send_notification(ClientNotification(CancelledNotification(params=given_up)))
         report["cancelled"]["seconds"] = time.monotonic() - started
         report["after"] = await call("add_numbers", {"a": 2, "b": 3})
         registering = await asyncio.create_subprocess_exec(*told["register"], env=told["registerEnv"])

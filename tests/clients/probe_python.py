@@ -118,7 +118,7 @@ async def _seen(
     report["failed"] = await asked("fail_always", {"n": 7})
     report["misfit"] = await asked("add_numbers", {"a": "two", "b": 3})
     report["unknown"] = await asked("no_such_tool", {})
-    report["slow"] = await asked("wait_seconds", {"n": 2}, progress_callback=on_progress)
+    report["slow"] = await asked("wait_seconds", {"n": 3}, progress_callback=on_progress)
     report["progress"] = steps
     started = time.monotonic()
     report["cancelled"] = await asked("spin_forever", {"n": 1}, read_timeout_seconds=1)
