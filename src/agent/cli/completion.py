@@ -1,0 +1,3 @@
+from agent.cli import options
+
+app = options.new_app("x")

@@ -1,0 +1,126 @@
+"""What `alita serve` does: opens the library and the sandbox, serves until the client leaves or a signal comes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.cli.output import print_note
+from mcp_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
+    from mcp_tools.library import Library
+    from mcp_tools.sandbox.protocol import Sandbox
+    from mcp_tools.serving.http import Door
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How it shall be served."""
+
+    http: str | None = None
+    token_file: Path | None = None
+    no_token: bool = False
+    allow_host: tuple[str, ...] = ()
+    tools: str = "all"
+    fixtures: Path | None = None
+
+
+def run(flags: dict[str, Any], wanted: Wanted) -> None:
+    """Serves until the client leaves, or a signal ends it.
+
+    Raises:
+        UserError: A flag cannot be what was meant, the machine offers no isolation, or the address is taken.
+    """
+    from agent.layers import read_settings
+
+    settings = read_settings(flags)
+    if not wanted.tools.strip():
+        raise UsageError("--tools names nothing.", remedy="Say all, meta, or a pattern such as 'convert_*'.")
+    door = _door(wanted) if wanted.http is not None else None
+    if door is None and (wanted.token_file or wanted.no_token or wanted.allow_host):
+        raise UsageError("A token and a host are for HTTP only.", remedy="Add --http 127.0.0.1:8765")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(settings, wanted, door))
+
+
+async def _serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await _open_and_serve(settings, wanted, door)
+
+
+async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
+    from agent.sandboxes import open_for
+    from mcp_tools.library import Library
+
+    # the protocol takes longest to import: meanwhile the sandbox starts
+    importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
+    sandbox = await open_for(settings)
+    library = Library(settings.tools_dir, settings.approvals_file)
+    try:
+        await importing
+        await _with(settings, wanted, door, library, sandbox)
+    finally:
+        await _shielded(sandbox.aclose())
+        library.close()
+
+
+async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: Library, sandbox: Sandbox) -> None:
+    from agent.serving import ServedAlita
+    from mcp_tools.server import build_server, serve_stdio
+    from mcp_tools.serving.audit import AuditLog
+
+    agent = ServedAlita(settings)
+    audit = AuditLog(settings.data_dir / "audit" / "calls.jsonl")
+    server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit)
+    _greet(library, sandbox)
+    try:
+        if door is None:
+            await serve_stdio(server)
+        else:
+            from mcp_tools.serving.http import serve_http
+
+            await serve_http(server, door, tell=print_note)
+    finally:
+        await _shielded(agent.aclose())
+        audit.close()
+
+
+async def _shielded(ending: Awaitable[None]) -> None:
+    """Lets an ending finish, whatever ends meanwhile."""
+    task = asyncio.ensure_future(ending)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    task.result()
+
+
+def _greet(library: Library, sandbox: Sandbox) -> None:
+    from mcp_tools.sandbox.protocol import Level
+
+    if sandbox.isolation.level is Level.WEAK:
+        print_note("Warning: nothing isolates the tools; they run as you, because --no-isolation was said.")
+
+
+def _door(wanted: Wanted) -> Door:
+    from mcp_tools.serving.http import open_door
+
+    return open_door(
+        wanted.http or "",
+        token=os.environ.get("ALITA_SERVE_TOKEN", ""),
+        token_file=wanted.token_file,
+        no_token=wanted.no_token,
+        names=wanted.allow_host,
+    )

@@ -1,0 +1,192 @@
+"""The table of clients: where each keeps its settings, in which format, and how it writes a server down."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from agent.hosts.machine import Machine
+from agent.hosts.server_command import ServerCommand
+from mcp_tools.errors import UsageError
+
+Scope = Literal["user", "project"]
+FormatName = Literal["json", "jsonc", "toml", "yaml"]
+
+_LONG_CALL_SECONDS = 600
+"""Writing a tool takes minutes with a small model: longer than clients wait that wait for a minute."""
+_START_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One client of MCP servers."""
+
+    name: str
+    """As the command line calls it."""
+    title: str
+    """As people call it."""
+    format: FormatName
+    """`jsonc` is JSON in which the client allows comments and trailing commas."""
+    key: str
+    """The top-level key under which servers stand."""
+    user_file: Callable[[Machine], Path]
+    """The file of the user."""
+    user_file_told: str
+    """The same for people, on each platform."""
+    project_file: str | None
+    """The file of a project, relative to it; None where the client has none."""
+    entry: Callable[[ServerCommand, str], dict[str, Any]]
+    """How it writes down a server of that name."""
+    afterwards: str
+    """What a person does for it to be seen."""
+
+    def file(self, scope: Scope, machine: Machine, project: Path) -> Path:
+        """The settings file.
+
+        Raises:
+            UsageError: The client has no settings for a project.
+        """
+        if scope == "user":
+            return self.user_file(machine)
+        if self.project_file is None:
+            raise UsageError(
+                f"{self.title} has no settings for a project.", remedy=f"alita mcp install {self.name} --scope user"
+            )
+        return project / self.project_file
+
+
+def _plain(server: ServerCommand, name: str) -> dict[str, Any]:
+    return server.as_json()
+
+
+def _with_type(server: ServerCommand, name: str) -> dict[str, Any]:
+    return {"type": "stdio", **server.as_json()}
+
+
+def _codex(server: ServerCommand, name: str) -> dict[str, Any]:
+    limits = {"startup_timeout_sec": _START_SECONDS, "tool_timeout_sec": _LONG_CALL_SECONDS}
+    return {**server.as_json(), **limits}
+
+
+def _goose(server: ServerCommand, name: str) -> dict[str, Any]:
+    return {
+        "enabled": True,
+        "type": "stdio",
+        "name": name,
+        "description": "Proven tools that run in a sandbox, and new ones on request.",
+        "cmd": server.command,
+        "args": list(server.args),
+        "envs": dict(server.env),
+        "env_keys": [],
+        "timeout": _LONG_CALL_SECONDS,
+    }
+
+
+def _goose_file(machine: Machine) -> Path:
+    if machine.platform == "win32":
+        return machine.programs / "Block" / "goose" / "config" / "config.yaml"
+    return machine.folder("XDG_CONFIG_HOME", machine.home / ".config") / "goose" / "config.yaml"
+
+
+HOSTS: tuple[Host, ...] = (
+    Host(
+        "claude-desktop",
+        "Claude Desktop",
+        "json",
+        "mcpServers",
+        lambda machine: machine.programs / "Claude" / "claude_desktop_config.json",
+        "`Claude/claude_desktop_config.json` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`",
+        None,
+        _plain,
+        "quit Claude Desktop and start it again",
+    ),
+    Host(
+        "claude-code",
+        "Claude Code",
+        "json",
+        "mcpServers",
+        lambda machine: machine.folder("CLAUDE_CONFIG_DIR", machine.home) / ".claude.json",
+        "`~/.claude.json`, or in `$CLAUDE_CONFIG_DIR`",
+        ".mcp.json",
+        _with_type,
+        "start a new session; /mcp shows it",
+    ),
+    Host(
+        "cursor",
+        "Cursor",
+        "jsonc",
+        "mcpServers",
+        lambda machine: machine.home / ".cursor" / "mcp.json",
+        "`~/.cursor/mcp.json`",
+        ".cursor/mcp.json",
+        _with_type,
+        "restart Cursor",
+    ),
+    Host(
+        "vscode",
+        "VS Code",
+        "jsonc",
+        "servers",
+        lambda machine: machine.programs / "Code" / "User" / "mcp.json",
+        "`Code/User/mcp.json` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`",
+        ".vscode/mcp.json",
+        _with_type,
+        "run “MCP: List Servers” in VS Code and start it",
+    ),
+    Host(
+        "gemini",
+        "Gemini CLI",
+        "jsonc",
+        "mcpServers",
+        lambda machine: machine.home / ".gemini" / "settings.json",
+        "`~/.gemini/settings.json`",
+        ".gemini/settings.json",
+        _plain,
+        "start a new session; /mcp shows it",
+    ),
+    Host(
+        "codex",
+        "Codex",
+        "toml",
+        "mcp_servers",
+        lambda machine: machine.folder("CODEX_HOME", machine.home / ".codex") / "config.toml",
+        "`~/.codex/config.toml`, or in `$CODEX_HOME`",
+        ".codex/config.toml",
+        _codex,
+        "start a new session; /mcp shows it",
+    ),
+    Host(
+        "goose",
+        "Goose",
+        "yaml",
+        "extensions",
+        _goose_file,
+        "`~/.config/goose/config.yaml`, or `%APPDATA%\\Block\\goose\\config\\config.yaml`",
+        None,
+        _goose,
+        "start a new session",
+    ),
+)
+"""The one registry: the commands, their help and the documentation come from it."""
+
+NAMES = tuple(host.name for host in HOSTS)
+
+
+def find_host(name: str) -> Host:
+    """The client of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for host in HOSTS:
+        if host.name == name:
+            return host
+    near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    raise UsageError(
+        f"There is no client {name!r}.",
+        remedy=f"{hint}Known are {', '.join(NAMES)}; others take what `alita mcp json` prints.",
+    )

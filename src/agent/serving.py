@@ -1,0 +1,132 @@
+"""Alita behind the MCP server: one question at a time, told line by line, ended when its caller goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.answer import Answer
+from agent.cli.lines import line_of
+from agent.events import Event, ModelStarting
+from mcp_tools.serving.agent import Tell
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.alita import Alita
+    from agent.settings import Settings
+
+_WIDTH = 200
+
+
+class ServedAlita:
+    """Answers the questions of MCP clients in the order in which they come.
+
+    Args:
+        settings: As for `alita ask`; their limits hold for each question.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._turn = asyncio.Lock()
+        self._alita: Alita | None = None
+        self._working: set[asyncio.Task[Any]] = set()
+
+    async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
+        """Answers a question.
+
+        Raises:
+            AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
+        """
+        return _told(await self._answered(question, files, tell))
+
+    async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
+        """Makes the tool that answers questions of this kind, or finds it in the library.
+
+        Raises:
+            AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
+        """
+        answer = await self._answered(question, files, tell)
+        created, reused = list(answer.tools_created), [t for t in answer.tools_used if t not in answer.tools_created]
+        if not created and not reused:
+            return {
+                "status": "not_kept",
+                "error": f"no tool was proved and kept; the answer found is: {answer.text or answer.error or 'none'}",
+                "remedy": "Ask for something that is computed from its values, with all values in the question.",
+            }
+        return {"created": created, "reused": reused, "answer": answer.text, "run_id": answer.run_id}
+
+    async def aclose(self) -> None:
+        """Ends what is under way, and closes the models and the sandbox."""
+        for task in self._working:
+            task.cancel()
+        await asyncio.gather(*self._working, return_exceptions=True)
+        if self._alita is not None:
+            await self._alita.aclose()
+
+    async def _answered(self, question: str, files: Sequence[Path], tell: Tell) -> Answer:
+        """The answer. A caller that goes away ends the work, which saves itself in a task of its own."""
+        if self._turn.locked():
+            await tell("waiting for another question to be answered")
+        lines: asyncio.Queue[str] = asyncio.Queue()
+        task = self._started(self._work(question, files, _listener(lines)))
+        telling = self._started(_tell_all(lines, tell))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            telling.cancel()
+
+    def _started(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
+
+    async def _work(self, question: str, files: Sequence[Path], listen: Callable[[Event], None]) -> Answer:
+        async with self._turn:
+            alita = await self._opened()
+            return await alita.ask(question, files=files, on_event=listen)
+
+    async def _opened(self) -> Alita:
+        if self._alita is None:
+            # it takes as long as everything else together, and the first question may never come
+            from agent.alita import Alita
+
+            self._alita = await Alita.open(self._settings)
+        return self._alita
+
+
+def _listener(lines: asyncio.Queue[str]) -> Callable[[Event], None]:
+    """Puts each event's line into the queue; events may come from other threads."""
+    loop = asyncio.get_running_loop()
+
+    def listen(event: Event) -> None:
+        line = line_of(event, verbose=False)
+        if isinstance(event, ModelStarting):
+            loop.call_soon_threadsafe(lines.put_nowait, event.text)
+        elif line is not None:
+            loop.call_soon_threadsafe(lines.put_nowait, line.plain(_WIDTH))
+
+    return listen
+
+
+async def _tell_all(lines: asyncio.Queue[str], tell: Tell) -> None:
+    said = ""
+    while True:
+        line = await lines.get()
+        if line != said:
+            await tell(line)
+            said = line
+
+
+def _told(answer: Answer) -> dict[str, Json]:
+    """What a client gets of an answer; one without a text is an error, told with its reason."""
+    if not answer.text and answer.status != "answered":
+        reason = answer.error or (f"the limit of {answer.limit} was reached" if answer.limit else "no answer was found")
+        return {"status": answer.status, "error": reason}
+    told = answer.as_json()
+    return {name: told[name] for name in told if name not in {"schema", "error"}}

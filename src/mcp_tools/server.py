@@ -1,0 +1,160 @@
+"""The MCP server: every client gets the tools of the library, and a few constant ones beside them.
+
+Tools run in the sandbox, never in this process. What goes wrong is told as a result that a model can act on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sys
+import traceback
+from collections.abc import AsyncIterator, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    CallToolRequestParams,
+    GetPromptRequestParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+)
+from pydantic import ValidationError
+
+from mcp_tools.library import Library
+from mcp_tools.sandbox.protocol import Sandbox
+from mcp_tools.serving.agent import Agent
+from mcp_tools.serving.asking import Asking
+from mcp_tools.serving.audit import AuditLog
+from mcp_tools.serving.call import ConstantTool
+from mcp_tools.serving.calling import Calling
+from mcp_tools.serving.catalogue import Catalogue, Offer
+from mcp_tools.serving.changes import Announcer, Watcher
+from mcp_tools.serving.finding import Finding
+from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.listing import Listing
+from mcp_tools.serving.programs import Programs
+from mcp_tools.serving.prompts import Prompts
+from mcp_tools.serving.resources import Resources
+from mcp_tools.serving.running import Runner
+
+INSTRUCTIONS = (
+    "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
+    "search_tools finds tools for a task, call_tool calls any of them, create_tool makes the one that is missing."
+)
+
+CONSTANT_TOOLS = ("search_tools", "describe_tool", "call_tool", "create_tool", "ask", "run_code")
+"""The names that no tool of the library is listed under."""
+
+
+class ToolServer(Server[dict[str, Any]]):
+    """A low-level server that promises clients of 2025, too, to tell of changes."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """What a connection begins with."""
+        told = notification_options or NotificationOptions(tools_changed=True, resources_changed=True)
+        return super().create_initialization_options(told, experimental_capabilities, extensions)
+
+
+def build_server(
+    library: Library,
+    sandbox: Sandbox,
+    *,
+    offered: str = "all",
+    agent: Agent | None = None,
+    audit: AuditLog | None = None,
+    limits: ServerLimits | None = None,
+    extra: Sequence[ConstantTool] = (),
+) -> ToolServer:
+    """The server of a library, ready to be run over any transport.
+
+    Args:
+        library: Its tools are served as far as they are approved.
+        sandbox: Where they run; open, and closed by the caller.
+        offered: `all`, `meta` for the constant tools alone, or patterns of names, separated by commas.
+        agent: Who answers `ask` and `create_tool`; without one they say that they cannot.
+        audit: Where each call is written down.
+        limits: The usual ones when not given.
+        extra: More constant tools.
+    """
+    limits = limits or ServerLimits()
+    reserved = {*CONSTANT_TOOLS, *(tool.name for tool in extra)}
+    catalogue = Catalogue(library, Offer(offered), reserved)
+    runner = Runner(library, sandbox, limits)
+    constant = [
+        *Finding(catalogue, runner, limits).tools(),
+        *Asking(agent, limits).tools(),
+        *Programs(catalogue, sandbox, limits).tools(),
+        *extra,
+    ]
+    announcer = Announcer()
+    watcher = Watcher(catalogue, announcer)
+    server = _bare_server(watcher)
+    server.middleware.append(announcer.observe)
+    server.middleware.append(_without_exceptions)
+    server.add_request_handler("subscriptions/listen", _listen_params(), ListenHandler(announcer.bus))
+    calling = Calling(catalogue, runner, {tool.name: tool for tool in constant}, limits, audit)
+    listing = Listing(catalogue, [tool.definition for tool in constant], sandbox, limits)
+    _add_tools(server, listing, calling)
+    _add_readings(server, Resources(catalogue, limits), Prompts())
+    return server
+
+
+def _bare_server(watcher: Watcher) -> ToolServer:
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Server[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+        async with watcher.watching():
+            yield {}
+
+    return ToolServer("alita", version=version("alita"), title="alita", instructions=INSTRUCTIONS, lifespan=lifespan)
+
+
+def _listen_params() -> type[Any]:
+    from mcp_types import SubscriptionsListenRequestParams
+
+    return SubscriptionsListenRequestParams
+
+
+def _add_tools(server: ToolServer, listing: Listing, calling: Calling) -> None:
+    server.add_request_handler("tools/list", PaginatedRequestParams, listing.list)
+    server.add_request_handler("tools/call", CallToolRequestParams, calling.call)
+
+
+def _add_readings(server: ToolServer, resources: Resources, prompts: Prompts) -> None:
+    server.add_request_handler("resources/list", PaginatedRequestParams, resources.list)
+    server.add_request_handler("resources/templates/list", PaginatedRequestParams, resources.templates)
+    server.add_request_handler("resources/read", ReadResourceRequestParams, resources.read)
+    server.add_request_handler("prompts/list", PaginatedRequestParams, prompts.list)
+    server.add_request_handler("prompts/get", GetPromptRequestParams, prompts.get)
+
+
+async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """A middleware that keeps the texts of exceptions from clients: to those of 2025 the SDK would send them."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as failure:  # noqa: BLE001 - the boundary to the client: told on stderr, with its id
+        error_id = secrets.token_hex(4)
+        text = "".join(traceback.format_exception(failure))
+        print(f"alita: error {error_id} in {ctx.method}: {text}", file=sys.stderr, flush=True)
+        raise MCPError(INTERNAL_ERROR, f"Internal server error (error {error_id})") from None
+
+
+async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:
+    """Serves one client over this process's stdin and stdout, until it leaves."""
+    from mcp_tools.serving.stdio import stdio
+
+    async with stdio((limits or ServerLimits()).message_bytes) as wire:
+        await server.run(wire, wire, server.create_initialization_options())

@@ -1,0 +1,113 @@
+"""Telling every client, on both eras of the protocol, that the list of tools changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import weakref
+from collections.abc import AsyncIterator
+from typing import Any
+
+from mcp.server.connection import Connection
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ToolsListChanged
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcp_tools.errors import AlitaError
+from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.text import one_line
+
+_LOOK_SECONDS = 0.5
+_DEBOUNCE_SECONDS = 0.1
+_NOTIFY_SECONDS = 2.0
+
+
+class Announcer:
+    """Tells clients of changes: those of 2026 over their subscriptions, those of 2025 over their connections."""
+
+    def __init__(self) -> None:
+        self.bus = InMemorySubscriptionBus()
+        self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+    async def observe(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """A middleware that remembers connections of 2025, which have no subscriptions."""
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            # the session is a proxy for one request: only the connection behind it lasts
+            self._connections.add(ctx.session._connection)
+        return await call_next(ctx)
+
+    async def announce(self) -> None:
+        """Says that the tools, and with them the resources, are others now. Nobody is waited for."""
+        await self.bus.publish(ToolsListChanged())
+        await self.bus.publish(ResourcesListChanged())
+        ready = [connection for connection in self._connections if connection.initialized.is_set()]
+        await asyncio.gather(*(_notify(connection) for connection in ready), return_exceptions=True)
+
+
+async def _notify(connection: Connection) -> None:
+    """A client that does not read must not keep the others waiting."""
+    async with asyncio.timeout(_NOTIFY_SECONDS):
+        await connection.notify("notifications/tools/list_changed", None)
+        await connection.notify("notifications/resources/list_changed", None)
+
+
+class Watcher:
+    """Looks after the library, and announces when what is offered changed.
+
+    Several connections of one process may watch at once: the first begins, the last ends.
+    """
+
+    def __init__(self, catalogue: Catalogue, announcer: Announcer) -> None:
+        self._catalogue = catalogue
+        self._announcer = announcer
+        self._changed = asyncio.Event()
+        self._complaint = ""
+        self._watching: set[asyncio.Task[None]] = set()
+        self._users = 0
+
+    async def look(self) -> None:
+        """Renews the catalogue; a change is announced soon, together with those that follow at once."""
+        if await self._catalogue.renew():
+            self._changed.set()
+
+    @contextlib.asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Meanwhile the library is watched."""
+        if not self._users:
+            await self._first_look()
+            self._watching = {asyncio.create_task(self._look_often()), asyncio.create_task(self._announce())}
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                for task in self._watching:
+                    task.cancel()
+                await asyncio.gather(*self._watching, return_exceptions=True)
+
+    async def _first_look(self) -> None:
+        with contextlib.suppress(AlitaError):
+            await self._catalogue.renew()
+
+    async def _look_often(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                await self.look()
+                self._complaint = ""
+            except (AlitaError, OSError) as error:
+                self._complain(str(error))
+
+    def _complain(self, text: str) -> None:
+        if text != self._complaint:
+            self._complaint = text
+            print(f"alita: {one_line(text, 300)}", file=sys.stderr, flush=True)
+
+    async def _announce(self) -> None:
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(_DEBOUNCE_SECONDS)
+            self._changed.clear()
+            await self._announcer.announce()

@@ -1,0 +1,89 @@
+"""Asking a person, through the client, before anything beyond pure computation; without an answer it is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import (
+    ClientCapabilities,
+    ElicitationCapability,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+)
+
+from mcp_tools.serving.call import Call
+from mcp_tools.serving.results import Reply, error_reply
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+_MOST_FILES = 16
+
+FILES_SCHEMA: dict[str, Json] = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1, "maxLength": 4096},
+    "maxItems": _MOST_FILES,
+    "description": "Absolute paths of files on the server's machine to read. A person is asked first.",
+}
+
+_FORM: dict[str, Json] = {
+    "type": "object",
+    "properties": {"allow": {"type": "boolean", "title": "Allow", "description": "Let these files be read."}},
+    "required": ["allow"],
+}
+
+
+async def granted(
+    call: Call, files: Sequence[str], who: str, seconds: float
+) -> tuple[Path, ...] | Reply | InputRequiredResult:
+    """The files that a person lets somebody read; a refusal; or the question, for a client that asks and calls again.
+
+    Args:
+        call: The call that wants them.
+        files: Their paths.
+        who: Who wants to read them, for the person who is asked.
+        seconds: How long that person may take.
+    """
+    paths = tuple(Path(name) for name in files)
+    if wrong := [path for path in paths if not path.is_absolute() or not path.is_file()]:
+        message = f"there is no file {one_line(str(wrong[0]), 300)}"
+        return error_reply("arguments", message, remedy="Give absolute paths of files on the server's machine.")
+    real = tuple(path.resolve() for path in paths)
+    question = f"May {who} read {', '.join(one_line(str(path), 300) for path in real)}?"
+    if not call.context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability())):
+        return _refusal("this client cannot ask a person whether the files may be read")
+    answer = await _ask(call, question, _key(who, real), seconds)
+    if isinstance(answer, InputRequiredResult):
+        return answer
+    if answer is None or answer.action != "accept" or not (answer.content or {}).get("allow"):
+        return _refusal("nobody allowed that the files be read")
+    return real
+
+
+def _refusal(message: str) -> Reply:
+    return error_reply("denied", message, remedy="Give what is in them as arguments or in the question instead.")
+
+
+def _key(who: str, paths: Sequence[Path]) -> str:
+    """The name of the question: an answer to another one does not count."""
+    return "read-" + hashlib.sha256("\0".join([who, *map(str, paths)]).encode()).hexdigest()[:24]
+
+
+async def _ask(call: Call, question: str, key: str, seconds: float) -> ElicitResult | InputRequiredResult | None:
+    """The answer, if there is one; in the era of 2026 the client is asked to call again with it."""
+    if call.context.session.can_send_request:
+        try:
+            async with asyncio.timeout(seconds):
+                return await call.context.session.elicit_form(question, _FORM, call.context.request_id)
+        except (TimeoutError, MCPError, NoBackChannelError, ValueError):
+            return None
+    given = (call.params.input_responses or {}).get(key)
+    if isinstance(given, ElicitResult):
+        return given
+    form = ElicitRequestFormParams(message=question, requested_schema=_FORM)
+    return InputRequiredResult(input_requests={key: ElicitRequest(params=form)})

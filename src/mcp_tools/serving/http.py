@@ -1,0 +1,218 @@
+"""The server over streamable HTTP: who may come in, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp_tools.errors import UsageError
+from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.tokens import holds_token, new_token, read_token
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel.server import Server
+
+PATH = "/mcp"
+_GRACE_SECONDS = 2
+"""How long answers under way may take after the server was told to end."""
+
+_Scope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_Application = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the server listens, and whom it lets in."""
+
+    host: str
+    port: int
+    token: str
+    """Empty when none is asked for."""
+    is_new_token: bool
+    """Whether the token was made up now, so that the user must be told."""
+    names: frozenset[str]
+    """Host names by which clients may reach it; empty for any."""
+
+
+def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:
+    """What the flags ask for.
+
+    Args:
+        address: `HOST:PORT`; an IPv6 address in brackets.
+        token: The token from the environment, or nothing.
+        token_file: The file that holds it; goes before the environment.
+        no_token: Whether none shall be asked for.
+        names: More host names by which clients may reach it.
+
+    Raises:
+        UsageError: The address is none, or would be open to others without a token.
+    """
+    host, port = _parsed(address)
+    token = read_token(token, token_file)
+    is_local = _is_loopback(host)
+    if no_token and not is_local:
+        raise UsageError(f"{host} can be reached from other machines: a token is needed.", remedy=_HOW_TO_TOKEN)
+    if no_token and token:
+        raise UsageError("A token is given, and --no-token too.", remedy="Leave one of them out.")
+    if not token and not is_local:
+        raise UsageError(f"{host} can be reached from other machines: a token is needed.", remedy=_HOW_TO_TOKEN)
+    is_new = not token and not no_token
+    known = {name.lower().strip("[]") for name in names}
+    if is_local:
+        known |= {"localhost", "127.0.0.1", "::1", host}
+    elif not _is_wildcard(host):
+        known.add(host)
+    reachable = frozenset() if _is_wildcard(host) and not names else frozenset(known)
+    return Door(host, port, new_token() if is_new else token, is_new, reachable)
+
+
+_HOW_TO_TOKEN = "Set ALITA_SERVE_TOKEN or give --token-file; or serve on 127.0.0.1."  # noqa: S105 - advice, no token
+
+
+def _parsed(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"{address!r} is no address to serve on.", remedy="Write it as 127.0.0.1:8765")
+    return host.lower() or "127.0.0.1", int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_wildcard(host: str) -> bool:
+    return host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+
+
+async def serve_http(
+    server: Server[Any], door: Door, *, tell: Callable[[str], None], limits: ServerLimits | None = None
+) -> None:
+    """Serves until it is cancelled.
+
+    Args:
+        server: What is served.
+        door: Where, and to whom.
+        tell: Told where it listens, and a token that was made up.
+        limits: The usual ones when not given.
+
+    Raises:
+        UsageError: The address cannot be had.
+    """
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    sockets = [_listening(door)]
+    port = sockets[0].getsockname()[1]
+    application = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=(limits or ServerLimits()).message_bytes,
+        # the gate before it looks at Host and Origin, whatever the address
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    config = uvicorn.Config(
+        Gate(application, door),
+        log_level=logging.ERROR,
+        access_log=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        server_header=False,
+        ws="none",
+    )
+
+    class Quiet(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # signals are the command's
+
+    listener = Quiet(config)
+    shown = f"[{door.host}]" if ":" in door.host else door.host
+    tell(f"Serving on http://{shown}:{port}{PATH}")
+    if door.is_new_token:
+        tell(f"Clients send: Authorization: Bearer {door.token}")
+    serving = asyncio.create_task(listener.serve(sockets))
+    try:
+        await asyncio.shield(serving)
+    finally:
+        listener.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+def _listening(door: Door) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(128)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise UsageError(
+            f"{door.host}:{door.port} cannot be served on: {error.strerror or error}.",
+            remedy="Choose another port, or 0 for a free one.",
+        ) from None
+    return listener
+
+
+class Gate:
+    """Lets requests through to the protocol: the right host, a known origin, the token."""
+
+    def __init__(self, application: _Application, door: Door) -> None:
+        self._application = application
+        self._door = door
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        """Answers a request that may not come in, and hands every other on."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if not self._knows(headers.get(b"host", b"")):
+            await _refuse(send, 421, "this host name is not served here")
+        elif not self._trusts(headers.get(b"origin")):
+            await _refuse(send, 403, "this origin may not use the server")
+        elif self._door.token and not holds_token(headers.get(b"authorization", b""), self._door.token):
+            reason = b', error="invalid_token"' if b"authorization" in headers else b""
+            challenge = [(b"www-authenticate", b'Bearer realm="alita"' + reason)]
+            await _refuse(send, 401, "a bearer token is needed", challenge)
+        else:
+            await self._application(scope, receive, send)
+
+    def _knows(self, host: bytes) -> bool:
+        return bool(host) and (not self._door.names or _host_name(host.decode("latin-1")) in self._door.names)
+
+    def _trusts(self, origin: bytes | None) -> bool:
+        """Whether a page of that origin may call: only one that came from a host of this server."""
+        if origin is None:
+            return True
+        scheme, separator, host = origin.decode("latin-1").partition("://")
+        return bool(separator) and scheme in {"http", "https"} and _host_name(host) in self._door.names
+
+
+def _host_name(host: str) -> str:
+    """A host without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+async def _refuse(send: _Send, status: int, reason: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    body = f"{reason}\n".encode()
+    told = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body)), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body})

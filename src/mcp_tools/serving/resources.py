@@ -1,0 +1,113 @@
+"""Resources: the source, the tests and the evidence of each tool, for people and models that want to look."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+
+from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.envelope import FIXED, FRESH
+from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.paging import CursorError, page_of
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, Tool
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from mcp_types import PaginatedRequestParams, ReadResourceRequestParams
+
+_URI = re.compile(r"alita://tools/([A-Za-z0-9_.-]{1,128})/(source|tests|evidence)")
+_NOT_FOUND = -32002
+"""What MCP calls a resource that is not there."""
+_KINDS = {
+    "source": ("text/x-python", "The program of the tool."),
+    "tests": ("application/json", "The tests that the tool passed before it was kept."),
+    "evidence": ("application/json", "Why the tool is believed, what it may touch, and how its calls went."),
+}
+_TOLD = ("evidence", "model", "created", "run_id", "parent_version", "spec", "capabilities")
+"""What of a tool's provenance is told; the question that it was made for is not."""
+
+
+class Resources:
+    """The resources of the tools that are offered."""
+
+    def __init__(self, catalogue: Catalogue, limits: ServerLimits) -> None:
+        self._catalogue = catalogue
+        self._limits = limits
+
+    async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
+        """The resources of one page of tools."""
+        await self._catalogue.renew()
+        try:
+            names, after = page_of(self._catalogue.all_names(), params.cursor, self._limits.resource_page)
+        except CursorError as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from None
+        listed = [_resource(name, kind) for name in names for kind in _KINDS]
+        return {**FRESH, "resources": listed, **({"nextCursor": after} if after else {})}
+
+    async def templates(self, *_: object) -> dict[str, Json]:
+        """The forms of the addresses."""
+        found = [
+            {
+                "uriTemplate": f"alita://tools/{{name}}/{kind}",
+                "name": f"tool_{kind}",
+                "title": f"The {kind} of a tool",
+                "description": description,
+                "mimeType": mime,
+            }
+            for kind, (mime, description) in _KINDS.items()
+        ]
+        return {**FIXED, "resourceTemplates": found}
+
+    async def read(self, _: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
+        """One resource.
+
+        Raises:
+            MCPError: There is none at that address.
+        """
+        address = str(params.uri)
+        found = _URI.fullmatch(address)
+        if found is None:
+            raise MCPError(
+                _NOT_FOUND, f"no resource {one_line(address)}: they are alita://tools/NAME/source|tests|evidence"
+            )
+        name, kind = found.groups()
+        if self._catalogue.tool(name) is None:
+            await self._catalogue.renew()
+        tool = self._catalogue.tool(name)
+        if tool is None:
+            raise MCPError(_NOT_FOUND, f"no resource {one_line(address)}: there is no tool {name}")
+        text = self._text(tool, kind)
+        if len(text.encode()) > self._limits.result_bytes:
+            raise MCPError(_NOT_FOUND, f"{one_line(address)} is larger than {self._limits.result_bytes:,} bytes")
+        return {**FRESH, "contents": [{"uri": address, "mimeType": _KINDS[kind][0], "text": text}]}
+
+    def _text(self, tool: Tool, kind: str) -> str:
+        if kind == "source":
+            return tool.source
+        if kind == "tests":
+            return _json(tool.provenance.get("tests", []))
+        stats = self._catalogue.library.stats(tool.name)
+        told = {key: tool.provenance[key] for key in _TOLD if key in tool.provenance}
+        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures, "last": stats.last}
+        meta = self._catalogue.definition(tool.name)["_meta"]
+        return _json({"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta})
+
+
+def _resource(name: str, kind: str) -> dict[str, Json]:
+    mime, description = _KINDS[kind]
+    return {
+        "uri": f"alita://tools/{name}/{kind}",
+        "name": f"{name}.{kind}",
+        "title": f"{name}: {kind}",
+        "description": description,
+        "mimeType": mime,
+    }
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,85 @@
+"""Running a tool of the library for a client: arguments checked, sandbox, result checked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from mcp_tools.errors import ArgumentsError
+from mcp_tools.library import Library
+from mcp_tools.run import run_tool
+from mcp_tools.sandbox.protocol import Outcome, Sandbox
+from mcp_tools.serving.call import Call
+from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.results import (
+    META_SANDBOX,
+    META_SECONDS,
+    Reply,
+    error_reply,
+    problem_reply,
+    sandbox_meta,
+    value_reply,
+)
+from mcp_tools.tool import Json, Tool
+
+_HEARTBEAT_SECONDS = 2.0
+
+
+class Runner:
+    """Runs tools in the sandbox, and says what came of it in the words of MCP.
+
+    Args:
+        library: Counts the calls.
+        sandbox: Where the tools run.
+        limits: What a call may use.
+    """
+
+    def __init__(self, library: Library, sandbox: Sandbox, limits: ServerLimits) -> None:
+        self.sandbox = sandbox
+        self._library = library
+        self._limits = limits
+
+    async def run(self, tool: Tool, arguments: dict[str, Json], call: Call, *, read: Sequence[Path] = ()) -> Reply:
+        """Runs one call of a tool. A call that is cancelled kills its process.
+
+        Raises:
+            IsolationError: The sandbox is out of order.
+        """
+        try:
+            async with heartbeat(call, tool.name, self._limits.call.wall_seconds):
+                outcome = await run_tool(tool, arguments, self.sandbox, read=read, limits=self._limits.call)
+        except ArgumentsError as error:
+            return error_reply("arguments", error.message, remedy=error.remedy)
+        self._library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
+        if outcome.problem is not None:
+            return problem_reply(outcome.problem, who=tool.name, meta=outcome_meta(outcome))
+        return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=outcome_meta(outcome))
+
+
+def outcome_meta(outcome: Outcome) -> dict[str, Json]:
+    """What every result says of how it came about."""
+    return {META_SANDBOX: sandbox_meta(outcome.isolation), META_SECONDS: round(outcome.seconds, 6)}
+
+
+@contextlib.asynccontextmanager
+async def heartbeat(call: Call, what: str, limit: float) -> AsyncIterator[None]:
+    """Meanwhile tells a client that asked for progress how long it has been, so that it does not give up."""
+    loop = asyncio.get_running_loop()
+    beating: list[asyncio.Task[None]] = []
+    timer = loop.call_later(_HEARTBEAT_SECONDS, lambda: beating.append(loop.create_task(_beat(call, what, limit))))
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for task in beating:
+            task.cancel()
+
+
+async def _beat(call: Call, what: str, limit: float) -> None:
+    seconds = _HEARTBEAT_SECONDS
+    while True:
+        await call.tell(f"{what} runs, {seconds:.0f} of at most {limit:.0f} s")
+        await asyncio.sleep(_HEARTBEAT_SECONDS)
+        seconds += _HEARTBEAT_SECONDS
