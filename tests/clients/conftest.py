@@ -46,8 +46,8 @@ def stdio(tmp_path: Path) -> Served:
 
 @pytest.fixture
 def http(tmp_path: Path) -> Iterator[Served]:
-    """A server over HTTP."""
-    with over_http(furnish(tmp_path)) as served:
+    """A server over HTTP that asks for a token."""
+    with over_http(furnish(tmp_path), token="judges-only-0123456789abcdef") as served:
         yield served
 
 

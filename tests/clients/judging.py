@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,9 @@ class Served:
     home: Path
     arguments: tuple[str, ...] = ()
     url: str = ""
-    environment: dict[str, str] = field(default_factory=dict)
+    token: str = ""
+    """What it asks of clients over HTTP."""
+    pid: int = 0
 
     @property
     def tools_dir(self) -> Path:
@@ -87,7 +89,12 @@ class Served:
     @property
     def env(self) -> dict[str, str]:
         """The environment that it gets, and nothing else."""
-        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "ALITA_HOME": str(self.home), **self.environment}
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "ALITA_HOME": str(self.home)}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a client over HTTP sends with each request."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     @property
     def register_command(self) -> list[str]:
@@ -100,6 +107,7 @@ class Served:
             "command": self.command,
             "env": self.env,
             "url": self.url,
+            "headers": self.headers,
             "register": self.register_command,
             "registerEnv": self.env,
             "lateTool": LATE_TOOL,
@@ -122,16 +130,18 @@ def furnish(home: Path, tools: list[Tool] | None = None) -> Served:
 
 
 @contextmanager
-def over_http(served: Served, *arguments: str) -> Iterator[Served]:
+def over_http(served: Served, *arguments: str, token: str = "") -> Iterator[Served]:
     """Runs the server over HTTP on a free port of this machine until the end of the block."""
     port = _free_port()
-    command = [*served.command, *arguments, "--http", f"127.0.0.1:{port}"]
+    asked = [] if token else ["--no-token"]
+    command = [*served.command, *arguments, *asked, "--http", f"127.0.0.1:{port}"]
+    env = {**served.env, **({"ALITA_SERVE_TOKEN": token} if token else {})}
     log = served.home / "serve.log"
     with log.open("wb") as errors:
-        process = subprocess.Popen(command, env=served.env, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
     try:
         _await_port(port, process, log)
-        yield Served(served.home, (*served.arguments, *arguments), f"http://127.0.0.1:{port}/mcp", served.environment)
+        yield replace(served, url=f"http://127.0.0.1:{port}/mcp", token=token, pid=process.pid)
     finally:
         process.terminate()
         try:
@@ -160,7 +170,14 @@ def _await_port(port: int, process: subprocess.Popen[bytes], log: Path, seconds:
     raise AssertionError(f"the server did not listen within {seconds:.0f} s: {log.read_text()}")
 
 
-def assert_saw_everything(report: Report) -> None:
+def calls_of(served: Served) -> dict[str, str]:
+    """How the last call of each tool ended, as the audit log has it."""
+    log = find_folders(served.env).data / "audit" / "calls.jsonl"
+    entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return {entry["tool"]: entry["outcome"] for entry in entries}
+
+
+def assert_saw_everything(served: Served, report: Report) -> None:
     """Whether a client could use every kind of tool, and saw progress, cancellation and a changed list.
 
     Every client fills in the same report, whatever language it is written in.
@@ -182,6 +199,7 @@ def assert_saw_everything(report: Report) -> None:
     assert all(before < after for before, after in itertools.pairwise(steps)), steps
     assert report["slow"]["structuredContent"] == {"result": 3}
     assert report["cancelled"]["seconds"] < 5
+    assert calls_of(served)["spin_forever"] == "cancelled"
     assert report["after"]["structuredContent"] == {"result": 5}
     assert report["listChanged"], "the client was not told of the new tool"
     assert LATE_TOOL in report["toolsAfter"]

@@ -20,7 +20,7 @@ const client = new Client(
   },
 );
 const transport = told.url
-  ? new StreamableHTTPClientTransport(new URL(told.url))
+  ? new StreamableHTTPClientTransport(new URL(told.url), { requestInit: { headers: told.headers } })
   : new StdioClientTransport({ command: told.command[0], args: told.command.slice(1), env: told.env });
 await client.connect(transport);
 const call = (name, args, options) => client.callTool({ name, arguments: args }, options);

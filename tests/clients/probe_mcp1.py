@@ -10,6 +10,7 @@ import time
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+import httpx
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import (
@@ -24,7 +25,7 @@ from mcp.types import (
 @asynccontextmanager
 async def connected(told, on_message):
     if told["url"]:
-        opened = streamable_http_client(told["url"])
+        opened = streamable_http_client(told["url"], http_client=httpx.AsyncClient(headers=told["headers"], timeout=60))
     else:
         command, *arguments = told["command"]
         opened = stdio_client(StdioServerParameters(command=command, args=arguments, env=told["env"]))

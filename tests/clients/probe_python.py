@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import mcp_types
 from judging import LATE_TOOL, Report, Served
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 Call = Callable[..., Awaitable[Any]]
 
@@ -27,7 +29,10 @@ def plain(result: Any) -> Report:
 async def see(served: Served, mode: str) -> Report:
     """Uses a server through the SDK's client."""
     changed = asyncio.Event()
-    async with Client(_target(served), mode=mode, message_handler=_noting(changed)) as client:
+    async with (
+        httpx2.AsyncClient(headers=served.headers, timeout=60) as web,
+        Client(_target(served, web), mode=mode, message_handler=_noting(changed)) as client,
+    ):
 
         async def call(name: str, arguments: dict[str, Any], **options: Any) -> Any:
             return await client.call_tool(name, arguments, **options)
@@ -42,10 +47,11 @@ async def see(served: Served, mode: str) -> Report:
 async def see_with_fastmcp(served: Served, mode: str) -> Report:
     """Uses a server through FastMCP's client."""
     from fastmcp import Client as FastClient
-    from fastmcp.client.transports import StdioTransport
+    from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
     command, *arguments = served.command
-    target = served.url or StdioTransport(command, arguments, env=served.env, keep_alive=False)
+    pipes = StdioTransport(command, arguments, env=served.env, keep_alive=False)
+    target = StreamableHttpTransport(served.url, headers=served.headers) if served.url else pipes
     changed = asyncio.Event()
     async with FastClient(target, mode=mode, message_handler=_noting(changed)) as client:
 
@@ -60,9 +66,9 @@ async def see_with_fastmcp(served: Served, mode: str) -> Report:
             return await _seen(served, client.protocol_version, call, names, changed)
 
 
-def _target(served: Served) -> Any:
+def _target(served: Served, web: httpx2.AsyncClient) -> Any:
     if served.url:
-        return served.url
+        return streamable_http_client(served.url, http_client=web)
     command, *arguments = served.command
     return StdioServerParameters(command=command, args=arguments, env=served.env)
 

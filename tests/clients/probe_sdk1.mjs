@@ -14,7 +14,7 @@ const told = JSON.parse(process.argv[3]);
 const client = new Client({ name: "judge", version: "1" });
 const changed = new Promise((resolve) => client.setNotificationHandler(ToolListChangedNotificationSchema, resolve));
 const transport = told.url
-  ? new StreamableHTTPClientTransport(new URL(told.url))
+  ? new StreamableHTTPClientTransport(new URL(told.url), { requestInit: { headers: told.headers } })
   : new StdioClientTransport({ command: told.command[0], args: told.command.slice(1), env: told.env });
 await client.connect(transport);
 const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);

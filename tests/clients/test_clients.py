@@ -32,7 +32,7 @@ async def test_the_sdk_client(served: Served, mode: str) -> None:
     """The Python SDK 2, in the new era and in the old."""
     report = await see(served, mode)
     assert report["protocol"] == PROTOCOLS[mode]
-    assert_saw_everything(report)
+    assert_saw_everything(served, report)
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ async def test_the_fastmcp_client(served: Served, mode: str) -> None:
     """FastMCP, in the new era and in the old."""
     report = await see_with_fastmcp(served, mode)
     assert report["protocol"] == PROTOCOLS[mode]
-    assert_saw_everything(report)
+    assert_saw_everything(served, report)
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ async def test_the_sdk_client_of_the_1_x_line(served: Served, mcp1: Path) -> Non
     """The Python SDK 1.30, which most hosts still have."""
     report = await asyncio.to_thread(reported, mcp1, HERE / "probe_mcp1.py", served.as_json())
     assert report["protocol"] == "2025-11-25"
-    assert_saw_everything(report)
+    assert_saw_everything(served, report)
 
 
 @pytest.mark.slow
@@ -57,7 +57,7 @@ async def test_the_sdk_client_of_the_1_x_line(served: Served, mcp1: Path) -> Non
 async def test_the_typescript_sdk_of_the_1_x_line(served: Served, node: Path) -> None:
     """The TypeScript SDK 1: a second implementation of the protocol."""
     report = await asyncio.to_thread(reported, node, HERE / "probe_sdk1.mjs", NODE_FOLDER.parent, served.as_json())
-    assert_saw_everything(report)
+    assert_saw_everything(served, report)
 
 
 @pytest.mark.slow
@@ -68,4 +68,4 @@ async def test_the_typescript_client_of_the_2_x_line(served: Served, node: Path,
     command = (node, HERE / "probe_client2.mjs", NODE_FOLDER.parent, served.as_json(), mode)
     report = await asyncio.to_thread(reported, *command)
     assert report["protocol"] == PROTOCOLS[mode]
-    assert_saw_everything(report)
+    assert_saw_everything(served, report)

@@ -56,6 +56,7 @@ def inspect(node: Path, tmp_path: Path) -> Inspect:
         command += ["--format", "json", "-q"]
         if served.url:
             command += ["--transport", "http", "--server-url", served.url]
+            command += [part for name, value in served.headers.items() for part in ("--header", f"{name}: {value}")]
         else:
             for name, value in served.env.items():
                 command += ["-e", f"{name}={value}"]
