@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 Q ?=
 
-.PHONY: help ask test check bench docs constraints clean
+.PHONY: help ask test check bench docs constraints node-lock clean
 
 help:
 	@echo 'make ask Q="…"     answer a question'
@@ -13,13 +13,14 @@ help:
 	@echo 'make bench         measure, beside baselines in the same run'
 	@echo 'make docs          write the generated pages of docs/'
 	@echo 'make constraints   resolve constraints.txt anew'
+	@echo 'make node-lock     resolve the Node programs of tests/clients anew'
 
 # Neither make nor the shell may read the question: it may hold $, quotes and backticks.
 ask: export QUESTION = $(value Q)
 ask: $(VENV)/.installed
 	@$(BIN)/alita "$$QUESTION"
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node
 	@$(BIN)/alita model pull
 	$(BIN)/pytest
 
@@ -59,6 +60,24 @@ $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[local]" --group dev >&2
 	@touch $@
+
+# Other people's MCP programs, for tests/clients: the SDK of the 1.x line in an environment of its own …
+$(VENV)/.installed-mcp1: tests/clients/mcp1-constraints.txt $(VENV)/uv
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/mcp1
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)/mcp1/bin/python -r $< >&2
+	@touch $@
+
+# … and Node packages, a Node among them. Without npm the tests that need them are left out, except in CI.
+$(VENV)/.installed-node: tests/clients/package.json tests/clients/package-lock.json $(VENV)/uv
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(VENV)/node && cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/node && \
+		npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --loglevel=error >&2 && touch $@; \
+	else echo "npm is missing: tests/clients leaves out what needs Node (apt-get install npm)" >&2; fi
+
+node-lock: $(VENV)/uv
+	cd tests/clients && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved \
+		--no-audit --no-fund --loglevel=error
+	$(BIN)/python tests/clients/strip_lock.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

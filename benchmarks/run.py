@@ -63,6 +63,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "startup": own_rows,
     "sandbox": sandbox_rows,
     "library": library_rows,
+    "serving": own_rows,
 }
 WITH_MODEL = ("routing", "accuracy")
 

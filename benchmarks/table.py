@@ -48,6 +48,16 @@ def ratio_at_most(id: str, name: str, measured: float, baseline: float, limit: f
     return Figure(id, name, measured, baseline, f"≤ {limit:g} ×", measured <= limit * baseline)
 
 
+def at_least(id: str, name: str, measured: float, limit: float, baseline: float | None = None) -> Figure:  # noqa: A002
+    """A figure whose value must reach something."""
+    return Figure(id, name, measured, baseline, f"≥ {limit:g}", measured >= limit)
+
+
+def ratio_at_least(id: str, name: str, measured: float, baseline: float, limit: float) -> Figure:  # noqa: A002
+    """A figure whose ratio to the baseline must reach something."""
+    return Figure(id, name, measured, baseline, f"≥ {limit:g} ×", measured >= limit * baseline)
+
+
 def as_text(figures: Sequence[Figure]) -> str:
     """The figures as a table of a terminal, and of Markdown."""
     lines = [HEAD, *(_cells(figure) for figure in figures)]

@@ -184,7 +184,7 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
 
 
 def _refuse_misspelt(environment: Mapping[str, str]) -> None:
-    known = ["ALITA_HOME", *(variables(setting)[0] for setting in Settings.model_fields)]
+    known = ["ALITA_HOME", "ALITA_SERVE_TOKEN", *(variables(setting)[0] for setting in Settings.model_fields)]
     for variable in environment:
         near = variable.startswith("ALITA_") and variable not in known and _nearest(variable, known)
         if near:

@@ -31,7 +31,7 @@ def serve(
         str,
         typer.Option("--tools", metavar="WHICH", help="all, meta, or patterns of names: 'convert_*,is_*'."),
     ] = "all",
-    conformance_fixtures: Annotated[Path | None, typer.Option("--conformance-fixtures", hidden=True)] = None,
+    conformance_fixtures: Annotated[bool, typer.Option("--conformance-fixtures", hidden=True)] = False,
     model: options.Model = None,
     base_url: options.BaseUrl = None,
     max_steps: options.MaxSteps = None,

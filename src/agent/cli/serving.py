@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable
+import tempfile
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -31,7 +32,8 @@ class Wanted:
     no_token: bool = False
     allow_host: tuple[str, ...] = ()
     tools: str = "all"
-    fixtures: Path | None = None
+    fixtures: bool = False
+    """Whether the tools of the MCP conformance suite are served, in place of the user's."""
 
 
 def run(flags: dict[str, Any], wanted: Wanted) -> None:
@@ -63,18 +65,33 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
 
 async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
     from agent.sandboxes import open_for
-    from mcp_tools.library import Library
 
     # the protocol takes longest to import: meanwhile the sandbox starts
     importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
     sandbox = await open_for(settings)
-    library = Library(settings.tools_dir, settings.approvals_file)
     try:
         await importing
-        await _with(settings, wanted, door, library, sandbox)
+        with _library(settings, wanted) as library:
+            await _with(settings, wanted, door, library, sandbox)
     finally:
         await _shielded(sandbox.aclose())
-        library.close()
+
+
+@contextlib.contextmanager
+def _library(settings: Settings, wanted: Wanted) -> Iterator[Library]:
+    if wanted.fixtures:
+        from mcp_tools.serving.conformance import conformance_library
+
+        with tempfile.TemporaryDirectory(prefix="alita-") as folder, conformance_library(Path(folder)) as library:
+            yield library
+        return
+    from mcp_tools.library import Library
+
+    opened = Library(settings.tools_dir, settings.approvals_file)
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: Library, sandbox: Sandbox) -> None:

@@ -24,7 +24,7 @@ from mcp_tools.serving.results import (
 )
 from mcp_tools.tool import Json, Tool
 
-_HEARTBEAT_SECONDS = 2.0
+_HEARTBEAT_SECONDS = 1.0
 
 
 class Runner:

@@ -1,0 +1,126 @@
+"""The MCP Inspector's command line lists and calls tools over both transports in both eras, and finds no fault."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judging import NODE_FOLDER, Served, furnish, over_http
+
+from mcp_tools.sandbox import open_sandbox
+from mcp_tools.sandbox.protocol import Description
+from mcp_tools.tool import Status, Tool
+
+pytestmark = [pytest.mark.slow, pytest.mark.node]
+
+SIGNATURES = (
+    "plain(n: int, x: float, s: str, b: bool) -> str",
+    "optional(n: int | None, s: str = 'a') -> int | None",
+    "listed(words: list[str], rows: list[list[float]]) -> list[str]",
+    "mapped(counts: dict[str, int], any_of_them: dict[str, list[int]]) -> dict[str, float]",
+    "chosen(unit: Literal['m', 'km'], level: Literal[1, 2, 3] = 2) -> str",
+    "paired(point: tuple[float, float], many: tuple[int, ...]) -> tuple[int, str]",
+    "anything(data: list[dict[str, object]]) -> object",
+)
+
+
+class Said:
+    """What the Inspector printed, and how it ended."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def result(self) -> Any:
+        assert self.out, self.err
+        return json.loads(self.out)["result"]
+
+
+Inspect = Callable[..., Said]
+
+
+@pytest.fixture
+def inspect(node: Path, tmp_path: Path) -> Inspect:
+    """Runs the Inspector with a home of its own: it keeps a catalogue of servers there."""
+    home = tmp_path / "inspector"
+    home.mkdir()
+
+    def run(served: Served, method: str, *options: str) -> Said:
+        command = [str(node), str(NODE_FOLDER / ".bin" / "mcp-inspector"), "--cli", "--method", method, *options]
+        command += ["--format", "json", "-q"]
+        if served.url:
+            command += ["--transport", "http", "--server-url", served.url]
+            command += [part for name, value in served.headers.items() for part in ("--header", f"{name}: {value}")]
+        else:
+            for name, value in served.env.items():
+                command += ["-e", f"{name}={value}"]
+            command += ["--", *served.command]
+        clean = {"PATH": os.environ["PATH"], "HOME": str(home)}
+        return Said(subprocess.run(command, env=clean, capture_output=True, text=True, timeout=50, check=False))
+
+    return run
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_it_lists_and_calls(inspect: Inspect, served: Served, era: str) -> None:
+    """Tools with both schemas, and a call with its result twice: structured and as text."""
+    tools = {tool["name"]: tool for tool in inspect(served, "tools/list", "--protocol-era", era).result["tools"]}
+    assert tools["add_numbers"]["outputSchema"]["required"] == ["result"]
+    assert tools["add_numbers"]["annotations"]["readOnlyHint"] is True
+    called = inspect(
+        served, "tools/call", "--protocol-era", era, "--tool-name", "add_numbers", "--tool-arg", "a=2", "b=3"
+    )
+    assert called.code == 0, called.err
+    assert called.result["structuredContent"] == {"result": 5}
+    assert json.loads(called.result["content"][0]["text"]) == {"result": 5}
+
+
+def test_it_sees_errors_as_results(inspect: Inspect, http: Served) -> None:
+    """A tool that fails, and a tool that is not there, each with the Inspector's own status."""
+    failed = inspect(http, "tools/call", "--tool-name", "fail_always", "--tool-arg", "n=7")
+    assert failed.code == 5
+    assert json.loads(failed.err)["error"]["code"] == "tool_is_error"
+    assert "cannot use 7" in failed.result["content"][0]["text"]
+    unknown = inspect(http, "tools/call", "--tool-name", "no_such_tool")
+    assert unknown.code == 5
+    assert json.loads(unknown.err)["error"]["code"] == "tool_not_found"
+
+
+def test_it_reads_resources_and_prompts(inspect: Inspect, http: Served) -> None:
+    """The source of a tool is a resource; a prompt takes its argument."""
+    listed = [resource["uri"] for resource in inspect(http, "resources/list").result["resources"]]
+    (source,) = [uri for uri in listed if "add_numbers" in uri and "source" in uri]
+    assert "return a + b" in inspect(http, "resources/read", "--uri", source).result["contents"][0]["text"]
+    assert inspect(http, "prompts/list").result["prompts"]
+
+
+def test_created_tools_are_portable(inspect: Inspect, tmp_path: Path) -> None:
+    """`--strict` finds no error in schemas derived from all sorts of signatures, nor in the constant tools."""
+    with over_http(furnish(tmp_path / "strict", asyncio.run(_described()))) as served:
+        said = inspect(served, "tools/list", "--strict")
+    assert said.code == 0, said.err
+    assert {tool["name"] for tool in said.result["tools"]} >= {line.partition("(")[0] for line in SIGNATURES}
+
+
+async def _described() -> list[Tool]:
+    """Tools as a creation leaves them: with the schemas that the sandbox derives from the real signature."""
+    sandbox = await open_sandbox()
+    tools = []
+    try:
+        for signature in SIGNATURES:
+            name = signature.partition("(")[0]
+            source = f'from typing import Literal\n\n\ndef {signature}:\n    """Gives nothing."""\n    return None\n'
+            found = await sandbox.describe(source, name)
+            assert isinstance(found, Description), found
+            tools.append(
+                Tool(name, found.description, found.input_schema, found.output_schema, source, status=Status.VERIFIED)
+            )
+    finally:
+        await sandbox.aclose()
+    return tools
