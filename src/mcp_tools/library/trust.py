@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.library.approvals import Approval, Found
 from mcp_tools.library.files import Flaw
 from mcp_tools.tool import Status, Tool
+
+if TYPE_CHECKING:
+    from mcp_tools.definition import Flag
 
 SERVED = (Status.VERIFIED, Status.TRUSTED)
 
@@ -42,6 +45,8 @@ def judged(tool: Tool) -> Verdict:
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
     """What of a tool's definition must not be served."""
+    from mcp_tools.definition import definition_of, lint
+
     return tuple(lint(definition_of(tool), warnings=False))
 
 
