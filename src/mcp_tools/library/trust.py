@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcp_tools.definition import Flag, definition_of, lint
+from mcp_tools.definition import Flag, definition_of, lint, surely_sound
 from mcp_tools.library.approvals import Approval, Found
 from mcp_tools.library.files import Flaw
 from mcp_tools.tool import Status, Tool
@@ -41,7 +41,10 @@ def judged(tool: Tool) -> Verdict:
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
     """What of a tool's definition must not be served."""
-    return tuple(flag for flag in lint(definition_of(tool)) if flag.severity == "error")
+    definition = definition_of(tool)
+    if surely_sound(definition):
+        return ()
+    return tuple(flag for flag in lint(definition) if flag.severity == "error")
 
 
 def objection(tool: Tool, verdict: Verdict, found: Found) -> Withheld | None:
