@@ -45,9 +45,12 @@ def judged(tool: Tool) -> Verdict:
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
     """What of a tool's definition must not be served."""
-    from mcp_tools.definition import definition_of, lint
+    from mcp_tools.definition import definition_of, lint, surely_sound
 
-    return tuple(lint(definition_of(tool), warnings=False))
+    definition = definition_of(tool)
+    if surely_sound(definition):
+        return ()
+    return tuple(lint(definition, warnings=False))
 
 
 def objection(name: str, verdict: Verdict, found: Found) -> Withheld | None:

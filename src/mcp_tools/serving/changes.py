@@ -72,7 +72,6 @@ class Watcher:
         if self._users == 1:
             self._watching = {asyncio.create_task(self._look_often()), asyncio.create_task(self._announce())}
         try:
-            await self._first_look()
             yield
         finally:
             self._users -= 1
@@ -81,18 +80,14 @@ class Watcher:
                     task.cancel()
                 await asyncio.gather(*self._watching, return_exceptions=True)
 
-    async def _first_look(self) -> None:
-        with contextlib.suppress(AlitaError):
-            await self._catalogue.renew()
-
     async def _look_often(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
             try:
                 await self._catalogue.renew()
                 self._complaint = ""
             except (AlitaError, OSError) as error:
                 self._complain(str(error))
+            await asyncio.sleep(_LOOK_SECONDS)
 
     def _complain(self, text: str) -> None:
         if text != self._complaint:
