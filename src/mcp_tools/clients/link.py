@@ -145,7 +145,12 @@ class Link:
             if self._connection is None:
                 if self._failures:
                     await asyncio.sleep(BACKOFF[self._failures - 1])
-                self._connection = await self._open()
+                try:
+                    self._connection = await self._open()
+                except ServerError as failure:
+                    if self._failures:
+                        self._lost(failure)
+                    raise
                 self._is_stale = True
             return self._connection
 
