@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def ends(pid: int, seconds: float = 2.0) -> bool:
+    """Whether a process ends in time: what is killed may take a moment."""
+    end = time.monotonic() + seconds
+    while is_alive(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not is_alive(pid)
 
 
 class WebServer:
