@@ -87,7 +87,7 @@ def on_terminal(here, environment):
     return run
 
 
-def test_a_server_is_added_tested_disabled_enabled_and_removed(alita, home):
+def test_a_server_is_added_listed_and_tested(alita, home):
     added = alita("mcp", "add", "calc", "--env", "KEY=${CALC_KEY}", *PLAIN, "banner", "--json", "-y")
     assert (added.code, added.out) == (0, "")
     assert "Try it: alita mcp test calc" in added.err
@@ -99,10 +99,14 @@ def test_a_server_is_added_tested_disabled_enabled_and_removed(alita, home):
     assert tested.code == 0
     assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 15)
     assert tested.json["seconds"] > 0
+
+
+def test_a_server_is_disabled_enabled_and_removed(alita, home):
+    file = write_servers(home / "config/mcp.json", calc=plain())
     assert alita("mcp", "disable", "calc").code == 0
     assert alita("mcp", "list", "--json").json["servers"][0]["state"] == "off"
     assert alita("mcp", "enable", "calc").code == 0
-    assert alita("mcp", "list", "--json", CALC_KEY=KEY).json["servers"][0]["state"] == "ready"
+    assert "disabled" not in file.read_text()
     assert alita("mcp", "remove", "calc").code == 0
     assert alita("mcp", "list", "--json").json == {"servers": [], "problems": []}
 
@@ -206,8 +210,13 @@ def test_a_project_s_server_is_not_started_without_consent(alita, here, environm
     assert "alita mcp enable calc --yes" in refused.err
     assert alita("mcp", "enable", "calc").code == 2
     assert starts(tmp_path / "starts") == []
+
+
+def test_a_project_s_server_is_allowed_and_disabled_for_this_user_alone(alita, here, environment, tmp_path):
+    write_servers(here / ".mcp.json", calc=plain(env={"MCP_LOG": environment["MCP_LOG"]}))
     assert alita("mcp", "enable", "calc", "--yes").code == 0
     assert alita("mcp", "test", "calc").code == 0
+    assert len(starts(tmp_path / "starts")) == 1
     assert alita("mcp", "disable", "calc", "--json").json == {"ok": True, "disabled": "calc"}
     assert alita("mcp", "list", "--json").json["servers"][0]["state"] == "off"
     assert "disabled" not in (here / ".mcp.json").read_text(), "the project's file is not touched"

@@ -81,7 +81,7 @@ async def test_search_finds_by_words_of_name_description_and_parameters(start):
     servers = start(calc=plain())
     assert (await names(servers, "please add these numbers", 3))[0] == "calc__add"
     assert (await names(servers, "what is in the environment", 3))[0] == "calc__env"
-    assert len(await names(servers, "answer with a content", 2)) == 2
+    assert len(await names(servers, "answer with megabytes, a long text, all kinds of content", 2)) == 2
     assert await names(servers, "zebra", 3) == []
 
 
