@@ -61,13 +61,13 @@ def test_what_is_missing_is_named_wherever_it_stands(text: str, said: str, field
 def test_values_of_variables_and_of_secret_names_are_hidden() -> None:
     entry = replace(
         ENTRY,
-        arguments=("--key=${KEY}", "${HOME}", "${SHORT}"),
+        arguments=("--key=${KEY}", "${HOME}", "${SHORT}", "${REGION}", "${DSN}"),
         environment={"API_TOKEN": "literal-token", "MODE": "production"},
         headers={"Authorization": "Bearer abcdefgh"},
     )
-    expanded = expand(entry, VARIABLES, HERE)
-    text = "correct-horse literal-token production /home/me ab abcdefgh"
-    assert expanded.hide(text) == f"{HIDDEN} {HIDDEN} production /home/me ab {HIDDEN}"
+    expanded = expand(entry, {**VARIABLES, "REGION": "eu-west-1", "DSN": "pg://u:p4ss@db/x"}, HERE)
+    text = "correct-horse literal-token production /home/me ab eu-west-1 pg://u:p4ss@db/x abcdefgh"
+    assert expanded.hide(text) == f"{HIDDEN} {HIDDEN} production /home/me ab eu-west-1 {HIDDEN} {HIDDEN}"
 
 
 def test_a_value_is_not_expanded_again() -> None:

@@ -118,6 +118,20 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("/x/bin/alita", ("serve",)),
+        ("/x/python", ("-c", "from agent.cli.main import main; main()", "serve", "--tools", "all")),
+    ],
+)
+def test_alita_s_own_server_is_never_started(tmp_path: Path, command: str, arguments: tuple[str, ...]) -> None:
+    entry = ServerEntry("alita", command=command, arguments=arguments)
+    for decided in (False, True):
+        standing = standing_of(entry, Decisions(tmp_path / "d.json"), {}, tmp_path, decided=decided)
+        assert (standing.state, standing.reason) == ("off", "it is alita itself")
+
+
+@pytest.mark.parametrize(
     "text", ["", "[]", "{", '{"schema": 1, "projects": 3}', '{"schema": 9}', '{"schema": 1, "projects": {"/": 1}}']
 )
 def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
