@@ -58,6 +58,13 @@ async def test_a_tool_that_does_not_give_it_is_not_used(need: str, action: str) 
     assert (await ask_in_parts(state_of(QUESTION, tools=[FORECAST]), context_with(model))).action == action
 
 
+async def test_a_weak_model_is_asked_about_the_best_two_alone() -> None:
+    tools = [FORECAST | {"name": f"weather__t{number}"} for number in range(4)]
+    model = Weak([needs("fact"), NO, NO])
+    assert (await ask_in_parts(state_of(QUESTION, tools=tools), context_with(model))).action == "search"
+    assert len(model.requests) == 3
+
+
 async def test_what_an_external_tool_told_is_read_as_evidence() -> None:
     told = done("use_tool", "weather__forecast(city='Oslo')", finding="weather__forecast(city='Oslo') = Rain at noon.")
     line = {"json": {"why": "It is stated.", "next": {"action": "answer", "answer": "Yes."}}}
