@@ -27,6 +27,7 @@ class Withheld:
 class Verdict:
     """What can be said of a tool without knowing what was approved."""
 
+    status: Status
     errors: tuple[Flag, ...]
     """What of its definition must not be served."""
     approval: Approval | None
@@ -36,19 +37,18 @@ class Verdict:
 def judged(tool: Tool) -> Verdict:
     """What of a tool does not change while its files stay."""
     errors = errors_of(tool)
-    return Verdict(errors, None if errors else Approval.of(tool))
+    return Verdict(tool.status, errors, None if errors else Approval.of(tool))
 
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
     """What of a tool's definition must not be served."""
-    return tuple(flag for flag in lint(definition_of(tool)) if flag.severity == "error")
+    return tuple(lint(definition_of(tool), warnings=False))
 
 
-def objection(tool: Tool, verdict: Verdict, found: Found) -> Withheld | None:
+def objection(name: str, verdict: Verdict, found: Found) -> Withheld | None:
     """Why a tool is not served; None when nothing speaks against it."""
-    name = tool.name
-    if tool.status not in SERVED:
-        return Withheld(name, f"it is {tool.status}", f"ask for it anew, or remove it: alita tools delete {name}")
+    if verdict.status not in SERVED:
+        return Withheld(name, f"it is {verdict.status}", f"ask for it anew, or remove it: alita tools delete {name}")
     if verdict.approval is None:
         first, *others = verdict.errors
         more = f" (and {len(others)} more)" if others else ""
