@@ -17,6 +17,8 @@ from mcp_tools.text import one_line
 CLOSED = -32000
 """The SDK's code for a connection that ended."""
 TIMED_OUT = -32001
+_SESSION_OVER = "Session terminated"
+"""What the SDK says where an HTTP server knows the session no more."""
 
 
 def failure_of(error: BaseException) -> ServerError:
@@ -47,7 +49,7 @@ def failure_of(error: BaseException) -> ServerError:
 
 
 def _protocol_failure(error: MCPError) -> ServerError:
-    if error.code == CLOSED:
+    if error.code == CLOSED or error.message == _SESSION_OVER:
         return ServerError("it ended the connection", kind="gone")
     if error.code == TIMED_OUT:
         return ServerError("it did not answer in time", kind="timeout")

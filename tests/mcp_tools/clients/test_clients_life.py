@@ -91,6 +91,12 @@ async def test_of_many_tools_only_so_many_are_taken(start):
     assert servers.notes() == ["the server calc has more than 3 tools; the others are left out"]
 
 
+async def test_a_server_that_changes_without_end_holds_up_nobody(start):
+    servers = start(calc=plain("restless"))
+    assert "calc__add" in await names(servers)
+    assert (await servers.call("calc__add", {"a": 1, "b": 2})).value == 3
+
+
 async def test_hidden_characters_leave_a_tool_out(start):
     servers = start(calc=plain("hidden"))
     assert "calc__sly" not in await names(servers)
@@ -156,6 +162,21 @@ async def test_no_descriptor_is_left_open(start):
 
 def _descriptors():
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        (-32000, "Connection closed", "gone"),
+        (-32600, "Session terminated", "gone"),
+        (-32001, "Timed out", "timeout"),
+        (-32602, "no\x1b[31m such tool", "refused"),
+    ],
+)
+def test_what_a_protocol_error_means(code, message, kind):
+    failure = failure_of(exceptions.MCPError(code, message))
+    assert failure.kind == kind
+    assert "\x1b" not in failure.message
 
 
 def _errors_of(*modules):
