@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 from agent.answer import Answer, status_of
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
+from agent.configured import Configured
 from agent.context import Context
 from agent.errors import AlitaError, RunError, StoppedError, StorageError
 from agent.events import Event, Note, RunFinished, RunStarted, Warned
-from agent.external import Configured, ExternalTools, journaled
+from agent.external import ExternalTools, journaled
 from agent.fetching import fetch_weights
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Usage

@@ -10,7 +10,7 @@ from agent.cli.output import print_note
 from agent.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.external import Configured
+    from agent.configured import Configured
     from mcp_tools.clients.entry import ServerEntry
 
 
@@ -31,7 +31,7 @@ def ask_about_new_servers(flags: dict[str, Any]) -> None:
 
     if not any((Path.cwd() / name).is_file() for name in PROJECT_FILES):
         return
-    from agent.external import Configured
+    from agent.configured import Configured
     from agent.layers import read_settings
 
     try:
