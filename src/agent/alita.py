@@ -17,10 +17,11 @@ from agent.answer import Answer, status_of
 from agent.approval import Approval, ApprovalMode, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
+from agent.configured import Configured
 from agent.context import Context
 from agent.errors import AlitaError, RunError, StoppedError, StorageError
 from agent.events import Event, Note, RunFinished, RunStarted, Warned
-from agent.external import Configured, ExternalTools, journaled
+from agent.external import ExternalTools, journaled
 from agent.fetching import fetch_weights
 from agent.follow_up import FOLLOWS, understand
 from agent.models.names import EMBEDDED

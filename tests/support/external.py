@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +41,29 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def ends(pid: int, seconds: float = 2.0) -> bool:
+    """Whether a process ends in time: what is killed may take a moment."""
+    end = time.monotonic() + seconds
+    while is_alive(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not is_alive(pid)
+
+
+class WebServer:
+    """The server of 2026 at an address, in a process of its own."""
+
+    def __init__(self, *flags: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, MODERN_SERVER, "--http", *flags], stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/mcp"
+
+    def __enter__(self) -> WebServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()

@@ -144,6 +144,8 @@ def answer(request):
             "capabilities": {"tools": {"listChanged": True}},
             "serverInfo": {"name": "plain", "version": "1"},
         }
+    if method == "tools/list" and "restless" in FLAGS:
+        send({"method": "notifications/tools/list_changed"})
     if method == "tools/list":
         return page(params.get("cursor"))
     if method == "tools/call":

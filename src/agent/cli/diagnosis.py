@@ -164,7 +164,7 @@ def _folders(settings: Settings) -> Iterator[Finding]:
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """External servers, without starting any."""
-    from agent.external import Configured
+    from agent.configured import Configured
 
     configured = Configured(settings, Path.cwd())
     for standing in configured.standings:

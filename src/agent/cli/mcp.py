@@ -15,7 +15,7 @@ from agent.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.external import Configured
+    from agent.configured import Configured
     from agent.settings import Settings
     from mcp_tools.clients.entry import Scope
     from mcp_tools.clients.standing import Standing
@@ -231,7 +231,7 @@ def _settings() -> Settings:
 
 
 def _configured(settings: Settings) -> Configured:
-    from agent.external import Configured
+    from agent.configured import Configured
 
     return Configured(settings, Path.cwd())
 

@@ -10,7 +10,7 @@ from agent.cli.output import print_note
 from agent.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.external import Configured
+    from agent.configured import Configured
     from mcp_tools.clients.entry import ServerEntry
 
 
@@ -25,11 +25,13 @@ def ask_about_new_servers(flags: dict[str, Any]) -> None:
     Args:
         flags: Settings from the command line. What is wrong in the settings is told by whoever reads them next.
     """
+    if not is_terminal():
+        return
     from mcp_tools.clients.files import PROJECT_FILES
 
-    if not is_terminal() or not any((Path.cwd() / name).is_file() for name in PROJECT_FILES):
+    if not any((Path.cwd() / name).is_file() for name in PROJECT_FILES):
         return
-    from agent.external import Configured
+    from agent.configured import Configured
     from agent.layers import read_settings
 
     try:

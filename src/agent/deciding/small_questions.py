@@ -29,6 +29,7 @@ _WITH_EVIDENCE: tuple[Need, ...] = ("compute", "fact", "site")
 _BEYOND_COMPUTING: frozenset[Need] = frozenset({"fact", "site"})
 _WHY_LENGTH = 80
 _TOKENS = 80
+_ASKED_EXTERNAL = 2
 _FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file"})
 """Actions that bring text from outside, in which an answer may be written."""
 
@@ -97,15 +98,21 @@ async def _by_need(state: State, context: Context) -> Decision | None:
 
 async def _from_a_server(state: State, context: Context) -> Decision | None:
     """A call of the first external tool that gives what is asked."""
-    tools = [tool for tool in state["tools"] if SERVER in tool]
+    tools = [tool for tool in _worth_asking(state) if SERVER in tool]
     verdicts = await asyncio.gather(*(_gives(tool, state["question"], context) for tool in tools))
     giving = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
     return await _use_of(giving, state, context) if giving else None
 
 
+def _worth_asking(state: State) -> list[dict[str, Json]]:
+    """The shown tools without the external ones that fit worse than the best two: each costs a question."""
+    own = [tool for tool in state["tools"] if SERVER not in tool]
+    return own + [tool for tool in state["tools"] if SERVER in tool][:_ASKED_EXTERNAL]
+
+
 async def _computing(state: State, context: Context, why: str) -> Decision | None:
     """The tool that computes it; else a program over what was found; else a new tool; None when all was done."""
-    tools, question = state["tools"], state["question"]
+    tools, question = _worth_asking(state), state["question"]
     asked = (_gives if SERVER in tool else _fits for tool in tools)
     verdicts = await asyncio.gather(*(ask_of(t, question, context) for ask_of, t in zip(asked, tools, strict=True)))
     fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]

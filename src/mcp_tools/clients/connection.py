@@ -134,7 +134,7 @@ class Connection:
         with contextlib.suppress(Exception):  # a server without such a stream just never tells
             async with client.listen(tools_list_changed=True) as subscription:
                 async for _ in subscription:
-                    self._changed()
+                    pass  # `_hear` is told as well
 
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):

@@ -15,6 +15,8 @@ _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTAL
 _PLAIN_VARIABLES = frozenset({"HOME", "USER", "LOGNAME", "PATH", "PWD", "LANG", "SHELL", "TMPDIR", "TERM"})
 """Their values are no secrets, and stand in ordinary text."""
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
+_PLAIN_VALUE = re.compile(r"[A-Za-z]{1,20}|[a-z]{1,10}(?:-[a-z0-9]{1,10}){1,2}|\d{1,5}|/[\w./-]*")
+"""Words, regions, ports and paths: no secrets, unless the variable's name says so."""
 _SHORTEST_SECRET = 6
 """Shorter values would be found everywhere."""
 HIDDEN = "[hidden]"
@@ -108,7 +110,7 @@ def _value(
                 remedy=f"Export {name}, or write ${{{name}:-default}} in {entry.path}.",
             )
         return default
-    if name not in _PLAIN_VARIABLES:
+    if is_secret_name(name) or not (name in _PLAIN_VARIABLES or _PLAIN_VALUE.fullmatch(value)):
         hide(value)
     return value
 

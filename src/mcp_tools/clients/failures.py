@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import httpx2
+from mcp.client.extension import UnexpectedClaimedResult
+from mcp.client.streamable_http import StreamableHTTPError
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
@@ -15,6 +17,8 @@ from mcp_tools.text import one_line
 CLOSED = -32000
 """The SDK's code for a connection that ended."""
 TIMED_OUT = -32001
+_SESSION_OVER = "Session terminated"
+"""What the SDK says where an HTTP server knows the session no more."""
 
 
 def failure_of(error: BaseException) -> ServerError:
@@ -35,6 +39,8 @@ def failure_of(error: BaseException) -> ServerError:
         return ServerError("it is not reached: no connection to its address", kind="unreachable")
     if isinstance(error, httpx2.HTTPError | httpx2.StreamError | httpx2.InvalidURL | httpx2.CookieConflict):
         return ServerError(f"the connection failed: {_words(error)}", kind="gone")
+    if isinstance(error, StreamableHTTPError | UnexpectedClaimedResult):
+        return ServerError(f"its answer is not what MCP says: {_words(error)}", kind="protocol")
     if isinstance(error, SubscriptionLost | ListenNotSupportedError):
         return ServerError("it ended the stream of its changes", kind="gone")
     if isinstance(error, OSError):
@@ -43,7 +49,7 @@ def failure_of(error: BaseException) -> ServerError:
 
 
 def _protocol_failure(error: MCPError) -> ServerError:
-    if error.code == CLOSED:
+    if error.code == CLOSED or error.message == _SESSION_OVER:
         return ServerError("it ended the connection", kind="gone")
     if error.code == TIMED_OUT:
         return ServerError("it did not answer in time", kind="timeout")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 BACKOFF = (0.5, 2.0)
 """Seconds before each new start after a crash; after the last one the server is set aside for the run."""
 
+_MOST_LISTINGS = 3
+"""In a row, of a server that says again and again that its tools changed."""
+
 
 class Link:
     """One server, with its tools."""
@@ -57,7 +60,9 @@ class Link:
     async def tools(self) -> tuple[ExternalTool, ...]:
         """The server's tools, listed anew when it said that they changed; none once it was set aside."""
         try:
-            while self._is_stale and self._aside is None:
+            for _ in range(_MOST_LISTINGS):
+                if not self._is_stale or self._aside is not None:
+                    break
                 connection = await self._connected()
                 self._is_stale = False
                 definitions = await connection.definitions()
@@ -145,7 +150,12 @@ class Link:
             if self._connection is None:
                 if self._failures:
                     await asyncio.sleep(BACKOFF[self._failures - 1])
-                self._connection = await self._open()
+                try:
+                    self._connection = await self._open()
+                except ServerError as failure:
+                    if self._failures:
+                        self._lost(failure)
+                    raise
                 self._is_stale = True
             return self._connection
 

@@ -183,10 +183,12 @@ class Pipes:
         """Closes stdin, waits, then ends the whole process group, also when only children of the server are left."""
         if process.stdin is not None:
             process.stdin.close()
-        if not await _ends(process, _GRACE_SECONDS):
-            _signal_group(process.pid, signal.SIGTERM)
-            await _ends(process, _TERM_SECONDS)
-        _signal_group(process.pid, signal.SIGKILL)
+        try:
+            if not await _ends(process, _GRACE_SECONDS):
+                _signal_group(process.pid, signal.SIGTERM)
+                await _ends(process, _TERM_SECONDS)
+        finally:
+            _signal_group(process.pid, signal.SIGKILL)
         await _ends(process, _TERM_SECONDS)
         transport = getattr(process, "_transport", None)  # nothing public closes pipes that a stranger still holds
         if transport is not None:

@@ -41,6 +41,8 @@ def standing_of(
         decided: Whether the user asks for this very server now, so that neither trust nor its being off matters.
     """
     enable = f"alita mcp enable {entry.name}"
+    if _is_alita(entry):
+        return Standing(entry, "off", reason="it is alita itself")
     if not decided:
         if entry.is_off or (entry.scope == "project" and decisions.is_off(entry, project)):
             return Standing(entry, "off", reason="it is disabled", remedy=enable)
@@ -56,3 +58,9 @@ def standing_of(
     except ServersFileError as error:
         return Standing(entry, "unusable", reason=error.message, remedy=error.remedy)
     return Standing(entry, "ready", expanded)
+
+
+def _is_alita(entry: ServerEntry) -> bool:
+    """Whether it is our own server, which other clients have in the files that are read here: it would ask itself."""
+    serves = "serve" in entry.arguments
+    return serves and (Path(entry.command).stem == "alita" or any("agent.cli.main" in word for word in entry.arguments))
