@@ -10,13 +10,11 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcp_tools.definition import canonical, definition_hash
 from mcp_tools.errors import LibraryError
 from mcp_tools.tool import Json, Tool
 
@@ -42,6 +40,8 @@ class Approval:
     @classmethod
     def of(cls, tool: Tool) -> Approval:
         """The approval of a tool as it is now."""
+        from mcp_tools.definition import canonical, definition_hash
+
         capabilities = hashlib.sha256(canonical(asdict(tool.capabilities))).hexdigest()
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(tool.source_hash, definition_hash(tool), capabilities, moment)
@@ -182,6 +182,8 @@ def _text(content: dict[str, Json]) -> str:
 
 def _write(path: Path, content: dict[str, Json]) -> None:
     """Puts the file in place whole, readable by its owner only."""
+    import tempfile
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
