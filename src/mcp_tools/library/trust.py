@@ -48,9 +48,7 @@ def errors_of(tool: Tool) -> tuple[Flag, ...]:
     from mcp_tools.definition import definition_of, lint, surely_sound
 
     definition = definition_of(tool)
-    if surely_sound(definition):
-        return ()
-    return tuple(lint(definition, warnings=False))
+    return () if surely_sound(definition) else tuple(lint(definition, warnings=False))
 
 
 def objection(name: str, verdict: Verdict, found: Found) -> Withheld | None:
