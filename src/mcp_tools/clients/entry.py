@@ -16,7 +16,7 @@ Scope = Literal["user", "project"]
 class Limits:
     """What one server may take of time and room. In a file, under the entry's key `alita`."""
 
-    connect_seconds: float = 20.0
+    connect_seconds: float = 30.0
     """From its start until it speaks MCP; `connectSeconds`."""
     list_seconds: float = 10.0
     """For the list of its tools; `listSeconds`."""
