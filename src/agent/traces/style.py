@@ -16,10 +16,12 @@ h2 { font-size: 1.05rem; font-weight: 600; margin: 2rem 0 .5rem; display: flex; 
 h2 b { color: var(--accent); } .why { font-weight: 400; color: var(--soft); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
-.facts { margin-left: auto; font-weight: 400; font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; }
+.facts { margin-left: auto; font-weight: 400; font-size: .85rem; color: var(--soft);
+  font-variant-numeric: tabular-nums; }
 .flaw { border-left: 3px solid var(--bad); padding: .3rem .8rem; background: var(--box); }
 details { border: 1px solid var(--line); border-radius: 6px; margin: .4rem 0; background: var(--ground); }
-section > details > summary { display: grid; grid-template-columns: 6.5rem 1fr auto; gap: 0 .6rem; padding: .4rem .7rem; }
+section > details > summary { display: grid; grid-template-columns: 6.5rem 1fr auto;
+  gap: 0 .6rem; padding: .4rem .7rem; }
 summary { cursor: pointer; padding: .3rem .7rem; overflow-wrap: anywhere; }
 summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 .kind { color: var(--accent); font-weight: 600; } .bad > summary .kind, .bad > summary .came { color: var(--bad); }
