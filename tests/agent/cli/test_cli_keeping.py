@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from agent.approval import Proposal
-from agent.cli.approving import shown
+from agent.cli.keeping import shown
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, write_script
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
