@@ -95,7 +95,9 @@ def _library(record: Record) -> Call:
     request, output = record.request, record.output
     if "search" in request:
         found = ", ".join(tool["name"] for tool in output or ()) or "nothing"
-        return _call(record, "search", [Passage("query", request["search"])], [Passage("found", found)])
+        return _call(
+            record, f"search: {request['search']}", [Passage("query", request["search"])], [Passage("found", found)]
+        )
     if "register" in request:
         came = [Passage("kept", output["name"])] if output else []
         return _call(record, f"register {request['register']}", [Passage("code", request["source"])], came)

@@ -82,7 +82,7 @@ class _Page:
         yield f'<span class="title">{_line(call.title, 140)}</span>'
         yield f'<span class="facts">{_shown(call_facts(call))}</span>'
         yield f'<span class="bar" style="width:{share:.1f}%" title="{duration(call.seconds)}"></span>'
-        yield f'<span class="came">{_shown(came)}</span></summary>'
+        yield f'<span class="brief">{_shown(came)}</span></summary>'
         for passage in call.given:
             yield from self._passage(call, passage, is_open=len(call.given) == 1)
         for passage in call.came:
