@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from agent.errors import RunError, UsageError
+from agent.store.journal import Record
 from agent.store.runs import journal_path
+from agent.traces.calls import call_of
 from agent.traces.page import LONGEST_TEXT, render_page
 from agent.traces.read import read_trace
 from agent.traces.terminal import render
@@ -263,3 +265,26 @@ async def test_a_traceback_is_part_of_the_trace(desk, run_id):
     trace = read_trace(desk.runs, run_id)
     assert "Traceback: <boom>" in render(trace, width=100)
     assert "Traceback: <boom>" in Page(render_page(trace)).text
+
+
+def record(kind: str, request: dict[str, Any], output: Any, error: dict[str, Any] | None = None) -> Record:
+    return Record(1, 1, kind, "k", 0, request, output, error, 0.5)
+
+
+def test_a_call_of_another_servers_tool_tells_its_reply():
+    call = call_of(
+        record("external", {"call": "files__read", "arguments": {"path": "a"}}, {"reply": {"ok": False, "text": "no"}})
+    )
+    assert (call.title, call.ok) == ("files__read(path='a')", False)
+    assert '"no"' in call.came[0].text
+    found = call_of(record("external", {"search": "read", "limit": 3}, {"tools": [{"name": "files__read"}]}))
+    assert found.came[0].text == "files__read"
+
+
+@pytest.mark.parametrize("kind", ["web", "model", "sandbox", "library", "external", "approval", "conversation"])
+def test_a_call_of_a_kind_or_shape_that_is_not_known_is_shown_as_it_stands(kind):
+    call = call_of(record(kind, {"strange": "request"}, {"strange": "reply"}))
+    assert "request" in call.given[0].text
+    assert "reply" in call.came[0].text
+    failed = call_of(record(kind, {"strange": "request"}, None, {"type": "X", "message": "broke", "remedy": "mend"}))
+    assert (failed.ok, failed.came[0].text) == (False, "broke\nmend")
