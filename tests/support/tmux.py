@@ -35,7 +35,8 @@ class Terminal:
         clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         variables = [f"{name}={value}" for name, value in environment.items()]
         # The window outlives the program, so that its last words can be read.
-        line = f"trap : INT; {shlex.join(['env', '-i', *variables, *command])}; printf '\\n[ended %s]\\n' $?; exec sleep 60"
+        program = shlex.join(["env", "-i", *variables, *command])
+        line = f"trap : INT; {program}; printf '\\n[ended %s]\\n' $?; exec sleep 60"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", str(folder),
                    "/bin/sh", "-c", line, env=clean)  # fmt: skip
         self._tmux("set-option", "-g", "history-limit", "5000")
