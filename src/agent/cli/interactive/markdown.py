@@ -32,7 +32,7 @@ class Safe:
         self._inner = inner
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lines without links and other controls, and without blanks at their ends: a narrower window would wrap them."""
+        """Lines without links and other controls, and without blanks at their ends, which a narrower window wraps."""
         from rich.segment import Segment
 
         for line in console.render_lines(self._inner, options, pad=False):

@@ -17,7 +17,7 @@ from agent.cli.interactive.approving import ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
 from agent.cli.interactive.interrupts import listen, on_interrupt
 from agent.cli.interactive.mentions import mentioned
-from agent.cli.interactive.reader import Prompt, Reader
+from agent.cli.interactive.reader import Interrupted, Prompt, Reader
 from agent.cli.interactive.turn import Turn, unechoed
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
@@ -78,6 +78,7 @@ class Terminal:
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
         self._alita: Alita | None = None
+        self._saved = session is not None
 
     @property
     def alita(self) -> Alita:
@@ -94,7 +95,7 @@ class Terminal:
                     await self._obey(text)
             finally:
                 await self.alita.aclose()
-        if self.session.turns:
+        if self.session.turns and self._saved:
             self.screen.note(f"The session is saved. Go on with: alita --resume {self.session.id}")
 
     async def ask(self, question: str, files: Sequence[Path] = (), *, fresh: bool = False) -> Answer:
@@ -156,7 +157,9 @@ class Terminal:
             saved = save_session(self.settings.sessions_dir, self.session, self.redactor)
         except AlitaError as error:
             self.screen.error(error)
+            self._saved = False
             return
+        self._saved = True
         if saved.id != self.session.id and self.session.revision:
             self.screen.note(f"Another alita went on with this session; this one is now {saved.id}.")
         self.session = saved
@@ -170,7 +173,7 @@ class Terminal:
                 return await self.reader.read(default)
             except EOFError:
                 return None
-            except KeyboardInterrupt:
+            except Interrupted:
                 if armed and not self.reader.touched:
                     return None
                 armed = True
@@ -216,7 +219,7 @@ class Terminal:
                 word = await ask_whether_kept(proposal, self.screen, self.reader)
             except EOFError:
                 return False
-            except KeyboardInterrupt:
+            except Interrupted:
                 turn.interrupt()
                 return False
         if word == "always":
