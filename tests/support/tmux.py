@@ -31,7 +31,7 @@ class Terminal:
     ) -> None:
         if shutil.which("tmux") is None:
             pytest.skip("no tmux: apt-get install tmux")
-        self._socket = str(folder / "tmux")
+        self._socket = str(folder / f"tmux-{time.monotonic_ns()}")
         clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         variables = [f"{name}={value}" for name, value in environment.items()]
         # The window outlives the program, so that its last words can be read.
@@ -46,6 +46,10 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the program and its terminal."""
         self._tmux("kill-server", check=False)
 
     def type(self, text: str) -> None:

@@ -245,11 +245,11 @@ class Terminal:
     def _status(self) -> str:
         turns = len(self.session.turns)
         parts = [
-            self.settings.model,
             f"{turns} turn{'' if turns == 1 else 's'}" if turns else "new session",
             *([f"{len(self.attached)} attached"] if self.attached else []),
             "/help",
             "Shift-Tab: approval",
+            self.settings.model,
         ]
         return " · ".join(parts)
 
