@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from agent.cli.exits import EXIT_CODES
+from agent.cli.interactive.commands.registry import COMMANDS
+from agent.cli.interactive.keys import KEYS
 from agent.layers import NOT_FOR_PROJECTS, variables
 from agent.settings import Settings
 from mcp_tools.checks import RULES
@@ -74,9 +76,20 @@ def problems() -> str:
     return table(("kind of error", "what happened"), *rows)
 
 
+def commands() -> str:
+    """Each slash command of the terminal."""
+    return table(("command", "what it does"), *((f"`{c.usage}`", c.summary) for c in COMMANDS))
+
+
+def keys() -> str:
+    """Each key of the terminal."""
+    return table(("key", "what it does"), *((key.keys, key.does) for key in KEYS))
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "cli.md": {"exit codes": exit_codes},
     "configuration.md": {"settings": settings},
+    "terminal.md": {"keys": keys, "commands": commands},
     "tools.md": {"rules": rules, "limits": limits, "problems": problems},
 }
 

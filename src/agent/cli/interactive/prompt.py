@@ -75,6 +75,7 @@ class PromptReader:
         self._prompt = prompt
         self._touched = False
         self._finder = finder
+        self._history = history
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
@@ -102,6 +103,7 @@ class PromptReader:
         """See `Reader.read`."""
         self._touched = False
         text: str = await self._session.prompt_async(default=default)
+        self._history.tell(self._prompt.tell)
         return text
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:

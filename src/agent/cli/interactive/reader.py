@@ -56,7 +56,7 @@ class Prompt(NamedTuple):
     next_mode: Callable[[], None]
     """Shift-Tab."""
     tell: Callable[[AlitaError], None]
-    """What went wrong with a key."""
+    """What went wrong while it was typed."""
 
 
 def choices_text(choices: Mapping[str, str]) -> str:

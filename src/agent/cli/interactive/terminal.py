@@ -36,12 +36,9 @@ MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The newest question, as `/retry` and `/route` need it."""
+    """The newest turn, as `/route` needs it."""
 
-    question: str
-    files: tuple[Path, ...]
     events: Sequence[Event]
-    answer: Answer
 
 
 class Terminal:
@@ -124,9 +121,8 @@ class Terminal:
                     )
                 )
         finally:
-            answer = answer or self.alita.newest or Answer("", "failed")
-            self.last = Last(question, tuple(files), turn.events, answer)
-            self._keep(question, answer)
+            answer = answer or turn.came_to() or Answer("", "failed")
+            self._keep(question, answer, turn.events)
         self._show(answer, told=turn.told)
         return answer
 
@@ -227,9 +223,10 @@ class Terminal:
             self.screen.note("From now on every proved tool is kept; /approve ask asks again.")
         return word != "no"
 
-    def _keep(self, question: str, answer: Answer) -> None:
+    def _keep(self, question: str, answer: Answer, events: Sequence[Event]) -> None:
         """Adds a turn to the session. What was refused before it began is none."""
         if answer.run_id or answer.status == "answered":
+            self.last = Last(events)
             self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
             self.save()
 

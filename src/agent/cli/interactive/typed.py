@@ -50,6 +50,7 @@ class LineReader:
         if not text.strip():
             return default
         self._history.add(text)
+        self._history.tell(self._prompt.tell)
         if self._editing:
             _remember(text)
         return text

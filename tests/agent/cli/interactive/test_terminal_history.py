@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent.cli.interactive import history
 from agent.cli.interactive.history import History
+from agent.errors import AlitaError
 from agent.store.redact import Redactor
 
 NOTHING = Redactor()
@@ -62,8 +63,11 @@ def test_a_damaged_file_gives_what_is_whole_in_it(tmp_path: Path) -> None:
 def test_where_it_cannot_be_written_typing_goes_on(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     kept = History(tmp_path / "data", NOTHING)
-    kept.add("one")
-    assert "cannot be written" in kept.problem
+    told: list[AlitaError] = []
+    for entry in ["one", "two"]:
+        kept.add(entry)
+        kept.tell(told.append)
+    assert [str(tmp_path / "data" / "history") in error.message for error in told] == [True]
     assert kept.load() == []
 
 

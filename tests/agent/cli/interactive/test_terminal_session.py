@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.cli.interactive.reader import Interrupted
+from agent.store.runs import load_run
 from agent.store.sessions import list_sessions, load_session
 from support.fibonacci import ANSWER, QUESTION, STORY, Line, decide
 
@@ -113,6 +114,16 @@ async def test_a_retry_that_fails_before_it_begins_keeps_the_turn(sitting: Any, 
     shown = await sitting.plays(says("one")).types("Sum @data.csv", remove)
     assert "cannot be read" in shown
     assert [turn.answer for turn in sitting.turns] == ["one"]
+
+
+async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1")
+    (tmp_path / "b.csv").write_text("2")
+    sitting.plays(says("one"), says("two"))
+    await sitting.types("Sum @a.csv", f"@b.csv {'x' * 200_000}", "/retry")
+    runs = [load_run(sitting.terminal.settings.runs_dir, sitting.turns[0].run_id)]
+    assert [Path(file.path).name for run in runs for file in run.files] == ["a.csv"]
+    assert [turn.answer for turn in sitting.turns] == ["two"]
 
 
 async def test_undo_forgets_the_last_turn(sitting: Any) -> None:

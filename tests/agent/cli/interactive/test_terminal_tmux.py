@@ -154,6 +154,19 @@ def test_ctrl_c_finishes_the_step_and_a_second_one_stops_at_once(start: Start) -
     terminal.wait_for("  42")
 
 
+def test_after_ctrl_c_the_sandbox_works_on(start: Start, tmp_path: Path) -> None:
+    retold = {"role": "planner", "json": {"question": QUESTION}}
+    terminal = start("--approve", "auto", script=[decide("create_tool", when="slow") | {"delay": 30}, retold, *STORY])
+    terminal.enter("slow")
+    terminal.wait_for("thinking ·")
+    time.sleep(1.5)
+    terminal.press("C-c", "C-c")
+    terminal.wait_for("Stopped and saved")
+    terminal.enter(QUESTION)
+    terminal.wait_for(f"  {ANSWER}")
+    assert (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+
+
 def test_ctrl_c_at_the_prompt_clears_warns_and_leaves(start: Start) -> None:
     terminal = start()
     terminal.type("not this")
