@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 Q ?=
 
-.PHONY: help ask test check bench docs constraints node-lock clean
+.PHONY: help ask test check bench docs picture constraints node-lock clean
 
 help:
 	@echo 'make ask Q="…"     answer a question'
@@ -12,6 +12,7 @@ help:
 	@echo 'make check         format, lint and types'
 	@echo 'make bench         measure, beside baselines in the same run'
 	@echo 'make docs          write the generated pages of docs/'
+	@echo 'make picture       draw docs/terminal.svg from a real session (needs tmux)'
 	@echo 'make constraints   resolve constraints.txt anew'
 	@echo 'make node-lock     resolve the Node programs of tests/clients anew'
 
@@ -35,6 +36,10 @@ bench: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
+
+picture: $(VENV)/.installed-dev
+	@$(BIN)/alita model pull
+	$(BIN)/python docs/picture.py
 
 constraints: $(VENV)/uv
 	$(BIN)/uv pip compile -q pyproject.toml --all-extras --group dev --python-version 3.11 \

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from agent.cli.exits import EXIT_CODES
+from agent.cli.interactive.commands.registry import COMMANDS
+from agent.cli.interactive.keys import KEYS
 from agent.hosts import HOSTS
 from agent.layers import NOT_FOR_PROJECTS, variables
 from agent.settings import Settings
@@ -92,10 +94,21 @@ def definition_rules() -> str:
     )
 
 
+def commands() -> str:
+    """Each slash command of the terminal."""
+    return table(("command", "what it does"), *((f"`{c.usage}`", c.summary) for c in COMMANDS))
+
+
+def keys() -> str:
+    """Each key of the terminal."""
+    return table(("key", "what it does"), *((key.keys, key.does) for key in KEYS))
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "cli.md": {"exit codes": exit_codes},
     "configuration.md": {"settings": settings},
     "mcp-install.part.md": {"clients": clients, "definition rules": definition_rules},
+    "terminal.md": {"keys": keys, "commands": commands},
     "tools.md": {"rules": rules, "limits": limits, "problems": problems},
 }
 

@@ -31,11 +31,12 @@ class Terminal:
     ) -> None:
         if shutil.which("tmux") is None:
             pytest.skip("no tmux: apt-get install tmux")
-        self._socket = str(folder / "tmux")
+        self._socket = str(folder / f"tmux-{time.monotonic_ns()}")
         clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         variables = [f"{name}={value}" for name, value in environment.items()]
         # The window outlives the program, so that its last words can be read.
-        line = f"trap : INT; {shlex.join(['env', '-i', *variables, *command])}; printf '\\n[ended %s]\\n' $?; exec sleep 60"
+        program = shlex.join(["env", "-i", *variables, *command])
+        line = f"trap : INT; {program}; printf '\\n[ended %s]\\n' $?; exec sleep 60"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", str(folder),
                    "/bin/sh", "-c", line, env=clean)  # fmt: skip
         self._tmux("set-option", "-g", "history-limit", "5000")
@@ -45,6 +46,10 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the program and its terminal."""
         self._tmux("kill-server", check=False)
 
     def type(self, text: str) -> None:

@@ -86,10 +86,19 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         detail = f"embedded, weights {here[0].state}" if here else f"embedded, weights {state}"
         yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
     elif settings.model.startswith(SCRIPTED):
-        script = Path(settings.model.removeprefix(SCRIPTED))
-        yield Finding("model", script.is_file(), settings.model, "Name a script that exists.")
+        yield _script(settings.model)
     else:
         yield _endpoint(settings)
+
+
+def _script(model: str) -> Finding:
+    from agent.models.scripted import Script
+
+    try:
+        Script.read(Path(model.removeprefix(SCRIPTED)))
+    except AlitaError as error:
+        return Finding("model", False, error.message, error.remedy)
+    return Finding("model", True, model)
 
 
 def _endpoint(settings: Settings) -> Finding:

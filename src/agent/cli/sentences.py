@@ -64,7 +64,8 @@ def _step(event: e.StepStarted) -> str:
 
 
 def _starting(event: e.ModelStarting) -> str:
-    return event.text if event.fraction is None else f"{event.text}, {event.fraction:.0%}"
+    text = event.text[:1].upper() + event.text[1:]
+    return text if event.fraction is None else f"{text}, {event.fraction:.0%}"
 
 
 def _checked(event: e.CandidateChecked) -> str:

@@ -22,7 +22,7 @@ async def ask_whether_kept(proposal: Proposal, screen: Screen, reader: Reader) -
 
     Raises:
         EOFError: Ctrl-D instead of an answer.
-        KeyboardInterrupt: Ctrl-C instead of an answer.
+        Interrupted: Ctrl-C instead of an answer.
     """
     _show(proposal, screen)
     choices: dict[str, str] = dict(_WORDS)

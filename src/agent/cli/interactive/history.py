@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from agent.errors import AlitaError, StorageError
 from agent.store.redact import Redactor
 
 FILE = "history"
@@ -27,8 +28,8 @@ class History:
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self._path = folder / FILE
         self._redactor = redactor
-        self.problem = ""
-        """Why the newest entry could not be written; empty when it was."""
+        self._problem = ""
+        self._told = False
 
     def load(self) -> list[str]:
         """The entries, oldest first; none when there is no file. A damaged line is no entry."""
@@ -43,6 +44,12 @@ class History:
                 self._rewrite(entries)
         return entries
 
+    def tell(self, listen: Callable[[AlitaError], None]) -> None:
+        """Tells once that what is typed cannot be kept."""
+        if self._problem and not self._told:
+            self._told = True
+            listen(StorageError(self._problem, remedy="What you type is not kept for the next session."))
+
     def add(self, text: str) -> None:
         """Appends an entry. One that begins with a blank is not kept, nor is one without content."""
         if not text.strip() or text.startswith((" ", "\t")):
@@ -55,9 +62,8 @@ class History:
                 os.write(descriptor, _encoded(self._redactor.text(text)))
             finally:
                 os.close(descriptor)
-            self.problem = ""
         except OSError as error:
-            self.problem = f"{self._path} cannot be written: {error.strerror}"
+            self._problem = self._problem or f"{self._path} cannot be written: {error.strerror}."
 
     def _rewrite(self, entries: Iterable[str]) -> None:
         draft = self._path.with_suffix(f".{os.getpid()}.tmp")

@@ -32,13 +32,17 @@ class Safe:
         self._inner = inner
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The segments with their text cleaned, without links and other controls."""
+        """Lines without links and other controls, and without blanks at their ends, which a narrower window wraps."""
         from rich.segment import Segment
-        from rich.style import Style
 
-        for text, style, control in console.render(self._inner, options):
-            if not control:
-                yield Segment(printable(text), style.update_link(None) if isinstance(style, Style) else style)
+        for line in console.render_lines(self._inner, options, pad=False):
+            kept = [(printable(text), style) for text, style, control in line if not control]
+            while kept and not kept[-1][0].strip():
+                kept.pop()
+            for number, (text, style) in enumerate(kept, 1):
+                shown = text.rstrip() if number == len(kept) else text
+                yield Segment(shown, style.update_link(None) if style else None)
+            yield Segment.line()
 
 
 def answer_text(text: str) -> RenderableType:

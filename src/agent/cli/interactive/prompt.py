@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import sys
 import termios
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.completion import Completer, Completion, ThreadedCompleter
+from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.filters import Condition, completion_is_selected
 from prompt_toolkit.history import History as PromptHistory
 from prompt_toolkit.input.typeahead import clear_typeahead
@@ -17,12 +19,14 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
+from agent.cli.interactive.completion import NOTHING
 from agent.cli.interactive.editor import edit
-from agent.cli.interactive.reader import Prompt, choices_text
+from agent.cli.interactive.reader import Interrupted, Prompt, choices_text
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
+    from prompt_toolkit.buffer import Buffer
     from prompt_toolkit.document import Document
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.input import Input
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
     from agent.cli.interactive.completion import Completion as Finder
+    from agent.cli.interactive.completion import Found
     from agent.cli.interactive.history import History
 
 STYLE = Style.from_dict(
@@ -40,6 +45,11 @@ STYLE = Style.from_dict(
         "bottom-toolbar": "noreverse ansibrightblack",
     }
 )
+
+
+def _is_quick(before: str) -> bool:
+    """Whether what comes next is found at once: a command or a file, not the argument of a command."""
+    return not before.startswith("/") or not re.search(r"\s", before)
 
 
 class PromptReader:
@@ -64,18 +74,21 @@ class PromptReader:
     ) -> None:
         self._prompt = prompt
         self._touched = False
+        self._finder = finder
+        self._history = history
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
             prompt_continuation=lambda width, *_: "·".rjust(max(width - 1, 0)) + " ",
             history=_Entries(history),
-            completer=ThreadedCompleter(_Choices(finder)),
+            completer=_Choices(finder),
             complete_while_typing=Condition(self._completes_while_typing),
             bottom_toolbar=lambda: one_line(prompt.status(), max(self._session.output.get_size().columns - 1, 10)),
             key_bindings=self._bindings(),
             reserve_space_for_menu=6,
             enable_suspend=True,
             style=STYLE,
+            interrupt_exception=Interrupted,
             input=source,
             output=output,
         )
@@ -90,6 +103,7 @@ class PromptReader:
         """See `Reader.read`."""
         self._touched = False
         text: str = await self._session.prompt_async(default=default)
+        self._history.tell(self._prompt.tell)
         return text
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
@@ -99,6 +113,7 @@ class PromptReader:
             f"{printable(question)} {choices_text(choices)} › ",
             key_bindings=_letters(choices),
             style=STYLE,
+            interrupt_exception=Interrupted,
             input=self._session.input,
             output=self._session.output,
         )
@@ -111,8 +126,7 @@ class PromptReader:
 
     def _completes_while_typing(self) -> bool:
         """Commands and files show themselves; for ids and names of tools, Tab asks."""
-        text = self._session.default_buffer.text
-        return text.startswith("/") or "@" in text
+        return _is_quick(self._session.default_buffer.document.text_before_cursor)
 
     def _on_change(self, _: object) -> None:
         self._touched = True
@@ -139,6 +153,10 @@ class PromptReader:
         def new_line(event: Press) -> None:
             event.current_buffer.insert_text("\n")
 
+        @keys.add("tab")
+        def complete(event: Press) -> None:
+            self._complete(event.current_buffer)
+
         @keys.add("s-tab", filter=~completion_is_selected)
         def next_mode(event: Press) -> None:
             self._prompt.next_mode()
@@ -153,6 +171,21 @@ class PromptReader:
             await self._edit(event)
 
         return keys
+
+    def _complete(self, buffer: Buffer) -> None:
+        """The only choice at once; of several, what they share, then one after the other."""
+        before, state = buffer.document.text_before_cursor, buffer.complete_state
+        if state is not None and state.current_completion is not None:
+            buffer.complete_next()
+            return
+        found = self._finder.find(before) if _is_quick(before) else NOTHING
+        if len(found.choices) == 1:
+            buffer.delete_before_cursor(found.replaced)
+            buffer.insert_text(found.choices[0].text)
+        elif state is not None:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(insert_common_part=True)
 
     async def _edit(self, event: Press) -> None:
         buffer = event.current_buffer
@@ -177,15 +210,25 @@ class _Choices(Completer):
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
 
+    async def get_completions_async(
+        self, document: Document, complete_event: object
+    ) -> AsyncGenerator[Completion, None]:
+        """At once while typing; arguments, of which there may be many, on a thread."""
+        before = document.text_before_cursor
+        found = self._finder.find(before) if _is_quick(before) else await asyncio.to_thread(self._finder.find, before)
+        for completion in _completions(found):
+            yield completion
+
     def get_completions(self, document: Document, complete_event: object) -> Iterable[Completion]:
-        found = self._finder.find(document.text_before_cursor)
-        for choice in found.choices:
-            yield Completion(
-                choice.text,
-                -found.replaced,
-                display=one_line(choice.text, 40),
-                display_meta=one_line(choice.summary, 60),
-            )
+        """The same where nobody can wait."""
+        return _completions(self._finder.find(document.text_before_cursor))
+
+
+def _completions(found: Found) -> Iterable[Completion]:
+    """What is found, as the prompt wants it."""
+    for choice in found.choices:
+        shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
+        yield Completion(choice.text, -found.replaced, display=shown, display_meta=meta)
 
 
 class _Entries(PromptHistory):

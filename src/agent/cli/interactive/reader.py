@@ -8,8 +8,12 @@ from typing import NamedTuple, Protocol
 from mcp_tools.errors import AlitaError
 
 
+class Interrupted(Exception):
+    """Ctrl-C at a prompt. A KeyboardInterrupt would end the event loop when it leaves a task."""
+
+
 class Reader(Protocol):
-    """Reads questions and commands. Ctrl-C and Ctrl-D are exceptions, as of `input`."""
+    """Reads questions and commands. Ctrl-C and Ctrl-D are exceptions."""
 
     @property
     def touched(self) -> bool:
@@ -24,7 +28,7 @@ class Reader(Protocol):
 
         Raises:
             EOFError: Ctrl-D.
-            KeyboardInterrupt: Ctrl-C while nothing stands there.
+            Interrupted: Ctrl-C while nothing stands there.
         """
         ...
 
@@ -37,7 +41,7 @@ class Reader(Protocol):
 
         Raises:
             EOFError: Ctrl-D.
-            KeyboardInterrupt: Ctrl-C.
+            Interrupted: Ctrl-C.
         """
         ...
 
@@ -52,7 +56,7 @@ class Prompt(NamedTuple):
     next_mode: Callable[[], None]
     """Shift-Tab."""
     tell: Callable[[AlitaError], None]
-    """What went wrong with a key."""
+    """What went wrong while it was typed."""
 
 
 def choices_text(choices: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from agent.cli.interactive.approving import ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
 from agent.cli.interactive.interrupts import listen, on_interrupt
 from agent.cli.interactive.mentions import mentioned
-from agent.cli.interactive.reader import Prompt, Reader
+from agent.cli.interactive.reader import Interrupted, Prompt, Reader
 from agent.cli.interactive.turn import Turn, unechoed
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
@@ -36,12 +36,9 @@ MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The newest question, as `/retry` and `/route` need it."""
+    """The newest turn, as `/route` needs it."""
 
-    question: str
-    files: tuple[Path, ...]
     events: Sequence[Event]
-    answer: Answer
 
 
 class Terminal:
@@ -78,6 +75,7 @@ class Terminal:
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
         self._alita: Alita | None = None
+        self._saved = session is not None
 
     @property
     def alita(self) -> Alita:
@@ -94,7 +92,7 @@ class Terminal:
                     await self._obey(text)
             finally:
                 await self.alita.aclose()
-        if self.session.turns:
+        if self.session.turns and self._saved:
             self.screen.note(f"The session is saved. Go on with: alita --resume {self.session.id}")
 
     async def ask(self, question: str, files: Sequence[Path] = (), *, fresh: bool = False) -> Answer:
@@ -123,9 +121,8 @@ class Terminal:
                     )
                 )
         finally:
-            answer = answer or self.alita.newest or Answer("", "failed")
-            self.last = Last(question, tuple(files), turn.events, answer)
-            self._keep(question, answer)
+            answer = answer or turn.came_to() or Answer("", "failed")
+            self._keep(question, answer, turn.events)
         self._show(answer, told=turn.told)
         return answer
 
@@ -156,7 +153,9 @@ class Terminal:
             saved = save_session(self.settings.sessions_dir, self.session, self.redactor)
         except AlitaError as error:
             self.screen.error(error)
+            self._saved = False
             return
+        self._saved = True
         if saved.id != self.session.id and self.session.revision:
             self.screen.note(f"Another alita went on with this session; this one is now {saved.id}.")
         self.session = saved
@@ -170,7 +169,7 @@ class Terminal:
                 return await self.reader.read(default)
             except EOFError:
                 return None
-            except KeyboardInterrupt:
+            except Interrupted:
                 if armed and not self.reader.touched:
                     return None
                 armed = True
@@ -216,7 +215,7 @@ class Terminal:
                 word = await ask_whether_kept(proposal, self.screen, self.reader)
             except EOFError:
                 return False
-            except KeyboardInterrupt:
+            except Interrupted:
                 turn.interrupt()
                 return False
         if word == "always":
@@ -224,9 +223,10 @@ class Terminal:
             self.screen.note("From now on every proved tool is kept; /approve ask asks again.")
         return word != "no"
 
-    def _keep(self, question: str, answer: Answer) -> None:
+    def _keep(self, question: str, answer: Answer, events: Sequence[Event]) -> None:
         """Adds a turn to the session. What was refused before it began is none."""
         if answer.run_id or answer.status == "answered":
+            self.last = Last(events)
             self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
             self.save()
 
@@ -242,11 +242,11 @@ class Terminal:
     def _status(self) -> str:
         turns = len(self.session.turns)
         parts = [
-            self.settings.model,
             f"{turns} turn{'' if turns == 1 else 's'}" if turns else "new session",
             *([f"{len(self.attached)} attached"] if self.attached else []),
             "/help",
             "Shift-Tab: approval",
+            self.settings.model,
         ]
         return " · ".join(parts)
 

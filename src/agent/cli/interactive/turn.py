@@ -60,7 +60,7 @@ class Turn:
             self._screen.working("")
             self._screen.error(error)
             self.told = True
-            return self._newest() or Answer("", status_of(error), run_id=self._run_id, error=error.message)
+            return self.came_to() or Answer("", status_of(error), run_id=self._run_id, error=error.message)
         finally:
             if ticking is not None:
                 ticking.cancel()
@@ -106,9 +106,9 @@ class Turn:
             await asyncio.sleep(TICK)
 
     def _stopped(self) -> Answer:
-        return self._newest() or Answer("", "interrupted", run_id=self._run_id, error="Stopped by Ctrl-C.")
+        return self.came_to() or Answer("", "interrupted", run_id=self._run_id, error="Stopped by Ctrl-C.")
 
-    def _newest(self) -> Answer | None:
+    def came_to(self) -> Answer | None:
         """What the run came to, with what it cost, if it began."""
         newest = self._alita.newest
         return newest if newest is not None and newest.run_id == self._run_id != "" else None

@@ -9,7 +9,7 @@ import termios
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TextIO
 
-from agent.cli.interactive.reader import Prompt
+from agent.cli.interactive.reader import Interrupted, Prompt
 from mcp_tools.text import printable
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class LineReader:
         if not text.strip():
             return default
         self._history.add(text)
+        self._history.tell(self._prompt.tell)
         if self._editing:
             _remember(text)
         return text
@@ -69,9 +70,12 @@ class LineReader:
         try:
             with _interruptible():
                 return input(prompt) if self._editing else self._bare_line(prompt)
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
             self._stream.write("\n")
             raise
+        except KeyboardInterrupt:
+            self._stream.write("\n")
+            raise Interrupted from None
 
     def _bare_line(self, prompt: str) -> str:
         self._stream.write(prompt)

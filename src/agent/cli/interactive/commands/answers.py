@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.cli.interactive import clipboard
+from agent.cli.interactive.reader import Interrupted
 from agent.errors import UsageError
 from agent.store.written import write_file
 from mcp_tools.text import one_line
@@ -58,7 +59,7 @@ async def save(terminal: Terminal, argument: str) -> None:
 async def _replaced(terminal: Terminal, path: Path) -> bool:
     try:
         return await terminal.reader.choose(f"Replace {one_line(path.name, 40)}?", {"y": "yes", "n": "no"}) == "y"
-    except (EOFError, KeyboardInterrupt):
+    except (EOFError, Interrupted):
         return False
 
 

@@ -22,7 +22,8 @@ async def route(terminal: Terminal, argument: str) -> None:
         reason = "The run ended before its first step." if began else "No step was needed: the answer was known."
         terminal.screen.note(reason)
     for event in events:
-        terminal.screen.event(event)
+        if not isinstance(event, RunFinished):
+            terminal.screen.event(event)
 
 
 async def trace(terminal: Terminal, argument: str) -> None:
@@ -37,7 +38,7 @@ async def trace(terminal: Terminal, argument: str) -> None:
 async def _events(terminal: Terminal, argument: str) -> Sequence[Event]:
     """What a run told: from memory for the last one, else from a replay of its journal."""
     if not argument and terminal.last is not None:
-        return [event for event in terminal.last.events if not isinstance(event, RunFinished)]
+        return terminal.last.events
     run_id = _run_id(terminal, argument)
     events: list[Event] = []
     try:

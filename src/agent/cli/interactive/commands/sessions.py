@@ -67,12 +67,11 @@ async def retry(terminal: Terminal, argument: str) -> None:
     turn = terminal.session.conversation.drop_last()
     if turn is None:
         raise UsageError("Nothing was asked yet.", remedy="Ask something first.")
-    files = terminal.last.files if terminal.last else _files_of(terminal, turn)
     before = len(terminal.session.turns)
     terminal.screen.note("Asking again:")
     terminal.screen.quote(turn.question)
     try:
-        await terminal.ask(turn.question, files, fresh=True)
+        await terminal.ask(turn.question, _files_of(terminal, turn), fresh=True)
     finally:
         if len(terminal.session.turns) == before:
             terminal.session.conversation.add(turn)
@@ -90,7 +89,7 @@ async def undo(terminal: Terminal, argument: str) -> None:
 
 
 def _files_of(terminal: Terminal, turn: Turn) -> tuple[Path, ...]:
-    """The files that came with a turn of an earlier process."""
+    """The files that came with a turn."""
     if not turn.run_id:
         return ()
     try:

@@ -1,0 +1,109 @@
+"""The registry: what is typed finds its command, and nothing that is told of it drifts from it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.cli.interactive.commands.registry import COMMANDS, command_of, find_command
+from agent.cli.interactive.keys import KEYS
+from agent.errors import UsageError
+
+PAGE = Path(__file__).parents[4] / "docs" / "terminal.md"
+WANTED = {
+    "help",
+    "exit",
+    "new",
+    "model",
+    "route",
+    "tools",
+    "show",
+    "create",
+    "approve",
+    "cost",
+    "trace",
+    "sessions",
+    "resume",
+    "attach",
+    "copy",
+    "save",
+    "retry",
+    "undo",
+    "verbose",
+    "doctor",
+}
+
+
+def test_every_command_that_was_promised_is_there() -> None:
+    assert {command.name for command in COMMANDS} >= WANTED
+
+
+def test_names_are_unique_and_summaries_short() -> None:
+    assert len({command.name for command in COMMANDS}) == len(COMMANDS)
+    for command in COMMANDS:
+        assert re.fullmatch("[a-z]+", command.name)
+        assert command.summary[0].islower()
+        assert not command.summary.endswith(".")
+        assert len(command.summary) <= 60
+
+
+async def test_help_tells_every_command_and_every_key(sitting: Any) -> None:
+    shown = await sitting.types("/help")
+    for command in COMMANDS:
+        assert f"  {command.usage}" in shown
+        assert command.summary in shown
+    assert all(f"  {key.keys} " in shown for key in KEYS)
+
+
+async def test_help_tells_about_one_command(sitting: Any) -> None:
+    assert (await sitting.types("/help retry")).startswith("  /retry  ask the last question again")
+    assert "There is no command /retri." in await sitting.types("/help /retri")
+
+
+def test_the_page_has_every_command_and_every_key() -> None:
+    text = PAGE.read_text()
+    assert [command.name for command in COMMANDS if f"| `{command.usage}` | {command.summary} |" not in text] == []
+    assert [key.keys for key in KEYS if f"| {key.keys} | {key.does.replace('|', chr(92) + '|')} |" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "argument"),
+    [
+        ("/help", "help", ""),
+        ("  /HELP  ", "help", ""),
+        ("/show area", "show", "area"),
+        ("/create What is\nthe sum?", "create", "What is\nthe sum?"),
+        ("/save two words.txt", "save", "two words.txt"),
+    ],
+)
+def test_an_entry_is_a_command(typed: str, name: str, argument: str) -> None:
+    found = command_of(typed)
+    assert found is not None
+    assert (found[0].name, found[1]) == (name, argument)
+
+
+@pytest.mark.parametrize("typed", ["What is /help?", "/etc/hosts has what?", "/ is the root", "//", "1/2", ""])
+def test_an_entry_is_a_question(typed: str) -> None:
+    assert command_of(typed) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "message", "remedy"),
+    [
+        ("/modle", "There is no command /modle.", "Did you mean /model?"),
+        ("/sesions", "There is no command /sesions.", "Did you mean /sessions?"),
+        ("/qqqq", "There is no command /qqqq.", "/help lists all commands."),
+        ("/undo 3", "/undo takes nothing behind it.", "It goes: /undo"),
+        ("/show", "/show needs TOOL.", "It goes: /show TOOL"),
+    ],
+)
+def test_a_slip_is_told_with_the_way_out(typed: str, message: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        command_of(typed)
+    assert raised.value.message == message
+    assert remedy in raised.value.remedy
+
+
+def test_commands_are_found_with_and_without_their_slash() -> None:
+    assert find_command("help") is find_command("/help")

@@ -1,0 +1,82 @@
+"""What may come next."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.cli.interactive.commands.registry import COMMANDS
+from agent.cli.interactive.completion import MOST, Choice, Completion
+from agent.cli.interactive.opening import completion_of
+from agent.cli.interactive.sources import sources_of
+from agent.layers import read_settings
+from agent.store.runs import create_run
+
+
+@pytest.fixture
+def finder(tmp_path: Path) -> Completion:
+    for name in ["alpha.txt", "beta two.txt", ".hidden", "bad\nname"]:
+        (tmp_path / name).write_text("")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "inner.txt").write_text("")
+    sources = {"tools": lambda typed: [Choice("area", "of a circle"), Choice("nth_prime")]}
+    commands = [Choice("/show", "a tool"), Choice("/save"), Choice("/exit")]
+    return Completion(commands, {"show": "tools", "save": "files"}, sources, tmp_path)
+
+
+def texts(finder: Completion, before: str) -> tuple[int, list[str]]:
+    found = finder.find(before)
+    return found.replaced, [choice.text for choice in found.choices]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("/s", (2, ["/show", "/save"])),
+        ("/exi", (4, ["/exit"])),
+        ("/show ", (0, ["area", "nth_prime"])),
+        ("/show n", (1, ["nth_prime"])),
+        ("/show prime", (5, ["nth_prime"])),
+        ("/save al", (2, ["alpha.txt"])),
+        ("/exit x", (0, [])),
+        ("sum @al", (2, ["alpha.txt"])),
+        ("sum @be", (2, ['"beta two.txt"'])),
+        ('sum @"beta t', (7, ['"beta two.txt"'])),
+        ("@folder/", (7, ["folder/inner.txt"])),
+        ("@fol", (3, ["folder/"])),
+        ("@.hid", (4, [".hidden"])),
+        ("@nowhere/x", (9, [])),
+        ("ordinary words", (0, [])),
+        ("mail me@al", (0, [])),
+        ("", (0, [])),
+    ],
+)
+def test_choices(finder: Completion, before: str, expected: tuple[int, list[str]]) -> None:
+    assert texts(finder, before) == expected
+
+
+def test_names_that_could_steer_the_terminal_and_hidden_ones_are_not_offered(finder: Completion) -> None:
+    assert texts(finder, "@")[1] == ["alpha.txt", '"beta two.txt"', "folder/"]
+
+
+def test_a_folder_of_many_files_offers_some(tmp_path: Path) -> None:
+    for number in range(MOST + 5):
+        (tmp_path / f"f{number:03}").write_text("")
+    assert len(Completion([], {}, {}, tmp_path).find("@").choices) == MOST
+
+
+def test_runs_are_completed_with_their_questions() -> None:
+    settings = read_settings({"model": "embedded"})
+    run = create_run(settings.runs_dir, "What is\x1b[2J 1 + 1?", model="m")
+    found = completion_of(settings).find("/trace ").choices
+    assert found == [Choice(run.run_id, "What is 1 + 1?")]
+
+
+def test_every_kind_of_argument_has_a_source() -> None:
+    kinds = {command.completes for command in COMMANDS} - {"", "files"}
+    assert kinds <= set(sources_of(read_settings()))
+
+
+def test_what_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tools").write_text("a file")
+    settings = read_settings({"tools_dir": tmp_path / "tools"})
+    assert list(sources_of(settings)["tools"]("")) == []

@@ -1,0 +1,166 @@
+"""The prompt: keys as they are typed, on prompt_toolkit's own pipe."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from agent.cli.interactive.completion import Choice, Completion
+from agent.cli.interactive.history import History
+from agent.cli.interactive.keys import KEYS
+from agent.cli.interactive.prompt import PromptReader
+from agent.cli.interactive.reader import Interrupted, Prompt
+from agent.store.redact import Redactor
+from mcp_tools.errors import AlitaError
+
+
+class Narrow(DummyOutput):
+    def get_size(self) -> Size:
+        return Size(rows=40, columns=60)
+
+
+class Desk:
+    """A prompt, its keyboard, and what it asked the session for."""
+
+    def __init__(self, keyboard: PipeInput, folder: Path) -> None:
+        self.keyboard = keyboard
+        self.modes = ["ask", "auto", "never"]
+        self.errors: list[AlitaError] = []
+        self.history = History(folder / "data", Redactor())
+        (folder / "two words.txt").write_text("")
+        finder = Completion([Choice("/help", "tells"), Choice("/show", "a tool")], {}, {}, folder)
+        prompt = Prompt(lambda: self.modes[0], lambda: "status\x1b[2J", self.next_mode, self.errors.append)
+        self.reader = PromptReader(prompt, finder, self.history, source=keyboard, output=Narrow())
+
+    def next_mode(self) -> None:
+        self.modes.append(self.modes.pop(0))
+
+    async def typed(self, keys: str, default: str = "") -> str:
+        self.keyboard.send_text(keys)
+        return await asyncio.wait_for(self.reader.read(default), 10)
+
+    async def chosen(self, keys: str) -> str:
+        asking = asyncio.create_task(self.reader.choose("Keep it?", {"y": "yes", "n": "no"}))
+        await asyncio.sleep(0.1)
+        self.keyboard.send_text(keys)
+        return await asyncio.wait_for(asking, 10)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with create_pipe_input() as keyboard:
+        yield Desk(keyboard, tmp_path)
+
+
+async def test_enter_submits(desk: Desk) -> None:
+    assert await desk.typed("hello\r") == "hello"
+
+
+async def test_alt_enter_begins_a_new_line(desk: Desk) -> None:
+    assert await desk.typed("one\x1b\rtwo\r") == "one\ntwo"
+
+
+async def test_a_paste_keeps_its_lines_and_submits_nothing(desk: Desk) -> None:
+    assert await desk.typed("\x1b[200~one\r\ntwo\nthree\x1b[201~!\r") == "one\ntwo\nthree!"
+
+
+async def test_an_empty_line_is_not_submitted(desk: Desk) -> None:
+    assert await desk.typed("\r \r\rx\r") == " x"
+
+
+async def test_ctrl_c_clears_the_line_and_stays(desk: Desk) -> None:
+    assert await desk.typed("wrong\x03right\r") == "right"
+    assert desk.reader.touched
+
+
+async def test_ctrl_c_on_an_empty_line_is_told_apart(desk: Desk) -> None:
+    with pytest.raises(Interrupted):
+        await desk.typed("\x03")
+    assert not desk.reader.touched
+
+
+async def test_ctrl_c_after_a_cleared_line_counts_anew(desk: Desk) -> None:
+    with pytest.raises(Interrupted):
+        await desk.typed("x\x03\x03")
+    assert desk.reader.touched
+
+
+async def test_ctrl_d_leaves_from_an_empty_line_only(desk: Desk) -> None:
+    assert await desk.typed("ab\x01\x04\r") == "b"
+    with pytest.raises(EOFError):
+        await desk.typed("\x04")
+
+
+async def test_shift_tab_changes_the_approval_mode_in_the_prompt(desk: Desk) -> None:
+    assert "".join(text for _, text in desk.reader._message()) == "alita (ask) › "
+    assert await desk.typed("x\x1b[Z\r") == "x"
+    assert "".join(text for _, text in desk.reader._message()) == "alita (auto) › "
+
+
+async def test_a_default_stands_there_to_be_changed(desk: Desk) -> None:
+    assert await desk.typed("!\r", default="from the editor\nhere") == "from the editor\nhere!"
+
+
+async def test_what_was_entered_is_kept_and_comes_back_with_the_arrow(desk: Desk) -> None:
+    await desk.typed("first\x1b\rline\r")
+    assert desk.history.load() == ["first\nline"]
+    assert await desk.typed("\x1b[A\r") == "first\nline"
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [("/he\t", "/help"), ("read @two\t", 'read @"two words.txt"'), ("a @two\t b", 'a @"two words.txt" b')],
+)
+async def test_tab_completes_what_is_the_only_choice(desk: Desk, keys: str, text: str) -> None:
+    assert await desk.typed(f"{keys}\r") == text
+
+
+async def test_enter_takes_the_selected_choice_and_does_not_submit(desk: Desk) -> None:
+    reading = asyncio.create_task(desk.reader.read())
+    await asyncio.sleep(0.1)
+    for keys in ["/", "\t", "\t", "\r", " x", "\r"]:
+        desk.keyboard.send_text(keys)
+        await asyncio.sleep(0.15)
+    assert await asyncio.wait_for(reading, 10) in {"/help x", "/show x"}
+
+
+async def test_the_editor_changes_the_entry(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nprintf "%s, edited\\n" "$(cat "$1")" > "$1"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+    reading = asyncio.create_task(desk.reader.read("draft"))
+    desk.keyboard.send_text("\x18\x05")
+    await asyncio.sleep(0.7)
+    desk.keyboard.send_text("!\r")
+    assert await asyncio.wait_for(reading, 10) == "draft, edited!"
+
+
+async def test_an_editor_that_fails_leaves_the_entry(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "false")
+    reading = asyncio.create_task(desk.reader.read("draft"))
+    desk.keyboard.send_text("\x18\x05")
+    await asyncio.sleep(0.7)
+    desk.keyboard.send_text("\r")
+    assert await asyncio.wait_for(reading, 10) == "draft"
+    assert "status 1" in desk.errors[0].message
+
+
+@pytest.mark.parametrize(("keys", "letter"), [("y", "y"), ("N", "n"), ("x \r\x1b[Ay", "y")])
+async def test_a_choice_is_one_of_its_letters(desk: Desk, keys: str, letter: str) -> None:
+    assert await desk.chosen(keys) == letter
+
+
+async def test_a_choice_can_be_left(desk: Desk) -> None:
+    with pytest.raises(EOFError):
+        await desk.chosen("\x04")
+    with pytest.raises(Interrupted):
+        await desk.chosen("\x03")
+
+
+def test_every_key_of_the_registry_is_told_once() -> None:
+    assert len({(key.keys, key.does) for key in KEYS}) == len(KEYS)

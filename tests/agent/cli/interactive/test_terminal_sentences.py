@@ -1,0 +1,53 @@
+"""What is read aloud: whole sentences."""
+
+import pytest
+
+from agent import events as e
+from agent.answer import Answer
+from agent.cli.sentences import LONGEST, sentence_of
+from agent.models.protocol import Usage
+
+EVENTS: list[e.Event] = [
+    e.ModelStarting("fetching the model", 0.5),
+    e.StepStarted(1, 12, "create_tool", "no tool does it"),
+    e.ToolFound("area"),
+    e.SpecWritten("def area(r: float) -> float:", "x"),
+    e.CandidateChecked(1, False, ("typed: annotate n",)),
+    e.CandidateChecked(2, True),
+    e.TrialFinished(1, True, "3.14"),
+    e.TrialFinished(2, False, message="wall time"),
+    e.ToolRegistered("area", "generated_tools/area.py", "verified"),
+    e.ToolRefused("area", "it was not approved"),
+    e.Restated("What is the area?"),
+    e.ToolCalled("area", {"r": 1}, True, "3.14"),
+    e.Warned("no isolation"),
+    e.Note("search is not configured"),
+    e.RunFinished(Answer("3.14", "answered", steps=1, usage=Usage(10, 5, 0, 2, None), seconds=1.25)),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
+def test_each_event_is_a_sentence_without_signs(event: e.Event) -> None:
+    sentence = sentence_of(event)
+    assert sentence is not None
+    assert sentence[0].isupper()
+    assert sentence.endswith((".", "?"))
+    assert not set("●│┌─→✗✓·—") & set(sentence)
+
+
+def test_model_calls_are_for_those_who_ask_for_them() -> None:
+    called = e.ModelCalled("writer", "m", Usage(1, 2), 0.5)
+    assert sentence_of(called) is None
+    assert sentence_of(called, verbose=True) == "The model m answered as writer, 3 tokens, 0.5 seconds."
+
+
+def test_the_end_says_what_it_took_and_that_a_price_is_unknown() -> None:
+    assert sentence_of(EVENTS[-1]) == "Done: 1 step, 2 model calls, 15 tokens, 1.2 seconds, cost unknown."
+
+
+def test_text_of_others_is_one_line_of_limited_length() -> None:
+    told = sentence_of(e.Note("a\x1b[2J\nalita (ask)> b" + "x" * 1000))
+    assert told is not None
+    assert "\n" not in told
+    assert "\x1b" not in told
+    assert len(told) <= LONGEST + 1

@@ -1,0 +1,330 @@
+"""A session: questions, approval, commands, and what is kept of them."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.cli.interactive.reader import Interrupted
+from agent.store.runs import load_run
+from agent.store.sessions import list_sessions, load_session
+from support.fibonacci import ANSWER, QUESTION, STORY, Line, decide
+
+
+def says(text: str, **more: Any) -> Line:
+    return decide("answer", answer=text) | more
+
+
+B_ALONE: Line = {"role": "planner", "json": {"question": "b?"}}
+"""`b?` after another question is a question that stands alone."""
+
+
+@pytest.mark.parametrize(
+    ("keys", "kept", "told"),
+    [
+        (["y"], True, "saved"),
+        (["n"], False, "is not kept: it was not approved"),
+        (["m", "y"], True, "saved"),
+        (["a"], True, "From now on every proved tool is kept"),
+        ([EOFError], False, "is not kept"),
+    ],
+)
+async def test_a_new_tool_is_shown_and_kept_as_decided(sitting: Any, keys: list[Any], kept: bool, told: str) -> None:
+    scratch = decide("answer", answer=ANSWER, when=f"gives {ANSWER}")
+    shown = await sitting.plays(scratch, *STORY).types(QUESTION, *keys)
+    assert "6  def nth_fibonacci(n: int) -> int:" in shown
+    assert "tests pass" in shown
+    assert told in shown
+    assert f"\n  {ANSWER}\n" in shown
+    assert (sitting.folder / "tools" / "nth_fibonacci.py").exists() is kept
+    assert sitting.asked[0] == "Keep this tool?"
+    assert shown.index("def nth_fibonacci(n: int)") < shown.index("tests pass") < shown.index(told)
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("auto", True), ("never", False)])
+async def test_the_other_modes_ask_nobody(sitting: Any, mode: str, kept: bool) -> None:
+    shown = await sitting.plays(*STORY).types(f"/approve {mode}", QUESTION)
+    assert f"Approval is {mode}" in shown
+    assert sitting.asked == []
+    assert (sitting.folder / "tools" / "nth_fibonacci.py").exists() is kept
+
+
+async def test_a_mode_that_was_set_holds_from_the_start(sitting: Any) -> None:
+    await sitting.plays(*STORY).types(QUESTION, approval="auto")
+    assert sitting.asked == []
+
+
+async def test_ctrl_c_at_the_approval_refuses_and_ends_the_run(sitting: Any) -> None:
+    shown = await sitting.plays(*STORY).types(QUESTION, Interrupted)
+    assert "Finishing this step" in shown
+    assert not (sitting.folder / "tools" / "nth_fibonacci.py").exists()
+    assert sitting.turns[0].status == "interrupted"
+
+
+async def test_follow_ups_see_the_conversation(sitting: Any) -> None:
+    restated = {"role": "planner", "when": "And the next?", "json": {"question": "What is the 58th Fibonacci number?"}}
+    shown = await sitting.plays(restated, says("first", when=QUESTION), says("second", when="58th")).types(
+        QUESTION, "And the next?"
+    )
+    assert "58th Fibonacci" in shown
+    assert [turn.answer for turn in sitting.turns] == ["first", "second"]
+
+
+async def test_a_session_saves_itself_and_is_resumed(sitting: Any) -> None:
+    shown = await sitting.plays(says("forty-two")).types("What is it?")
+    session = sitting.terminal.session
+    assert f"alita --resume {session.id}" in shown
+    again = load_session(sitting.terminal.settings.sessions_dir, session.id)
+    shown = await sitting.plays().types("/cost", session=again)
+    assert "What is it?" in shown
+    shown = await sitting.types("/resume", "/undo")
+    assert "You asked:\n  What is it?\nThe answer was:\n  forty-two\n" in shown
+    assert load_session(sitting.terminal.settings.sessions_dir, session.id).turns == []
+
+
+async def test_an_empty_session_leaves_nothing(sitting: Any) -> None:
+    await sitting.types("/help")
+    assert list_sessions(sitting.terminal.settings.sessions_dir) == []
+
+
+async def test_new_begins_another_session(sitting: Any) -> None:
+    await sitting.plays(says("one", when="a?"), says("two", when="b?")).types("a?", "/new", "b?")
+    found = list_sessions(sitting.terminal.settings.sessions_dir)
+    assert sorted(turn.answer for session in found for turn in session.turns) == ["one", "two"]
+
+
+async def test_retry_asks_again_and_replaces_the_turn(sitting: Any) -> None:
+    shown = await sitting.plays(says("one"), says("two")).types("Which?", "/retry")
+    assert "Asking again:\n  Which?" in shown
+    assert [turn.answer for turn in sitting.turns] == ["two"]
+
+
+async def test_without_retry_the_cache_answers(sitting: Any) -> None:
+    shown = await sitting.plays(says("one"), says("two")).types("Which?", "/new", "Which?")
+    assert "answered before" in shown
+    assert [turn.answer for turn in sitting.turns] == ["one"]
+
+
+async def test_a_retry_that_fails_before_it_begins_keeps_the_turn(sitting: Any, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("1")
+    remove: Any = lambda _: (tmp_path / "data.csv").unlink() or "/retry"  # noqa: E731
+    shown = await sitting.plays(says("one")).types("Sum @data.csv", remove)
+    assert "cannot be read" in shown
+    assert [turn.answer for turn in sitting.turns] == ["one"]
+
+
+async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1")
+    (tmp_path / "b.csv").write_text("2")
+    sitting.plays(says("one"), says("two"))
+    await sitting.types("Sum @a.csv", f"@b.csv {'x' * 200_000}", "/retry")
+    runs = [load_run(sitting.terminal.settings.runs_dir, sitting.turns[0].run_id)]
+    assert [Path(file.path).name for run in runs for file in run.files] == ["a.csv"]
+    assert [turn.answer for turn in sitting.turns] == ["two"]
+
+
+async def test_undo_forgets_the_last_turn(sitting: Any) -> None:
+    shown = await sitting.plays(says("one", when="a?")).types("a?", "/undo", "/undo")
+    assert "Forgotten:\n  a?" in shown
+    assert "There is nothing to forget." in shown
+    assert list(sitting.turns) == []
+
+
+async def test_files_that_are_named_or_attached_come_with_one_question(sitting: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1")
+    (tmp_path / "b c.csv").write_text("22")
+    sitting.plays(says("one", when="Sum a.csv"), says("two", when="Again"))
+    shown = await sitting.types('/attach "b c.csv"', "/attach", "Sum @a.csv and @gone.csv", "Again?")
+    assert "  b c.csv  2 bytes" in shown
+    assert "With b c.csv, a.csv." in shown
+    assert "There is no file gone.csv" in shown
+    assert shown.count("With b c.csv") == 1
+
+
+async def test_attached_files_can_be_dropped(sitting: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1")
+    shown = await sitting.types("/attach a.csv", "/attach -", "/attach nowhere.csv")
+    assert shown.count("No file is attached.") == 1
+    assert "There is no file" in shown
+
+
+async def test_the_last_answer_is_saved_and_replaced_only_when_wanted(sitting: Any, tmp_path: Path) -> None:
+    await sitting.plays(says("forty-two")).types("?", "/save out.txt", "/save out.txt", "n", "/save .")
+    assert (tmp_path / "out.txt").read_text() == "forty-two\n"
+    (tmp_path / "out.txt").write_text("mine")
+    await sitting.types("/resume", "/save out.txt", "y")
+    assert (tmp_path / "out.txt").read_text() == "forty-two\n"
+
+
+async def test_without_an_answer_there_is_nothing_to_save_or_copy(sitting: Any) -> None:
+    assert (await sitting.types("/copy", "/save x")).count("There is no answer yet.") == 2
+
+
+async def test_copying_without_a_terminal_writes_a_file(sitting: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    shown = await sitting.plays(says("forty-two")).types("?", "/copy")
+    assert "Written to" in shown
+    assert (sitting.terminal.settings.data_dir / "copied.txt").read_text() == "forty-two"
+
+
+async def test_cost_tells_each_turn_and_the_sum(sitting: Any) -> None:
+    shown = await sitting.plays(says("one", usage=[100, 23]), says("two", usage=[1, 1])).types(
+        "a?", "/new", "b?", "/cost"
+    )
+    assert "  1    2 tokens" in shown
+    assert "  all  2 tokens" in shown
+
+
+async def test_route_and_trace_show_the_last_run(sitting: Any) -> None:
+    shown = await sitting.plays(says("one")).types("a?", "/route", "/trace")
+    assert shown.count("● decide  answer — answer it is") == 2
+    assert sitting.turns[0].run_id in shown.rpartition("/trace")[0] + shown
+    assert "step 1" in shown
+
+
+async def test_the_route_of_a_resumed_session_comes_from_its_journal(sitting: Any) -> None:
+    await sitting.plays(*STORY).types(QUESTION, "y")
+    shown = await sitting.types("/resume", "/route")
+    assert "● decide  create_tool" in shown
+    assert "nth_fibonacci(n=57) → 365435296162" in shown
+
+
+@pytest.mark.parametrize("command", ["/route", "/trace"])
+async def test_without_a_run_there_is_no_route(sitting: Any, command: str) -> None:
+    assert "There was no run in this session yet." in await sitting.types(command)
+
+
+async def test_plain_arithmetic_needs_no_run(sitting: Any) -> None:
+    shown = await sitting.types("2 + 2", "/route")
+    assert "\n  4\n" in "\n" + shown
+    assert "No step was needed" in shown
+    assert [turn.answer for turn in sitting.turns] == ["4"]
+
+
+async def test_tools_are_listed_found_and_shown(sitting: Any) -> None:
+    shown = await sitting.plays(*STORY).types(
+        "/tools", QUESTION, "y", "/tools", "/tools fibonacci", "/show nth_fibonacci"
+    )
+    assert "No tools are in" in shown
+    assert shown.count("  nth_fibonacci  verified  The n-th Fibonacci number.") == 2
+    assert "nth_fibonacci(n: integer)" in shown
+    shown = await sitting.types("/show nth_fibonaci", "/tools zebra")
+    assert "nth_fibonacci" in shown
+    assert "No tool fits." in shown
+
+
+async def test_create_tells_which_tool_answers_such_questions(sitting: Any) -> None:
+    shown = await sitting.plays(*STORY, says("no tool")).types(f"/create {QUESTION}", "y")
+    assert "New: nth_fibonacci." in shown
+    shown = await sitting.plays(*STORY).types(f"/create {QUESTION}")
+    assert "has the tool for this already: nth_fibonacci" in shown
+    assert "No tool was kept" in await sitting.plays(says("so")).types("/create Say so")
+
+
+async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any, tmp_path: Path) -> None:
+    sitting.plays(says("old one"))
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"json": {"why": "x", "next": {"action": "answer", "answer": "new one"}}, "when": "a?"}\n')
+    wrong = f"/model scripted:{tmp_path}/nowhere"
+    shown = await sitting.types("/model", wrong, "/model", f"/model scripted:{other}", "a?")
+    assert shown.count(f"The model is scripted:{tmp_path}/script.jsonl (flag --model).") == 2
+    assert f"the model stays scripted:{tmp_path}/script.jsonl" in shown.replace("\n  ", " ")
+    assert [turn.answer for turn in sitting.turns] == ["new one"]
+
+
+async def test_a_script_that_is_none_is_refused(sitting: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("prose\n")
+    shown = await sitting.plays(says("old one")).types(f"/model scripted:{tmp_path}/bad.jsonl", "a?")
+    assert "is no JSON object" in shown
+    assert [turn.answer for turn in sitting.turns] == ["old one"]
+
+
+async def test_a_model_that_is_not_reached_is_refused(sitting: Any) -> None:
+    shown = await sitting.plays(says("old one")).types("/model some-model", "a?", base_url="http://127.0.0.1:9")
+    assert "is not reached" in shown
+    assert [turn.answer for turn in sitting.turns] == ["old one"]
+
+
+async def test_verbose_shows_model_calls(sitting: Any) -> None:
+    sitting.plays(says("one", when="a?"), says("two", when="b?"))
+    shown = await sitting.types("a?", "/new", "/verbose", "b?", "/verbose")
+    assert shown.count("  model   coordinator:") == 1
+
+
+async def test_an_error_is_told_and_the_prompt_comes_back(sitting: Any) -> None:
+    refused = {"role": "coordinator", "error": "busy", "message": "try\x1b[2J later", "when": "a?"}
+    shown = await sitting.plays(refused, B_ALONE, says("fine", when="b?")).types("a?", "b?")
+    assert shown.count("Error: try later.") == 1
+    assert [(turn.status, turn.answer) for turn in sitting.turns] == [("failed", ""), ("answered", "fine")]
+
+
+async def test_a_question_that_cannot_be_asked_is_no_turn(sitting: Any) -> None:
+    assert "characters" in await sitting.types("x" * 200_000)
+    assert list(sitting.turns) == []
+
+
+async def test_keys_are_not_kept(sitting: Any) -> None:
+    key = "sk-abcdefghijklmnopqrstuvwxyz"
+    await sitting.plays(says("fine")).types(f"Use {key}")
+    assert key not in sitting.turns[0].question
+    assert not any(key in path.read_text() for path in sitting.terminal.settings.data_dir.rglob("*.json*"))
+
+
+async def test_the_first_ctrl_c_finishes_the_step_and_the_session_goes_on(sitting: Any) -> None:
+    slow = decide("create_tool", when="a?") | {"delay": 0.5}
+    asyncio.get_running_loop().call_later(0.35, os.kill, os.getpid(), signal.SIGINT)
+    shown = await sitting.plays(slow, B_ALONE, says("fine", when="b?")).types("a?", "b?")
+    assert "Finishing this step" in shown
+    assert "alita resume" in shown
+    assert [(turn.status, turn.answer) for turn in sitting.turns] == [("interrupted", ""), ("answered", "fine")]
+
+
+async def test_the_second_ctrl_c_stops_at_once_and_the_session_goes_on(sitting: Any) -> None:
+    slow = decide("create_tool", when="a?") | {"delay": 50}
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.5, os.kill, os.getpid(), signal.SIGINT)
+    loop.call_later(0.8, os.kill, os.getpid(), signal.SIGINT)
+    shown = await sitting.plays(slow, B_ALONE, says("fine", when="b?")).types("a?", "b?")
+    assert "Stopped and saved" in shown
+    assert [(turn.status, turn.answer) for turn in sitting.turns] == [("interrupted", ""), ("answered", "fine")]
+
+
+async def test_ctrl_c_at_the_prompt_leaves_the_second_time(sitting: Any) -> None:
+    shown = await sitting.plays(says("one")).types(Interrupted, "a?", Interrupted, Interrupted, "b?")
+    assert shown.count("Ctrl-C again leaves") == 2
+    assert [turn.question for turn in sitting.turns] == ["a?"]
+
+
+async def test_exit_leaves(sitting: Any) -> None:
+    assert "Which?" not in await sitting.types("/exit", "Which?")
+
+
+async def test_two_terminals_on_one_session_lose_no_turn(sitting: Any) -> None:
+    await sitting.plays(says("one")).types("a?")
+    folder, session_id = sitting.terminal.settings.sessions_dir, sitting.terminal.session.id
+    mine = load_session(folder, session_id)
+    theirs = load_session(folder, session_id)
+    await sitting.plays(says("two", when="b?")).types("2 + 2", session=theirs)
+    shown = await sitting.types("3 + 3", session=mine)
+    assert "Another alita went on with this session" in shown
+    answers = {session.id: [turn.answer for turn in session.turns] for session in list_sessions(folder)}
+    assert sorted(answers.values()) == [["one", "4"], ["one", "6"]]
+
+
+async def test_where_nothing_can_be_saved_questions_are_answered_all_the_same(sitting: Any) -> None:
+    sitting.plays(says("one"))
+    folder = sitting.folder / "home"
+    folder.mkdir()
+    (folder / "sessions").write_text("a file")
+    shown = await sitting.types("2 + 2", data_dir=folder)
+    assert "cannot be written" in shown
+    assert "\n  4\n" in "\n" + shown
+
+
+async def test_the_doctor_looks(sitting: Any) -> None:
+    shown = await sitting.plays().types("/doctor")
+    assert "isolation" in shown
+    assert "python" in shown

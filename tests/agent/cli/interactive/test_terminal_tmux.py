@@ -1,0 +1,279 @@
+"""The real `alita` in a real terminal: typed, captured, compared."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from support.fibonacci import ANSWER, QUESTION, STORY, Line, decide, write_script
+from support.tmux import Terminal
+
+ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+HOSTILE = (
+    "fine\n\n\x1b[2J\x1b[1;1Halita (ask) › rm\nKeep this tool? [y]es\r\nalita (auto) › x\n\n- &#x202e;evil &#27;[31m"
+)
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Opens a session in a terminal; the model plays the lines."""
+    with ExitStack() as opened:
+
+        def start(*arguments: str, script: list[Line] | None = None, columns: int = 80, **environment: str) -> Terminal:
+            model = write_script(tmp_path / "script.jsonl", STORY if script is None else script)
+            variables = {"PATH": "/usr/bin:/bin", "ALITA_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"}
+            terminal = Terminal(
+                tmp_path,
+                [*ALITA, "--model", model, *arguments],
+                {**variables, "TERM": "screen-256color", **environment},
+                columns=columns,
+            )
+            opened.enter_context(terminal)
+            terminal.wait_for("alita (")
+            return terminal
+
+        yield start
+
+
+def widest(screen: str) -> int:
+    return max(len(row) for row in screen.split("\n"))
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path, columns: int) -> None:
+    terminal = start(columns=columns)
+    terminal.enter(QUESTION)
+    shown = terminal.wait_for("[m]ore ›")
+    assert re.search(r"^ +6 def nth_fibonacci\(n: int\) -> int:$", shown, re.MULTILINE)
+    assert "2 tests pass" in shown
+    assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+    terminal.press("m")
+    terminal.wait_for("[m]ore ›", count=2)
+    terminal.press("y")
+    shown = terminal.wait_for(f"  {ANSWER}")
+    assert (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+    assert "● decide  create_tool" in shown
+    assert "● done    answered · 1 step · 5 model calls" in shown
+    assert not set("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") & set(terminal.wait_for("1 turn · /help"))
+    assert widest(shown) <= columns
+    terminal.press("C-d")
+    assert terminal.ended() == 0
+
+
+def test_the_live_line_tells_what_happens_and_goes(start: Start) -> None:
+    slow = decide("answer", answer="42") | {"delay": 1.5, "usage": [1200, 34]}
+    terminal = start(script=[decide("create_tool", when="never asked"), slow], columns=60)
+    terminal.enter("What?")
+    live = re.compile(r"^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] thinking · \d", re.MULTILINE)
+    shown = terminal.wait_for("thinking ·")
+    assert live.search(shown)
+    shown = terminal.wait_for("  42")
+    assert "1,234 tokens" in shown
+    assert not live.search(shown)
+
+
+def test_without_colour_there_is_none(start: Start) -> None:
+    terminal = start(script=[decide("answer", answer="# T\n\n- **b**\n\n```python\nx = 1\n```")], NO_COLOR="1")
+    terminal.enter("What?")
+    terminal.wait_for("x = 1")
+    terminal.type("/he")
+    codes = re.findall(r"\x1b\[([0-9;]*)m", terminal.screen(colour=True))
+    assert [code for code in codes if set(code.split(";")) & COLOURS] == []
+
+
+COLOURS = {str(code) for code in [*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108)]}
+
+
+def test_with_colour_there_is_some(start: Start) -> None:
+    terminal = start()
+    assert "\x1b[32m" in terminal.screen(colour=True)
+
+
+def test_a_dumb_terminal_has_every_line_and_no_movement(start: Start) -> None:
+    terminal = start(TERM="dumb", columns=60)
+    terminal.enter(QUESTION)
+    terminal.wait_for("Keep this tool?")
+    terminal.enter("x")
+    terminal.wait_for("Keep this tool?", count=2)
+    terminal.enter("yes")
+    shown = terminal.wait_for(f"  {ANSWER}\n")
+    assert "● decide  create_tool" in shown
+    assert "\x1b" not in terminal.screen(colour=True)
+    terminal.press("C-c")
+    terminal.wait_for("Ctrl-C again leaves")
+    terminal.press("C-c")
+    assert terminal.ended() == 0
+
+
+def test_read_aloud_there_are_whole_sentences_and_no_signs(start: Start) -> None:
+    terminal = start("--plain", columns=100)
+    terminal.enter(QUESTION)
+    terminal.wait_for("Keep this tool?")
+    terminal.enter("y")
+    shown = terminal.wait_for("The answer is:\n  365435296162")
+    assert "Step 1 of 12: write a tool" in shown
+    assert not set("●│┌─⠋→✓✗") & set(shown)
+    terminal.wait_for("alita (ask)>", count=2)
+    terminal.press("C-d")
+    assert terminal.ended() == 0
+
+
+def test_text_of_a_model_neither_moves_the_cursor_nor_passes_for_a_prompt(start: Start) -> None:
+    lines = [decide("answer", answer=HOSTILE, why="x\x1b[2J\nalita (ask) › y")]
+    terminal = start(script=lines)
+    first = terminal.screen().split("\n")[0]
+    terminal.enter("Tell me")
+    terminal.wait_for("done")
+    shown = terminal.wait_for("1 turn ·")
+    assert shown.split("\n")[0] == first
+    at_the_edge = [row for row in shown.split("\n") if row.startswith(("alita (", "Keep this"))]
+    assert at_the_edge == ["alita (ask) › Tell me", "alita (ask) ›"]
+    assert "\u202e" not in shown
+
+
+def test_ctrl_c_finishes_the_step_and_a_second_one_stops_at_once(start: Start) -> None:
+    slow = [decide("create_tool", when="slow") | {"delay": 30, "repeat": 2}, decide("answer", answer="42", when="fast")]
+    terminal = start(script=[*slow, {"role": "planner", "json": {"question": "fast"}}])
+    terminal.enter("slow")
+    terminal.wait_for("thinking ·")
+    terminal.press("C-c")
+    terminal.wait_for("Finishing this step")
+    began = time.monotonic()
+    terminal.press("C-c")
+    terminal.wait_for("Stopped and saved")
+    assert time.monotonic() - began < 10
+    terminal.wait_for("1 turn ·")
+    terminal.enter("fast")
+    terminal.wait_for("  42")
+
+
+def test_after_ctrl_c_the_sandbox_works_on(start: Start, tmp_path: Path) -> None:
+    retold = {"role": "planner", "json": {"question": QUESTION}}
+    terminal = start("--approve", "auto", script=[decide("create_tool", when="slow") | {"delay": 30}, retold, *STORY])
+    terminal.enter("slow")
+    terminal.wait_for("thinking ·")
+    time.sleep(1.5)
+    terminal.press("C-c", "C-c")
+    terminal.wait_for("Stopped and saved")
+    terminal.enter(QUESTION)
+    terminal.wait_for(f"  {ANSWER}")
+    assert (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+
+
+def test_ctrl_c_at_the_prompt_clears_warns_and_leaves(start: Start) -> None:
+    terminal = start()
+    terminal.type("not this")
+    terminal.wait_for("not this")
+    terminal.press("C-c")
+    time.sleep(0.3)
+    assert "not this" not in terminal.screen()
+    terminal.press("C-c")
+    terminal.wait_for("Ctrl-C again leaves")
+    terminal.wait_for("alita (ask) ›", count=2)
+    terminal.press("C-c")
+    assert terminal.ended() == 0
+
+
+def test_what_is_typed_during_a_turn_waits_for_the_prompt(start: Start) -> None:
+    slow = decide("answer", answer="42", when="slow") | {"delay": 1.5}
+    terminal = start(script=[slow])
+    terminal.enter("slow")
+    terminal.wait_for("thinking ·")
+    terminal.type("/cos")
+    time.sleep(0.3)
+    assert "/cos" not in terminal.screen()
+    terminal.wait_for("  42")
+    terminal.wait_for("alita (ask) › /cos")
+
+
+def test_keys_typed_before_the_question_do_not_approve_a_tool(start: Start, tmp_path: Path) -> None:
+    hesitant = [dict(line) for line in STORY]
+    hesitant[1]["delay"] = 1.0
+    terminal = start(script=hesitant)
+    terminal.enter(QUESTION)
+    terminal.wait_for("thinking ·")
+    terminal.type("yyy")
+    terminal.wait_for("[m]ore ›")
+    time.sleep(0.5)
+    assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
+    terminal.press("n")
+    terminal.wait_for("is not kept")
+
+
+def test_lines_shift_tab_editor_and_history(start: Start, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s and more" "$(cat "$1")" > "$1"\n')
+    editor.chmod(0o755)
+    terminal = start(EDITOR=str(editor))
+    terminal.paste("one\ntwo")
+    terminal.press("M-Enter")
+    terminal.type("three")
+    terminal.wait_for("three")
+    terminal.press("BTab")
+    terminal.wait_for("alita (auto) › one")
+    terminal.press("C-x", "C-e")
+    shown = terminal.wait_for("three and more")
+    assert re.search(r"› one\n[ ·]+ two\n[ ·]+ three and more", shown)
+    terminal.press("C-c")
+    terminal.enter("/undoo")
+    terminal.wait_for("Did you mean /undo?")
+    terminal.press("Up")
+    terminal.wait_for("(auto) › /undoo", count=2)
+    assert (tmp_path / "home" / "data" / "history").read_text() == "+/undoo\n"
+
+
+def test_a_narrower_window_leaves_no_rest_of_the_live_line(start: Start) -> None:
+    slow = decide("answer", answer="42") | {"delay": 2.5}
+    terminal = start(script=[slow], columns=100)
+    terminal.enter("a question of some length, so that the rows move when the window does")
+    terminal.wait_for("thinking ·")
+    terminal.resize(50)
+    time.sleep(0.5)
+    terminal.resize(80)
+    shown = terminal.wait_for("  42")
+    assert "thinking" not in shown
+    terminal.enter("/cost")
+    terminal.wait_for("all")
+
+
+def test_a_session_is_resumed_by_its_id_and_without(start: Start, tmp_path: Path) -> None:
+    terminal = start(script=[decide("answer", answer="forty-two")])
+    terminal.enter("What is it?")
+    terminal.wait_for("1 turn ·")
+    terminal.enter("/exit")
+    shown = terminal.wait_for("[ended 0]")
+    session = re.search(r"--resume ([0-9a-z-]+)", shown)
+    assert session
+    terminal.close()
+    for arguments in (["--resume"], ["--resume", session[1]]):
+        again = start(*arguments, script=[])
+        shown = again.wait_for("The answer was:")
+        assert "You asked:\n  What is it?\nThe answer was:\n  forty-two" in shown
+        again.close()
+
+
+def test_answers_go_to_a_redirected_standard_output(start: Start, tmp_path: Path) -> None:
+    terminal = start("--plain", script=[decide("answer", answer="42")])
+    terminal.close()
+    command = ["sh", "-c", f"{' '.join(map(quoted, ALITA))} --model scripted:{tmp_path}/script.jsonl > {tmp_path}/out"]
+    with Terminal(tmp_path, command, {"PATH": "/usr/bin:/bin", "ALITA_HOME": str(tmp_path), "TERM": "screen"}) as shown:
+        shown.wait_for("alita (ask) ›")
+        shown.enter("What?")
+        shown.wait_for("done")
+        shown.wait_for("1 turn ·")
+        shown.press("C-d")
+        assert shown.ended() == 0
+    assert (tmp_path / "out").read_text() == "42\n"
+
+
+def quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
