@@ -74,6 +74,8 @@ class Catalogue:
         """Tools whose name is a constant tool's."""
         self.names: tuple[str, ...] = ()
         """The tools that are listed, sorted."""
+        self.readings = 0
+        """How often the library was read."""
         self.changed = asyncio.Event()
         """Set when what is offered became another."""
         self._offer = offer
@@ -120,6 +122,7 @@ class Catalogue:
         self.shadowed = tuple(name for name in listed if name in self._reserved)
         self._entries, self._files = entries, files
         self._ready = {}
+        self.readings += 1
         self._seen, self._is_new = (quick if _is_settled(quick) else None), False
         return entries != before
 
