@@ -136,7 +136,8 @@ async def test_a_secret_reaches_the_server_and_no_file(desk, log, monkeypatch):
     serve(desk, log, env={"KEY": "${WEATHER_KEY}"})
     use = decide("use_tool", tool="calc__env", arguments={}, when="- calc__env: ")
     tell = decide("answer", answer="told", when='"KEY": "[hidden]"')
-    assert (await desk.plays(tell, use).ask("Tell the environment.")).text == "told"
+    question = "Tell the environment, with correct-horse-battery in it."
+    assert (await desk.plays(tell, use).ask(question)).text == "told"
     found = [path for path in desk.home.rglob("*") if path.is_file() and b"correct-horse" in path.read_bytes()]
     assert found == []
 
