@@ -74,23 +74,36 @@ class Catalogue:
         """Tools whose name is a constant tool's."""
         self.names: tuple[str, ...] = ()
         """The tools that are listed, sorted."""
+        self.changed = asyncio.Event()
+        """Set when what is offered became another."""
         self._offer = offer
         self._reserved = reserved
         self._entries: dict[str, Entry] = {}
         self._ready: dict[str, Tool] = {}
+        self._is_new = True
         self._seen: tuple[object, ...] | None = None
+        """The stamp when everything was read; None when it must be read again."""
         self._files: dict[str, str] = {}
         self._scan_at = 0.0
         self._renewing = asyncio.Lock()
 
-    async def renew(self) -> bool:
-        """Looks whether the library changed, and says whether what is offered did. Cheap when nothing happened."""
-        if self._seen is not None and self._quick_stamp() == self._seen and time.monotonic() < self._scan_at:
-            return False
+    async def renew(self) -> None:
+        """Looks whether the library changed. Cheap when nothing happened.
+
+        Raises:
+            LibraryError: The folder cannot be read; what was offered stays.
+        """
+        if self._is_current():
+            return
         async with self._renewing:
-            if self._seen is not None and self._quick_stamp() == self._seen and time.monotonic() < self._scan_at:
-                return False
-            return await asyncio.to_thread(self._renew)
+            if self._is_current():
+                return
+            is_first = self._is_new
+            if await asyncio.to_thread(self._renew) and not is_first:
+                self.changed.set()
+
+    def _is_current(self) -> bool:
+        return self._seen is not None and self._quick_stamp() == self._seen and time.monotonic() < self._scan_at
 
     def _renew(self) -> bool:
         quick, started = self._quick_stamp(), time.monotonic()
@@ -105,7 +118,7 @@ class Catalogue:
         self.shadowed = tuple(name for name in listed if name in self._reserved)
         self._entries, self._files = entries, files
         self._ready = {}
-        self._seen = quick if _is_settled(quick) else None
+        self._seen, self._is_new = (quick if _is_settled(quick) else None), False
         return entries != before
 
     def _entry(self, tool: Tool) -> Entry:
@@ -156,10 +169,12 @@ class Catalogue:
         try:
             found = self.library.get(name)
         except (LibraryError, UnknownToolError):
+            self._seen = None  # it is listed no longer
             return None
         if self._ready.get(name) is found:
             return found
         if not _is_as_approved(found, entry):
+            self._seen = None
             return None
         if len(self._ready) >= _MOST_READY:
             self._ready.clear()

@@ -61,24 +61,18 @@ class Watcher:
     def __init__(self, catalogue: Catalogue, announcer: Announcer) -> None:
         self._catalogue = catalogue
         self._announcer = announcer
-        self._changed = asyncio.Event()
         self._complaint = ""
         self._watching: set[asyncio.Task[None]] = set()
         self._users = 0
 
-    async def look(self) -> None:
-        """Renews the catalogue; a change is announced soon, together with those that follow at once."""
-        if await self._catalogue.renew():
-            self._changed.set()
-
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
         """Meanwhile the library is watched."""
-        if not self._users:
-            await self._first_look()
-            self._watching = {asyncio.create_task(self._look_often()), asyncio.create_task(self._announce())}
         self._users += 1
+        if self._users == 1:
+            self._watching = {asyncio.create_task(self._look_often()), asyncio.create_task(self._announce())}
         try:
+            await self._first_look()
             yield
         finally:
             self._users -= 1
@@ -95,7 +89,7 @@ class Watcher:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
-                await self.look()
+                await self._catalogue.renew()
                 self._complaint = ""
             except (AlitaError, OSError) as error:
                 self._complain(str(error))
@@ -106,8 +100,10 @@ class Watcher:
             print(f"alita: {one_line(text, 300)}", file=sys.stderr, flush=True)
 
     async def _announce(self) -> None:
+        """What changes soon after is announced with it."""
+        changed = self._catalogue.changed
         while True:
-            await self._changed.wait()
+            await changed.wait()
             await asyncio.sleep(_DEBOUNCE_SECONDS)
-            self._changed.clear()
+            changed.clear()
             await self._announcer.announce()

@@ -1,0 +1,76 @@
+"""The audit log: one line for each call, without what the arguments say."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from desk import Desk, tool
+
+from mcp_tools.serving.audit import AuditLog, Entry, digest_of
+
+
+def entry(number: int = 0) -> Entry:
+    digest, size = digest_of({"n": number})
+    return Entry("client 1.0", "double", digest, size, "ok", 14, 0.001, "strong")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_call_is_written_down_without_its_arguments(desk: Desk, mode: str) -> None:
+    text = {"type": "string"}
+    desk.has(tool("echo", "return t", takes={"t": text}, signature="t", gives=text))
+    async with desk.client(mode) as client:
+        await client.call_tool("echo", {"t": "sk-secret"})
+    (line,) = desk.written()
+    assert line["tool"] == "echo"
+    assert line["outcome"] == "ok"
+    assert line["arguments"] == digest_of({"t": "sk-secret"})[0]
+    assert line["argument_bytes"] == len('{"t":"sk-secret"}')
+    assert line["isolation"] == "strong"
+    assert line["client"].startswith("mcp ")
+    assert line["seconds"] > 0
+    assert "sk-secret" not in desk.audit.read_text()
+    assert stat.S_IMODE(desk.audit.stat().st_mode) == 0o600
+    assert stat.S_IMODE(desk.audit.parent.stat().st_mode) == 0o700
+
+
+def test_a_full_file_is_put_aside_and_old_ones_go(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit" / "calls.jsonl", most_bytes=1000, kept=2)
+    for number in range(40):
+        log.write(entry(number))
+    log.close()
+    files = sorted((tmp_path / "audit").iterdir())
+    assert [path.name for path in files] == ["calls.jsonl", "calls.jsonl.1", "calls.jsonl.2"]
+    assert all(path.stat().st_size <= 1000 for path in files)
+    newest = json.loads(files[0].read_text().splitlines()[-1])
+    assert newest["arguments"] == digest_of({"n": 39})[0]
+
+
+def test_several_processes_share_the_file(tmp_path: Path) -> None:
+    one, other = (AuditLog(tmp_path / "calls.jsonl") for _ in range(2))
+    for log in (one, other, one):
+        log.write(entry())
+    assert len((tmp_path / "calls.jsonl").read_text().splitlines()) == 3
+    one.close()
+    other.close()
+
+
+def test_what_cannot_be_written_is_told_once_and_fails_nothing(tmp_path: Path) -> None:
+    (tmp_path / "audit").write_text("a file where the folder should be")
+    told: list[str] = []
+    log = AuditLog(tmp_path / "audit" / "calls.jsonl", complain=told.append)
+    for _ in range(3):
+        log.write(entry())
+    assert len(told) == 1
+    assert "audit" in told[0]
+
+
+def test_a_clients_name_cannot_forge_a_line(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "calls.jsonl")
+    log.write(Entry("evil\n{}\x1b[2J" + "x" * 999, "t\n", "", 0, "ok", 0, 0.0, "strong"))
+    log.close()
+    (line,) = (tmp_path / "calls.jsonl").read_text().splitlines()
+    assert len(json.loads(line)["client"]) <= 100
+    assert "\x1b" not in json.loads(line)["client"]

@@ -1,0 +1,251 @@
+# ruff: noqa: ASYNC110 - nothing tells of a process that is gone
+"""Calls of tools: what is checked, what comes back, and what never does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from desk import Desk, error_of, text_of, tool
+from mcp.shared.exceptions import MCPError
+
+from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome
+from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.serving.limits import ServerLimits
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_result_is_structured_and_text_and_says_how_it_was_isolated(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    async with desk.client(mode) as client:
+        result = await client.call_tool("double", {"n": 21})
+    assert not result.is_error
+    assert result.structured_content == {"result": 42}
+    assert json.loads(text_of(result)) == {"result": 42}
+    assert (result.meta or {})["alita/sandbox"]["level"] == "strong"
+    assert desk.library.stats("double").successes == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "n is missing"),
+        ({"n": "x"}, 'n is "x"'),
+        ({"n": 1, "m": 2}, "m is unknown"),
+        ({"n": 1.5}, "n is 1.5"),
+        ({"n": True}, "n is true"),
+    ],
+)
+async def test_arguments_are_checked_before_anything_runs(
+    desk: Desk, mode: str, arguments: dict[str, Any], said: str
+) -> None:
+    desk.has(tool())
+    async with desk.client(mode) as client:
+        result = await client.call_tool("double", arguments)
+    assert said in text_of(result)
+    assert "double takes {n: integer}" in text_of(result)
+    assert error_of(result)["kind"] == "arguments"
+    assert desk.library.stats("double").calls == 0
+
+
+async def test_an_unknown_tool_is_a_protocol_error(desk: Desk, mode: str) -> None:
+    async with desk.client(mode) as client:
+        with pytest.raises(MCPError, match="unknown tool: nothing") as failure:
+            await client.call_tool("nothing", {})
+    assert failure.value.code == -32602
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ("raise ValueError(f'{n} is odd')", "exception", "ValueError: 7 is odd"),
+        ("return 'seven'", "result", "not what the tool promises"),
+        ("return object()", "result", ""),
+        ("return float('nan')", "result", ""),
+        ("import sys; sys.exit(3)", "exit", ""),
+        ("import os; os._exit(3)", "exit", ""),
+        ("while True: pass", "wall_time", "time limit"),
+        ("return [0] * 10**10", "memory", "memory"),
+        ("open('/etc/passwd')", "denied", ""),
+        ("import socket; socket.create_connection(('1.1.1.1', 53), 1)", "denied", ""),
+    ],
+)
+async def test_what_goes_wrong_in_a_tool_is_a_result_to_act_on(desk: Desk, body: str, kind: str, said: str) -> None:
+    desk.has(tool("odd", body))
+    limits = ServerLimits(call=Limits(wall_seconds=1.0))
+    async with desk.client("2026-07-28", limits=limits) as client:
+        result = await client.call_tool("odd", {"n": 7})
+    error = error_of(result)
+    assert error["kind"] in {kind, *(["exception"] if kind == "denied" else [])}
+    assert said in text_of(result)
+    assert error["remedy"]
+    assert desk.written()[-1]["outcome"] == error["kind"]
+
+
+async def test_arguments_and_results_have_a_largest_size(desk: Desk, mode: str) -> None:
+    text = {"type": "string"}
+    desk.has(tool("repeat", "return t * n", takes={"t": text, "n": {"type": "integer"}}, signature="t, n", gives=text))
+    async with desk.client(mode, limits=ServerLimits(argument_bytes=2000, result_bytes=3000)) as client:
+        large = await client.call_tool("repeat", {"t": "x" * 2000, "n": 1})
+        long = await client.call_tool("repeat", {"t": "x" * 100, "n": 30})
+        fits = await client.call_tool("repeat", {"t": "x" * 100, "n": 29})
+    assert error_of(large)["kind"] == "argument_size"
+    assert error_of(long)["kind"] == "result_size"
+    assert not fits.is_error
+
+
+class Broken:
+    """A sandbox that fails as no tool's code can make it."""
+
+    def __init__(self, failure: Exception, sandbox: WarmSandbox) -> None:
+        self.isolation = sandbox.isolation
+        self._failure = failure
+
+    async def run(self, job: Job) -> Outcome:
+        raise self._failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (IsolationError("bwrap: /home/someone/secret is gone"), "internal"),
+        (RuntimeError("password=hunter2"), "internal"),
+        (KeyError("hunter2"), "internal"),
+    ],
+)
+async def test_no_text_of_an_exception_reaches_a_client(
+    desk: Desk, sandbox: WarmSandbox, mode: str, failure: Exception, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.has(tool())
+    async with desk.client(mode, sandbox=Broken(failure, sandbox)) as client:
+        result = await client.call_tool("double", {"n": 1})
+    assert result.is_error
+    seen = result.model_dump_json()
+    assert not re.search("hunter2|secret|Error", seen)
+    found = re.search(r"\(error (\w{8})\)", text_of(result))
+    assert found, text_of(result)
+    assert found[1] in capsys.readouterr().err
+    written = desk.written()[-1]
+    assert (written["error_id"], written["outcome"]) == (found[1], kind)
+
+
+async def test_a_failing_list_tells_no_exception_either(
+    desk: Desk, mode: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("hunter2")
+
+    async with desk.client(mode) as client:
+        monkeypatch.setattr(desk.library, "stats", fail)
+        desk.has(tool())
+        with pytest.raises(MCPError) as failure:
+            await client.read_resource("alita://tools/double/evidence")
+    assert failure.value.code == -32603
+    assert "hunter2" not in str(failure.value)
+    assert "hunter2" in capsys.readouterr().err
+
+
+def processes_of(sandbox: WarmSandbox) -> list[int]:
+    """Every process below the sandbox's interpreters."""
+    own = {os.getpid()}
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(folder.name)] = int(fields[1])
+    found: list[int] = []
+    for pid in parents:
+        above = pid
+        while above in parents and above not in own:
+            above = parents[above]
+        if above in own and pid not in own:
+            found.append(pid)
+    return found
+
+
+async def test_a_cancelled_call_kills_its_process(desk: Desk, sandbox: WarmSandbox, mode: str) -> None:
+    desk.has(tool("spin", "while True: pass"), tool())
+    async with desk.client(mode) as client:
+        await client.call_tool("double", {"n": 1})
+        before = len(processes_of(sandbox))
+        with pytest.raises(MCPError):
+            await client.call_tool("spin", {"n": 1}, read_timeout_seconds=0.5)
+        deadline = time.monotonic() + 5
+        while len(processes_of(sandbox)) > before and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        assert len(processes_of(sandbox)) <= before
+        assert (await client.call_tool("double", {"n": 2})).structured_content == {"result": 4}
+    assert [line["outcome"] for line in desk.written()] == ["ok", "cancelled", "ok"]
+
+
+async def test_many_calls_at_once_are_all_answered(desk: Desk, mode: str) -> None:
+    desk.has(tool(), tool("fail", "raise ValueError(n)"))
+    async with desk.client(mode) as client:
+        names = ["double" if number % 4 else "fail" for number in range(64)]
+        results = await asyncio.gather(*(client.call_tool(name, {"n": n}) for n, name in enumerate(names)))
+    for number, (name, result) in enumerate(zip(names, results, strict=True)):
+        if name == "double":
+            assert result.structured_content == {"result": number * 2}
+        else:
+            assert f"ValueError: {number}" in text_of(result)
+
+
+async def test_a_dead_interpreter_is_replaced(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    async with BubblewrapSandbox() as own, desk.client(mode, sandbox=own) as client:
+        assert not (await client.call_tool("double", {"n": 1})).is_error
+        zygote = next(iter(own._zygotes.values())).result()
+        os.killpg(zygote.pid, 9)
+        await asyncio.sleep(0.2)
+        assert (await client.call_tool("double", {"n": 2})).structured_content == {"result": 4}
+
+
+async def test_the_bytes_that_were_hashed_are_what_runs(desk: Desk, mode: str) -> None:
+    """A file that changes under a listed tool is not run: not its new text, and not the old one under its name."""
+    desk.has(tool())
+    path = desk.library.path("double")
+    async with desk.client(mode) as client:
+        assert (await client.call_tool("double", {"n": 2})).structured_content == {"result": 4}
+        path.write_text(path.read_text().replace("n * 2", "n * 3"))
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("double", {"n": 2})
+        assert "double" not in [one.name for one in (await client.list_tools()).tools]
+
+
+async def test_a_changed_tool_with_right_hashes_waits_for_approval(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    other = type(desk.library)(desk.library.folder, desk.folder / "somebody_elses.json")
+    async with desk.client(mode) as client:
+        await client.list_tools()
+        other.register(tool(body="return n * 3"), replace=True)
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("double", {"n": 2})
+        desk.library.approve("double")
+        assert (await client.call_tool("double", {"n": 2})).structured_content == {"result": 6}
+    other.close()
+
+
+async def test_progress_is_told_while_a_tool_runs(desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_tools.serving.running._HEARTBEAT_SECONDS", 0.1)
+    desk.has(tool("rest", "import time; time.sleep(0.5); return n"))
+    told: list[tuple[float, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, message))
+
+    async with desk.client(mode) as client:
+        await client.call_tool("rest", {"n": 1}, progress_callback=progress)
+    assert len(told) >= 2
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+    assert "rest runs" in str(told[0][1])

@@ -1,0 +1,231 @@
+"""The tools that every client sees: find, describe, call, run a program, ask, create."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from desk import Desk, error_of, text_of, tool
+from mcp_types import ElicitResult
+
+from mcp_tools.errors import UsageError
+from mcp_tools.sandbox.protocol import Limits
+from mcp_tools.serving.limits import ServerLimits
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Tell = Callable[[str], Awaitable[None]]
+
+
+async def test_search_finds_what_is_offered_and_nothing_else(desk: Desk, mode: str) -> None:
+    desk.has(tool(), tool("halve", description="Return half the number."), tool("hidden"))
+    desk.library.approvals.drop("hidden")
+    async with desk.client(mode) as client:
+        result = await client.call_tool("search_tools", {"query": "half the number"})
+        none = await client.call_tool("search_tools", {"query": "weather in Paris"})
+        one = await client.call_tool("search_tools", {"query": "the number twice half", "limit": 1})
+    found = (result.structured_content or {})["tools"]
+    assert found[0]["name"] == "halve"
+    assert set(found[0]) == {"name", "description", "inputSchema"}
+    assert (result.structured_content or {})["total"] == 2
+    assert (none.structured_content or {})["tools"] == []
+    assert len((one.structured_content or {})["tools"]) == 1
+
+
+async def test_describe_tells_all_of_a_tool(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    async with desk.client(mode) as client:
+        await client.call_tool("double", {"n": 1})
+        found = (await client.call_tool("describe_tool", {"name": "double"})).structured_content or {}
+        unknown = await client.call_tool("describe_tool", {"name": "doubel"})
+    assert found["tool"]["inputSchema"]["required"] == ["n"]
+    assert found["calls"] == {"calls": 1, "successes": 1, "failures": {}}
+    assert error_of(unknown)["kind"] == "unknown_tool"
+    assert "Did you mean double?" in text_of(unknown)
+
+
+async def test_call_tool_checks_the_arguments_of_the_tool(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    async with desk.client(mode) as client:
+        good = await client.call_tool("call_tool", {"name": "double", "arguments": {"n": 4}})
+        bad = await client.call_tool("call_tool", {"name": "double", "arguments": {"n": "4"}})
+        missing = await client.call_tool("call_tool", {"arguments": {"n": 4}})
+        itself = await client.call_tool("call_tool", {"name": "call_tool", "arguments": {"name": "double"}})
+    assert good.structured_content == {"result": 8}
+    assert 'n is "4"' in text_of(bad)
+    assert "name is missing" in text_of(missing)
+    assert error_of(itself)["kind"] == "unknown_tool"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value", "printed"),
+    [
+        ({"source": "print(6 * 7)"}, None, "42\n"),
+        ({"source": "def f(x: int) -> int:\n    return x + 1", "arguments": {"x": 4}}, 5, ""),
+        ({"source": "def f():\n    return 1\ndef g():\n    return 2", "arguments": {}}, 2, ""),
+        ({"source": "def f():\n    return 1\ndef g():\n    return 2", "function": "f"}, 1, ""),
+        ({"source": "from double import double\nprint(double(4))"}, None, "8\n"),
+    ],
+)
+async def test_run_code_gives_what_is_printed_and_returned(
+    desk: Desk, mode: str, arguments: dict[str, Any], value: Any, printed: str
+) -> None:
+    desk.has(tool())
+    async with desk.client(mode) as client:
+        result = await client.call_tool("run_code", arguments)
+    assert result.structured_content == {"value": value, "stdout": printed, "stderr": "", "cut": False}
+    assert (result.meta or {})["alita/sandbox"]["level"] == "strong"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("print(", "syntax"),
+        ("print('so far'); 1 / 0", "exception"),
+        ("while True: pass", "wall_time"),
+        ("import socket; socket.create_connection(('1.1.1.1', 80), 1)", "exception"),
+        ("(" * 5000, "syntax"),
+    ],
+)
+async def test_a_program_that_fails_says_why(desk: Desk, source: str, kind: str) -> None:
+    limits = ServerLimits(program=Limits(wall_seconds=1.0))
+    async with desk.client("2026-07-28", limits=limits) as client:
+        result = await client.call_tool("run_code", {"source": source})
+    assert error_of(result)["kind"] in {kind, "denied" if kind == "exception" else kind}
+    if "so far" in source:
+        assert "ZeroDivisionError" in text_of(result)
+        assert "so far" in text_of(result)
+
+
+class Oracle:
+    """An agent that says what it was asked."""
+
+    def __init__(self) -> None:
+        self.files: Sequence[Path] = ()
+        self.ended = False
+
+    async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Any]:
+        self.files = files
+        if question == "wait":
+            try:
+                await asyncio.sleep(60)
+            finally:
+                self.ended = True
+        if question == "empty":
+            raise UsageError("The question is empty.", remedy="Ask something.")
+        if question == "bug":
+            raise RuntimeError("hunter2")
+        await tell("● decide  answer\nin one line\x1b[2J")
+        await tell("done")
+        return {"answer": question.upper(), "status": "answered", "tools_created": [], "tools_used": []}
+
+    async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Any]:
+        await tell("writing")
+        return {"created": ["nth"], "reused": [], "answer": "55"}
+
+
+async def test_ask_and_create_tool_answer_and_tell_how_far_they_are(desk: Desk, mode: str) -> None:
+    told: list[str | None] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with desk.client(mode, agent=Oracle()) as client:
+        asked = await client.call_tool("ask", {"question": "why"}, progress_callback=progress)
+        created = await client.call_tool("create_tool", {"question": "The 10th?"}, progress_callback=progress)
+    assert (asked.structured_content or {})["answer"] == "WHY"
+    assert created.structured_content == {"created": ["nth"], "reused": [], "answer": "55"}
+    assert told == ["● decide answer in one line", "done", "writing"]
+
+
+async def test_without_an_agent_they_say_so(desk: Desk, mode: str) -> None:
+    async with desk.client(mode) as client:
+        for name in ("ask", "create_tool"):
+            assert error_of(await client.call_tool(name, {"question": "why"}))["kind"] == "no_agent"
+
+
+async def test_what_the_user_can_mend_is_told_and_a_bug_is_not(desk: Desk, mode: str) -> None:
+    async with desk.client(mode, agent=Oracle()) as client:
+        empty = await client.call_tool("ask", {"question": "empty"})
+        bug = await client.call_tool("ask", {"question": "bug"})
+    assert "The question is empty." in text_of(empty)
+    assert "Ask something." in text_of(empty)
+    assert "hunter2" not in bug.model_dump_json()
+    assert error_of(bug)["kind"] == "internal"
+
+
+async def test_the_agent_has_a_time_limit(desk: Desk, mode: str) -> None:
+    oracle = Oracle()
+    async with desk.client(mode, agent=oracle, limits=ServerLimits(agent_seconds=0.2)) as client:
+        result = await client.call_tool("ask", {"question": "wait"})
+    assert error_of(result)["kind"] == "wall_time"
+    assert oracle.ended
+
+
+ANSWERS = {
+    "allowed": (ElicitResult(action="accept", content={"allow": True}), True),
+    "not allowed": (ElicitResult(action="accept", content={"allow": False}), False),
+    "declined": (ElicitResult(action="decline"), False),
+    "cancelled": (ElicitResult(action="cancel"), False),
+}
+
+
+@pytest.mark.parametrize(("answer", "allowed"), ANSWERS.values(), ids=ANSWERS.keys())
+async def test_a_person_is_asked_before_a_file_is_read(
+    desk: Desk, mode: str, answer: ElicitResult, allowed: bool
+) -> None:
+    path = desk.folder / "notes.txt"
+    path.write_text("something")
+    asked: list[str] = []
+    oracle = Oracle()
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return answer
+
+    async with desk.client(mode, agent=oracle, elicitation_callback=person) as client:
+        result = await client.call_tool("ask", {"question": "why", "files": [str(path)]})
+    assert asked == [f"May alita read {path}?"]
+    assert (not result.is_error) == allowed
+    assert list(oracle.files) == ([path] if allowed else [])
+    if not allowed:
+        assert error_of(result)["kind"] == "denied"
+
+
+async def test_a_client_that_cannot_ask_is_refused(desk: Desk, mode: str) -> None:
+    path = desk.folder / "notes.txt"
+    path.write_text("something")
+    oracle = Oracle()
+    async with desk.client(mode, agent=oracle) as client:
+        result = await client.call_tool("create_tool", {"question": "why", "files": [str(path)]})
+        absent = await client.call_tool("ask", {"question": "why", "files": [str(path) + "x"]})
+    assert "cannot ask a person" in text_of(result)
+    assert error_of(absent)["kind"] == "arguments"
+    assert oracle.files == ()
+
+
+async def test_call_tool_grants_a_file_to_a_tool_that_reads(desk: Desk, mode: str, open_folder: Path) -> None:
+    path = open_folder / "notes.txt"
+    path.write_text("something")
+    text = {"type": "string"}
+    reader = tool("length_of", "return len(open(p).read())", takes={"p": text}, signature="p")
+    desk.has(tool(), type(reader)(**{**_fields(reader), "provenance": {"capabilities": {"read": True}}}))
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"allow": True})
+
+    call = {"name": "length_of", "arguments": {"p": str(path)}}
+    async with desk.client(mode, elicitation_callback=person) as client:
+        granted = await client.call_tool("call_tool", {**call, "files": [str(path)]})
+        direct = await client.call_tool("length_of", {"p": str(path)})
+        needless = await client.call_tool("call_tool", {**call, "name": "double", "files": [str(path)]})
+    assert granted.structured_content == {"result": 9}
+    assert direct.is_error
+    assert error_of(needless)["kind"] == "denied"
+
+
+def _fields(one: Any) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__slots__}

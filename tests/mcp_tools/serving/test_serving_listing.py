@@ -1,0 +1,110 @@
+"""What clients see of the library: which tools, with what, page by page."""
+
+from __future__ import annotations
+
+import pytest
+from desk import Desk, error_of, tool
+from mcp.shared.exceptions import MCPError
+
+from mcp_tools.definition import definition_hash
+from mcp_tools.server import CONSTANT_TOOLS
+from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.tool import Status
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def names(desk: Desk, mode: str, **options: object) -> list[str]:
+    async with desk.client(mode, **options) as client:
+        return [one.name for one in (await client.list_tools()).tools]
+
+
+async def test_a_tool_is_listed_with_its_schemas_hints_and_hashes(desk: Desk, mode: str) -> None:
+    made = tool()
+    desk.has(made)
+    async with desk.client(mode) as client:
+        listed = (await client.list_tools()).tools[-1]
+    assert (listed.name, listed.title, listed.description) == ("double", "Double", "Return twice the number.")
+    assert (listed.input_schema, listed.output_schema) == (made.input_schema, made.output_schema)
+    hints = listed.annotations
+    assert hints is not None
+    assert (hints.read_only_hint, hints.idempotent_hint, hints.open_world_hint) == (True, True, False)
+    meta = listed.meta or {}
+    assert meta["alita/source-hash"] == made.source_hash
+    assert meta["alita/definition-hash"] == definition_hash(made)
+    assert meta["alita/status"] == "verified"
+    assert meta["alita/sandbox"]["level"] == "strong"
+    assert "seccomp" in meta["alita/sandbox"]["layers"]
+
+
+async def test_constant_tools_come_first_with_honest_hints(desk: Desk, mode: str) -> None:
+    async with desk.client(mode) as client:
+        listed = (await client.list_tools()).tools
+    assert tuple(one.name for one in listed) == CONSTANT_TOOLS
+    hints = {one.name: one.annotations for one in listed}
+    assert [name for name, hint in hints.items() if hint and not hint.read_only_hint] == ["create_tool", "ask"]
+    assert [name for name, hint in hints.items() if hint and hint.open_world_hint] == ["create_tool", "ask"]
+    assert all(one.output_schema and one.title for one in listed)
+
+
+async def test_what_is_not_approved_is_not_listed_and_not_called(desk: Desk, mode: str) -> None:
+    desk.has(tool(), tool("draft_tool", status=Status.DRAFT), tool("foreign"))
+    desk.library.approvals.drop("foreign")
+    async with desk.client(mode) as client:
+        assert [one.name for one in (await client.list_tools()).tools][len(CONSTANT_TOOLS) :] == ["double"]
+        for name in ("draft_tool", "foreign"):
+            with pytest.raises(MCPError) as failure:
+                await client.call_tool(name, {"n": 1})
+            assert failure.value.code == -32602
+            refused = await client.call_tool("call_tool", {"name": name, "arguments": {"n": 1}})
+            assert error_of(refused)["kind"] == "unknown_tool"
+
+
+@pytest.mark.parametrize(
+    ("offered", "listed", "reached"),
+    [
+        ("all", ["convert_miles", "double"], ["convert_miles", "double"]),
+        ("meta", [], ["convert_miles", "double"]),
+        ("convert_*", ["convert_miles"], ["convert_miles"]),
+        ("is_*, doub?e", ["double"], ["double"]),
+    ],
+)
+async def test_tools_says_what_is_offered(desk: Desk, offered: str, listed: list[str], reached: list[str]) -> None:
+    desk.has(tool(), tool("convert_miles"))
+    async with desk.client("2026-07-28", offered=offered) as client:
+        assert [one.name for one in (await client.list_tools()).tools][len(CONSTANT_TOOLS) :] == listed
+        for name in ("convert_miles", "double"):
+            result = await client.call_tool("call_tool", {"name": name, "arguments": {"n": 4}})
+            assert (not result.is_error) == (name in reached)
+
+
+async def test_a_tool_under_a_constant_tools_name_is_reached_through_call_tool(desk: Desk, mode: str) -> None:
+    desk.has(tool("ask"))
+    assert (await names(desk, mode)).count("ask") == 1
+    async with desk.client(mode) as client:
+        result = await client.call_tool("call_tool", {"name": "ask", "arguments": {"n": 4}})
+    assert result.structured_content == {"result": 8}
+
+
+async def test_pages_give_every_tool_once(desk: Desk, mode: str) -> None:
+    desk.has(*(tool(f"tool_{letter}") for letter in "abcdefg"))
+    seen: list[str] = []
+    async with desk.client(mode, limits=ServerLimits(page=3)) as client:
+        page = await client.list_tools()
+        seen += [one.name for one in page.tools]
+        while page.next_cursor:
+            if len(seen) == len(CONSTANT_TOOLS) + 3:  # the list changes between two pages
+                desk.library.delete("tool_c")
+                desk.has(tool("tool_bb"))
+            page = await client.list_tools(cursor=page.next_cursor)
+            seen += [one.name for one in page.tools]
+    assert seen[len(CONSTANT_TOOLS) :] == [f"tool_{letter}" for letter in "abcdefg"]
+
+
+@pytest.mark.parametrize("cursor", ["", "nonsense", "YWZ0ZXI", "ü", "a" * 10_000])
+async def test_a_cursor_of_somebody_else_is_refused(desk: Desk, mode: str, cursor: str) -> None:
+    async with desk.client(mode) as client:
+        for ask in (client.list_tools, client.list_resources):
+            with pytest.raises(MCPError) as failure:
+                await ask(cursor=cursor)
+            assert failure.value.code == -32602
