@@ -1,7 +1,7 @@
 """Images, sounds and documents: what an outputSchema marks with `contentMediaType` reaches the client as such.
 
-JSON Schema 2020-12 has the words for it (Validation, section 8). A result may be marked, or an item of one that is a list;
-with `contentEncoding: base64` it is binary.
+JSON Schema 2020-12 has the words for it (Validation, section 8). A result may be marked, or an item of a list; with
+`contentEncoding: base64` it is binary.
 """
 
 from __future__ import annotations
