@@ -52,6 +52,10 @@ class Layer:
     names: dict[str, str] = field(default_factory=dict)
 
 
+SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
+"""The bearer token of `alita serve --http`: no setting, so that no file of a project can choose it."""
+
+
 def variables(setting: str) -> tuple[str, ...]:
     """The variables that set a setting, the one that wins first."""
     return (f"ALITA_{setting.upper()}", *ACCEPTED_VARIABLES.get(setting, ()))
@@ -183,7 +187,7 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
 
 
 def _refuse_misspelt(environment: Mapping[str, str]) -> None:
-    known = ["ALITA_HOME", "ALITA_SERVE_TOKEN", *(variables(setting)[0] for setting in Settings.model_fields)]
+    known = ["ALITA_HOME", SERVE_TOKEN, *(variables(setting)[0] for setting in Settings.model_fields)]
     for variable in environment:
         near = variable.startswith("ALITA_") and variable not in known and _nearest(variable, known)
         if near:

@@ -132,11 +132,12 @@ def _greet(library: Library, sandbox: Sandbox) -> None:
 
 
 def _door(wanted: Wanted) -> Door:
+    from agent.layers import SERVE_TOKEN
     from mcp_tools.serving.http import open_door
 
     return open_door(
         wanted.http or "",
-        token=os.environ.get("ALITA_SERVE_TOKEN", ""),
+        token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
         token_file=wanted.token_file,
         no_token=wanted.no_token,
         names=wanted.allow_host,

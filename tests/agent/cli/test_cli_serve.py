@@ -1,0 +1,455 @@
+# ruff: noqa: ASYNC110 - nothing tells of a process that is gone
+"""`alita serve` as its clients meet it: a process on stdio or HTTP, with the real library, sandbox and agent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from mcp_tools.library import Library
+from mcp_tools.tool import Status, Tool
+from support.fibonacci import QUESTION, STORY, write_script
+
+ALITA = str(Path(sys.executable).with_name("alita"))
+TOKEN = "a-token-that-is-long-enough"
+
+
+@pytest.fixture(params=["legacy", "auto"], ids=["2025", "2026"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def library(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    """The library that the process serves."""
+    folder = home / "data" / "generated_tools"
+    monkeypatch.setenv("ALITA_TOOLS_DIR", str(folder))
+    opened = Library(folder, home / "data" / "approvals.json")
+    opened.register(tool("double", "return n * 2"))
+    opened.register(tool("spin", "while True: pass"))
+    opened.register(tool("noisy", "print('noise'); return n"))
+    yield opened
+    opened.close()
+
+
+def tool(name: str, body: str) -> Tool:
+    number = {"type": "integer"}
+    return Tool(
+        name,
+        "Return a number.",
+        {"type": "object", "properties": {"n": number}, "required": ["n"], "additionalProperties": False},
+        {"type": "object", "properties": {"result": number}, "required": ["result"]},
+        f'def {name}(n: int) -> int:\n    """Return a number."""\n    {body}\n',
+        status=Status.VERIFIED,
+    )
+
+
+def on_stdio(*flags: str) -> StdioServerParameters:
+    return StdioServerParameters(command=ALITA, args=["serve", *flags], env=dict(os.environ))
+
+
+class Process:
+    """`alita serve`, spoken to line by line."""
+
+    def __init__(self, *flags: str) -> None:
+        self.child = subprocess.Popen(
+            [ALITA, "serve", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def say(self, line: bytes | dict[str, Any]) -> None:
+        assert self.child.stdin
+        self.child.stdin.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+        self.child.stdin.flush()
+
+    def begin(self) -> None:
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        self.say({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})
+        assert self.hear()["id"] == 0
+        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def call(self, number: int, name: str, **arguments: Any) -> None:
+        params = {"name": name, "arguments": arguments}
+        self.say({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+    def hear(self) -> dict[str, Any]:
+        assert self.child.stdout
+        found: dict[str, Any] = json.loads(self.child.stdout.readline())
+        return found
+
+    def below(self) -> list[int]:
+        """Every process that this one started, and theirs."""
+        return _children(self.child.pid)
+
+    def end(self) -> tuple[int, bytes, bytes]:
+        out, err = self.child.communicate(timeout=20)
+        return self.child.returncode, out, err
+
+
+def _children(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        own = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [*own, *(below for one in own for below in _children(one))]
+    return []
+
+
+def _is_gone(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return True
+
+
+@contextlib.contextmanager
+def serving(*flags: str) -> Iterator[Process]:
+    process = Process(*flags)
+    try:
+        yield process
+    finally:
+        process.child.kill()
+        process.child.communicate()
+
+
+async def test_a_client_lists_and_calls_over_stdio(library: Library, mode: str) -> None:
+    async with Client(on_stdio(), mode=mode) as client:
+        assert client.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[mode]
+        names = [one.name for one in (await client.list_tools()).tools]
+        assert {"double", "search_tools", "ask"} <= set(names)
+        assert (await client.call_tool("double", {"n": 21})).structured_content == {"result": 42}
+        assert (await client.call_tool("noisy", {"n": 1})).structured_content == {"result": 1}
+        results = await asyncio.gather(*(client.call_tool("double", {"n": n}) for n in range(32)))
+        assert [one.structured_content for one in results] == [{"result": n * 2} for n in range(32)]
+
+
+async def test_a_new_tool_is_told_over_stdio(library: Library) -> None:
+    heard = asyncio.Event()
+
+    async def handler(message: object) -> None:
+        if type(message).__name__ == "ToolListChangedNotification":
+            heard.set()
+
+    async with Client(on_stdio(), mode="legacy", message_handler=handler) as client:
+        await client.list_tools()
+        library.register(tool("late", "return n"))
+        async with asyncio.timeout(10):
+            await heard.wait()
+        assert "late" in [one.name for one in (await client.list_tools()).tools]
+
+
+async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, library: Library, mode: str) -> None:
+    model = write_script(home / "script.jsonl", list(STORY))
+    told: list[str | None] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with Client(on_stdio("--model", model), mode=mode) as client:
+        made = await client.call_tool("create_tool", {"question": QUESTION}, progress_callback=progress)
+        assert made.structured_content is not None, made
+        assert made.structured_content["created"] == ["nth_fibonacci"]
+        assert (await client.call_tool("nth_fibonacci", {"n": 10})).structured_content == {"result": 55}
+        asked = await client.call_tool("ask", {"question": QUESTION})
+    assert (asked.structured_content or {})["answer"] == "365435296162"
+    assert any("nth_fibonacci" in str(line) for line in told)
+
+
+async def test_two_questions_wait_for_each_other(home: Path, library: Library) -> None:
+    model = write_script(home / "script.jsonl", list(STORY))
+    async with Client(on_stdio("--model", model, "--no-cache"), mode="auto") as client:
+        asked = await asyncio.gather(*(client.call_tool("ask", {"question": QUESTION}) for _ in range(3)))
+    assert [(one.structured_content or {}).get("answer") for one in asked] == ["365435296162"] * 3
+
+
+async def test_without_a_model_ask_says_what_is_missing_and_tools_work(library: Library, openai_server: Any) -> None:
+    flags = ("--model", "some-model", "--base-url", "http://127.0.0.1:9/v1")
+    async with Client(on_stdio(*flags), mode="auto") as client:
+        asked = await client.call_tool("ask", {"question": "What is the capital of France?"}, read_timeout_seconds=50)
+        assert asked.is_error
+        assert "127.0.0.1:9" in str(asked.content)
+        assert (await client.call_tool("double", {"n": 2})).structured_content == {"result": 4}
+
+
+@pytest.mark.parametrize("ending", ["eof", "SIGTERM", "SIGINT"])
+def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Library, ending: str) -> None:
+    with serving() as process:
+        process.begin()
+        process.call(1, "double", n=2)
+        assert process.hear()["result"]["structuredContent"] == {"result": 4}
+        process.call(2, "spin", n=1)
+        time.sleep(0.5)
+        below = process.below()
+        assert below
+        started = time.monotonic()
+        if ending == "eof":
+            assert process.child.stdin
+            process.child.stdin.close()
+            process.child.stdin = None
+        else:
+            process.child.send_signal(getattr(signal, ending))
+        code, out, err = process.end()
+        assert (code, out) == (0, b"")
+        assert b"Traceback" not in err
+        assert time.monotonic() - started < 5
+        assert all(map(_is_gone, below))
+
+
+def test_what_a_script_asked_before_it_closed_its_end_is_answered(library: Library) -> None:
+    with serving() as process:
+        process.begin()
+        process.call(1, "double", n=2)
+        code, out, _ = process.end()
+    assert code == 0
+    assert json.loads(out)["result"]["structuredContent"] == {"result": 4}
+
+
+def test_requests_may_come_from_a_file(home: Path, library: Library) -> None:
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "double", "arguments": {"n": 4}}},
+    ]
+    path = home / "requests.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with path.open("rb") as file:
+        done = subprocess.run([ALITA, "serve"], stdin=file, capture_output=True, timeout=30, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["id"] for one in answers] == [0, 1]
+
+
+def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered(library: Library) -> None:
+    with serving() as process:
+        process.begin()
+        process.say(b"no json\n")
+        assert process.hear()["error"]["code"] == -32700
+        process.say(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":"' + b"y" * 5_000_000 + b'"}}\n')
+        refused = process.hear()
+        assert (refused["id"], refused["error"]["code"]) == (7, -32600)
+        process.say(b"\n\xff\xfe\n")
+        assert process.hear()["error"]["code"] == -32700
+        process.call(8, "double", n=1)
+        assert process.hear()["id"] == 8
+
+
+def test_a_client_that_reads_slowly_gets_everything(library: Library) -> None:
+    with serving() as process:
+        process.begin()
+        for number in range(40):
+            process.call(number, "run_code", source="print('x' * 60_000)")
+        time.sleep(1.0)
+        assert {process.hear()["id"] for _ in range(40)} == set(range(40))
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--http", "nonsense"), "is no address to serve on"),
+        (("--http", "127.0.0.1:99999"), "is no address to serve on"),
+        (("--http", "0.0.0.0:0"), "a token is needed"),
+        (("--http", "0.0.0.0:0", "--no-token"), "a token is needed"),
+        (("--no-token",), "for HTTP only"),
+        (("--http", "127.0.0.1:0", "--token-file", "/nowhere"), "cannot be read"),
+        (("--tools", " "), "names nothing"),
+    ],
+)
+def test_flags_that_cannot_be_meant_are_refused(flags: tuple[str, ...], said: str) -> None:
+    done = subprocess.run([ALITA, "serve", *flags], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class Served:
+    """`alita serve --http`."""
+
+    def __init__(self, *flags: str, token: str | None = TOKEN) -> None:
+        environment = {**os.environ, **({"ALITA_SERVE_TOKEN": token} if token else {})}
+        command = [ALITA, "serve", "--http", "127.0.0.1:0", *flags]
+        self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        assert self.child.stderr
+        self.url = self.child.stderr.readline().decode().split()[-1]
+        self.token = token
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+    @contextlib.asynccontextmanager
+    async def client(self, mode: str, **options: Any) -> AsyncIterator[Client]:
+        async with (
+            httpx2.AsyncClient(headers=self.headers, timeout=30) as http,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode, **options) as client,
+        ):
+            yield client
+
+
+@contextlib.contextmanager
+def on_http(*flags: str, token: str | None = TOKEN) -> Iterator[Served]:
+    served = Served(*flags, token=token)
+    try:
+        yield served
+    finally:
+        served.child.terminate()
+        served.child.communicate(timeout=20)
+    assert served.child.returncode == 0
+
+
+async def test_a_client_lists_calls_and_hears_over_http(library: Library, mode: str) -> None:
+    heard = asyncio.Event()
+
+    async def handler(message: object) -> None:
+        if type(message).__name__ == "ToolListChangedNotification":
+            heard.set()
+
+    async def follow(client: Client, ready: asyncio.Event) -> None:
+        async with client.listen(tools_list_changed=True) as events:
+            ready.set()
+            async for _ in events:
+                heard.set()
+
+    with on_http() as served:
+        async with served.client(mode, message_handler=handler) as client:
+            assert "double" in [one.name for one in (await client.list_tools()).tools]
+            assert (await client.call_tool("double", {"n": 21})).structured_content == {"result": 42}
+            ready = asyncio.Event()
+            following = asyncio.create_task(follow(client, ready)) if mode == "auto" else None
+            if following:
+                await ready.wait()
+            library.register(tool("late", "return n"))
+            async with asyncio.timeout(10):
+                await heard.wait()
+            if following:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_a_client_that_gives_up_over_http_ends_its_call(library: Library, mode: str) -> None:
+    with on_http() as served:
+        async with served.client(mode) as client:
+            await client.call_tool("double", {"n": 1})
+            below = len(_children(served.child.pid))
+            with pytest.raises(MCPError):
+                await client.call_tool("spin", {"n": 1}, read_timeout_seconds=0.5)
+            deadline = time.monotonic() + 5
+            while len(_children(served.child.pid)) > below and time.monotonic() < deadline:
+                await asyncio.sleep(0.05)
+            assert len(_children(served.child.pid)) <= below
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": f"Basic {TOKEN}"}, 401),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://localhost.evil.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://localhost:3000"}, 200),
+        ({"Authorization": f"bearer {TOKEN}"}, 200),
+    ],
+)
+async def test_who_may_come_in(served_once: Served, headers: dict[str, str], status: int) -> None:
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    body = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}
+    accepted = {"Accept": "application/json, text/event-stream", **headers}
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(served_once.url, json=body, headers=accepted)
+    assert answer.status_code == status
+    assert ("www-authenticate" in answer.headers) == (status == 401)
+
+
+async def test_a_request_has_a_largest_size(served_once: Served) -> None:
+    headers = {**served_once.headers, "Accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(served_once.url, content=b"x" * 5_000_000, headers=headers)
+    assert answer.status_code in {400, 413}
+
+
+@pytest.fixture(scope="module")
+def served_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all questions of who may come in."""
+    folder = tmp_path_factory.mktemp("served")
+    before = os.environ.get("ALITA_HOME")
+    os.environ["ALITA_HOME"] = str(folder)
+    try:
+        with on_http() as served:
+            yield served
+    finally:
+        os.environ.pop("ALITA_HOME") if before is None else os.environ.update(ALITA_HOME=before)
+
+
+def test_a_taken_port_is_told(library: Library) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        command = [ALITA, "serve", "--http", address, "--no-token"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert f"{address} cannot be served on: Address already in use" in done.stderr
+
+
+def test_a_token_is_made_up_on_loopback_and_told(library: Library) -> None:
+    with on_http(token=None) as served:
+        assert served.child.stderr
+        told = served.child.stderr.readline().decode()
+        assert "Authorization: Bearer " in told
+        served.token = told.split()[-1]
+        assert len(served.token) >= 32
+        assert httpx2.post(served.url, headers=served.headers, content="{}").status_code != 401
+        assert httpx2.post(served.url, content="{}").status_code == 401
+
+
+def test_without_a_token_on_loopback_when_told_so(library: Library) -> None:
+    with on_http("--no-token", token=None) as served:
+        assert httpx2.post(served.url, content="{}").status_code == 400
+
+
+def test_a_token_from_a_file_goes_before_the_environment(home: Path, library: Library) -> None:
+    path = home / "token"
+    path.write_text("another-token-that-is-long\n")
+    with on_http("--token-file", str(path)) as served:
+        assert httpx2.post(served.url, headers=served.headers, content="{}").status_code == 401
+        served.token = "another-token-that-is-long"
+        assert httpx2.post(served.url, headers=served.headers, content="{}").status_code == 400
+
+
+def test_calls_are_written_down(home: Path, library: Library) -> None:
+    with serving() as process:
+        process.begin()
+        process.call(1, "double", n=2)
+        process.hear()
+        process.end()
+    path = home / "data" / "audit" / "calls.jsonl"
+    (line,) = map(json.loads, path.read_text().splitlines())
+    assert (line["tool"], line["outcome"], line["client"]) == ("double", "ok", "t 1")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from agent.cli.serve import app\n"
+        "try: app(['--help'], prog_name='alita serve')\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'mcp', 'uvicorn', 'langgraph', 'openai'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "--http" in done.stdout
+    assert "conformance" not in done.stdout
