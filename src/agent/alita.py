@@ -18,6 +18,7 @@ from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.errors import AlitaError, RunError, StoppedError, StorageError
 from agent.events import Event, Note, RunFinished, RunStarted, Warned
+from agent.external import Configured, ExternalTools, journaled
 from agent.fetching import fetch_weights
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Usage
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
     from agent.settings import Settings
+    from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Sandbox
 
 Listener = Callable[[Event], None]
@@ -60,7 +62,9 @@ class Alita:
         self._settings = settings
         self._library = Library(settings.tools_dir, settings.approvals_file)
         self._answers = AnswerCache(settings.cache_dir / "answers")
-        self._redactor = Redactor(settings.secrets)
+        self._external = Configured(settings, Path.cwd())
+        self._servers: Servers | None = None
+        self._redactor = Redactor((*settings.secrets, *self._external.secrets))
         self._listener: Listener = _silent
         self._models: Models | None = None
         self._sandbox: Sandbox | None = None
@@ -82,7 +86,9 @@ class Alita:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the sandbox and closes the models' connections."""
+        """Ends the external servers and the sandbox, and closes the models' connections."""
+        if self._servers is not None:
+            await self._servers.aclose()
         if self._sandbox is not None:
             await self._sandbox.aclose()
         if self._models is not None:
@@ -111,7 +117,8 @@ class Alita:
         question = self._without_keys(usable(question))
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
-        inputs, configuration = [describe_file(path) for path in files], configuration_of(self._settings)
+        inputs = [describe_file(path) for path in files]
+        configuration = configuration_of(self._settings) | self._external.configuration
         if self._settings.use_cache and (known := self._answers.get(question, inputs, configuration)):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
@@ -124,7 +131,7 @@ class Alita:
         )
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
         answer = await self._run(run, journal, self._budget())
-        if answer.status == "answered":
+        if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             self._answers.put(question, inputs, configuration, answer)
         return answer
 
@@ -209,6 +216,7 @@ class Alita:
             return
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
+        external = self._open_external(journal, live=live)
         sandbox = await self._open_sandbox() if live else None
         await importing
 
@@ -227,6 +235,7 @@ class Alita:
             emit=self._listener,
             run_id=run.run_id,
             files=files,
+            external=external,
         )
         self._control = RunControl()
         if self._draining:
@@ -279,6 +288,18 @@ class Alita:
             if self._sandbox.isolation.level is Level.WEAK:
                 self._listener(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
         return self._sandbox
+
+    def _open_external(self, journal: Journal, *, live: bool) -> ExternalTools:
+        """The tools of external servers, which begin to start; a replay starts none."""
+        if live:
+            for note in self._external.news():
+                self._listener(Note(note))
+            self._servers = self._servers or self._external.servers()
+        servers = self._servers if live else None
+        if servers is not None:
+            servers.forgive()
+            servers.start()
+        return journaled(servers, journal, lambda text: self._listener(Note(text)))
 
     def _budget(self, forced: Answer | None = None) -> Budget:
         s = self._settings

@@ -1,4 +1,4 @@
-"""Calling a tool of the library: validated, in the sandbox, journaled, counted."""
+"""Calling a tool: of the library in the sandbox, of an external server there; validated, journaled, counted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from mcp_tools.errors import ArgumentsError
 from mcp_tools.run import run_tool
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool, call_text
+
+_LONGEST_ARGUMENT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +42,15 @@ async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) ->
     text = value_text(outcome.value)
     context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
     return CallResult(True, outcome.value, f"{shown} = {text}")
+
+
+async def call_external(context: Context, name: str, arguments: dict[str, Json]) -> CallResult:
+    """Calls a tool of an external server; what it says is data, also when it says that it failed."""
+    shown = call_text(name, arguments, longest=_LONGEST_ARGUMENT)
+    reply = await context.external.call(name, arguments, context.budget.seconds_left)
+    text = value_text(reply.value) if reply.ok and reply.value is not None else reply.text
+    context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds))
+    if not reply.ok:
+        failed = "was not called" if reply.kind in {"arguments", "unknown"} else "failed"
+        return CallResult(False, None, f"{shown} {failed}: {text}")
+    return CallResult(True, reply.value, f"{shown} = {text}")

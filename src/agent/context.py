@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from agent.budget import Budget
 from agent.errors import ModelOutputError
 from agent.events import Event, ModelCalled, Note
+from agent.external import ExternalTools, NoExternalTools
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
@@ -41,6 +42,7 @@ class Context:
     emit: Callable[[Event], None]
     run_id: str
     files: tuple[Path, ...] = ()
+    external: ExternalTools = field(default_factory=NoExternalTools)
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""

@@ -81,11 +81,13 @@ class Warned(_Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolFound(_Event):
-    """The library has a tool that may fit."""
+    """The library, or an external server, has a tool that may fit."""
 
     kind: ClassVar[str] = "tool_found"
     name: str
     score: float | None = None
+    server: str = ""
+    """The external server that has it; empty for the library."""
 
 
 @dataclass(frozen=True, slots=True)

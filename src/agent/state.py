@@ -33,7 +33,8 @@ class State(TypedDict, total=False):
     question: str
     files: list[str]
     tools: list[dict[str, Json]]
-    """The few tools of the library that may fit: name, description, inputSchema, and `asked`, what it was made for."""
+    """The few tools that may fit: name, description, inputSchema; of the library's `asked`, what it was made for; of
+    an external one `server`, the server's name."""
     decision: dict[str, Json]
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]

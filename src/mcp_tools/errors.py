@@ -5,7 +5,9 @@
     │   ├── UsageError         a flag, an argument or a file that cannot be what was meant         (exit 2)
     │   ├── IsolationError     the machine offers no acceptable isolation, or a layer failed       (exit 2)
     │   ├── LibraryError       the tool library cannot be read or written                          (exit 1)
-    │   └── UnknownToolError   no tool of that name                                                   (exit 2)
+    │   ├── UnknownToolError   no tool of that name                                                   (exit 2)
+    │   ├── ServersFileError   a settings file of external servers, or one entry, cannot be used       (exit 2)
+    │   └── ServerError        an external server cannot be started, reached or understood             (exit 1)
     ├── ModelFixableError  the model can fix it: the message goes back to the model as an observation
     │   ├── ArgumentsError     arguments that do not fit a tool's inputSchema
     │   └── CreationError      a tool could not be written that passes its checks and its trial
@@ -60,6 +62,26 @@ class UnknownToolError(UserError):
     """No tool of that name is in the library."""
 
     exit_code = 2
+
+
+class ServersFileError(UserError):
+    """A settings file of external servers, or one entry of it, cannot be used as it is."""
+
+    exit_code = 2
+
+
+class ServerError(UserError):
+    """An external server cannot be started, reached or understood, or went away.
+
+    Args:
+        message: What happened.
+        kind: What kind of failure it is, in one word.
+        remedy: What to do next.
+    """
+
+    def __init__(self, message: str, *, kind: str = "gone", remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.kind = kind
 
 
 class ModelFixableError(AlitaError):

@@ -12,6 +12,7 @@ from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.render import Display, open_display
+from agent.cli.trusting import ask_about_new_servers
 from agent.errors import AlitaError
 from agent.events import Event, RunFinished, RunStarted
 
@@ -39,6 +40,7 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
         ask: What to do with the open Alita and the listener for its events.
         output: How to show it.
     """
+    ask_about_new_servers(flags)
     display = open_display(quiet=output.quiet, verbose=output.verbose)
     session = _Session(display, output)
     try:

@@ -52,6 +52,7 @@ def diagnose(settings: Settings) -> list[Finding]:
         _isolation(settings),
         _browser(),
         *_folders(settings),
+        *_servers(settings),
     ]
 
 
@@ -158,6 +159,25 @@ def _folders(settings: Settings) -> Iterator[Finding]:
         detail = f"{folder}{f': {problem}' if problem else ''}"
         remedy = "Correct its permissions, or set ALITA_HOME (or --tools-dir) to another place."
         yield Finding(name.removesuffix("_dir"), problem is None, detail, remedy)
+
+
+def _servers(settings: Settings) -> Iterator[Finding]:
+    """External servers, without starting any."""
+    from agent.external import Configured
+
+    configured = Configured(settings, Path.cwd())
+    for standing in configured.standings:
+        name, entry, server = f"mcp {standing.entry.name}", standing.entry, standing.expanded
+        if standing.state == "off":
+            yield Finding(name, True, "disabled", needed=False)
+        elif server is None:
+            yield Finding(name, False, f"not started: {standing.reason}", standing.remedy, needed=False)
+        elif entry.command and "/" not in server.command and shutil.which(server.command) is None:
+            yield Finding(name, False, f"there is no command {entry.command}", "Install it.", needed=False)
+        else:
+            yield Finding(name, True, f"configured: {entry.shown}; try it: alita mcp test {entry.name}", needed=False)
+    for problem in configured.problems:
+        yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 
 
 def _why_not_writable(folder: Path) -> str | None:

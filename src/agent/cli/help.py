@@ -22,7 +22,8 @@ def render_help() -> str:
     with context:
         asking = command.get_help(context)
     version = "--version".ljust(asking.rindex("Show this message") - asking.rindex("-h, --help"))
-    commands = "".join(f"  {command.name:<9} {command.summary}\n" for command in COMMANDS)
+    longest = max(len(command.name) for command in COMMANDS)
+    commands = "".join(f"  {command.name:<{longest}} {command.summary}\n" for command in COMMANDS)
     codes = "".join(f"  {code:>3}  {meaning}\n" for code, _, meaning in EXIT_CODES)
     return (
         f"{asking}\n  {version}Show the version and exit.\n\n"

@@ -52,6 +52,10 @@ def _step(event: e.StepStarted) -> Line:
     return Line("decide", f"{event.action}{reason}", "●", "bold")
 
 
+def _found(event: e.ToolFound) -> Line:
+    return Line("found", f"{event.name} {f'at the server {event.server}' if event.server else 'in the library'}")
+
+
 def _spec(event: e.SpecWritten) -> Line:
     return Line("spec", event.signature.removeprefix("def ").rstrip(":"))
 
@@ -87,7 +91,7 @@ def _model(event: e.ModelCalled) -> Line:
 _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.RunStarted: _started,
     e.StepStarted: _step,
-    e.ToolFound: lambda event: Line("found", f"{event.name} in the library"),
+    e.ToolFound: _found,
     e.SpecWritten: _spec,
     e.CandidateChecked: _checked,
     e.TrialFinished: _trial,

@@ -62,14 +62,15 @@ def _run(arguments: list[str]) -> None:
     elif first in {"-h", "--help", "help"} or (not arguments and sys.stdin.isatty()):
         _print_help()
     elif first in _BY_NAME:
-        _load(_BY_NAME[first])(arguments[1:], prog_name=f"alita {first}")
+        load(_BY_NAME[first])(arguments[1:], prog_name=f"alita {first}")
     else:
         if first:
             _refuse_misspelt(first, arguments[1:])
-        _load(_BY_NAME["ask"])(arguments, prog_name="alita")
+        load(_BY_NAME["ask"])(arguments, prog_name="alita")
 
 
-def _load(command: Command) -> typer.Typer:
+def load(command: Command) -> typer.Typer:
+    """The typer app of a verb."""
     module, attribute = command.place.split(":")
     app: typer.Typer = getattr(import_module(module), attribute)
     return app

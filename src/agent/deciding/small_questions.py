@@ -16,17 +16,20 @@ from agent.deciding.refusals import refusal_of
 from agent.deciding.rules import has_data, must_operate_a_site, shows_code, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
+from agent.external import SERVER
 from agent.models.protocol import Message, Role
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, value_text
-from mcp_tools.prompt import load_prompt
+from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import Json
 
 Need = Literal["compute", "fact", "site", "code", "talk"]
 _AT_THE_START: tuple[Need, ...] = get_args(Need)
 _WITH_EVIDENCE: tuple[Need, ...] = ("compute", "fact", "site")
+_BEYOND_COMPUTING: frozenset[Need] = frozenset({"fact", "site"})
 _WHY_LENGTH = 80
 _TOKENS = 80
+_ASKED_EXTERNAL = 2
 _FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file"})
 """Actions that bring text from outside, in which an answer may be written."""
 
@@ -82,6 +85,8 @@ async def _by_need(state: State, context: Context) -> Decision | None:
     else:
         messages = _prompt("needs", question=question)
     need, why = await _need(context, messages, _WITH_EVIDENCE if found else _AT_THE_START)
+    if need in _BEYOND_COMPUTING and (use := await _from_a_server(state, context)) is not None:
+        return use
     if need == "fact":
         return Decision("search", why)
     if need == "site":
@@ -91,10 +96,25 @@ async def _by_need(state: State, context: Context) -> Decision | None:
     return await _computing(state, context, why)
 
 
+async def _from_a_server(state: State, context: Context) -> Decision | None:
+    """A call of the first external tool that gives what is asked."""
+    tools = [tool for tool in _worth_asking(state) if SERVER in tool]
+    verdicts = await asyncio.gather(*(_gives(tool, state["question"], context) for tool in tools))
+    giving = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
+    return await _use_of(giving, state, context) if giving else None
+
+
+def _worth_asking(state: State) -> list[dict[str, Json]]:
+    """The shown tools without the external ones that fit worse than the best two: each costs a question."""
+    own = [tool for tool in state["tools"] if SERVER not in tool]
+    return own + [tool for tool in state["tools"] if SERVER in tool][:_ASKED_EXTERNAL]
+
+
 async def _computing(state: State, context: Context, why: str) -> Decision | None:
     """The tool that computes it; else a program over what was found; else a new tool; None when all was done."""
-    tools, question = state["tools"], state["question"]
-    verdicts = await asyncio.gather(*(_fits(tool, question, context) for tool in tools))
+    tools, question = _worth_asking(state), state["question"]
+    asked = (_gives if SERVER in tool else _fits for tool in tools)
+    verdicts = await asyncio.gather(*(ask_of(t, question, context) for ask_of, t in zip(asked, tools, strict=True)))
     fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
     if fitting and (use := await _use_of(fitting, state, context)) is not None:
         return use
@@ -122,6 +142,12 @@ async def _fits(tool: dict[str, Json], question: str, context: Context) -> str:
     return await _word(context, messages, ("yes", "part", "no"))
 
 
+async def _gives(tool: dict[str, Json], question: str, context: Context) -> str:
+    """Whether one call of an external tool gives what is asked: yes, no. What the tool says of itself is data."""
+    told = data_block(str(tool[SERVER]), str(tool["description"]))
+    return await _word(context, _prompt("gives", question=question, tool=tool["name"], description=told), ("yes", "no"))
+
+
 async def _need(context: Context, messages: list[Message], needs: Sequence[Need]) -> tuple[Need, str]:
     form = {
         "type": "object",
@@ -143,8 +169,15 @@ async def _complete(context: Context, messages: list[Message], form: dict[str, A
 
 
 def _found(state: State) -> list[Step]:
-    """The steps that brought text from outside."""
-    return [step for step in state.get("steps", []) if step["ok"] and step["action"] in _FINDING]
+    """The steps that brought text from outside; an external tool's result that is a single value is computed."""
+    external = {tool["name"] for tool in state["tools"] if SERVER in tool}
+    return [step for step in state.get("steps", []) if step["ok"] and _is_finding(step, external)]
+
+
+def _is_finding(step: Step, external: set[Json]) -> bool:
+    if step["action"] == "use_tool":
+        return step["value"] is None and step["input"].partition("(")[0] in external
+    return step["action"] in _FINDING
 
 
 def _prompt(name: str, **values: object) -> list[Message]:

@@ -11,6 +11,7 @@ from agent.context import Context
 from agent.deciding import choose
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
+from agent.nodes.plan import tools_now
 from agent.state import Decision, State
 
 Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
@@ -23,15 +24,16 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     context.journal.step = done + 1
     if limit := context.budget.exceeded(done):
         return _give_up(f"the limit of {limit} is reached", limit)
+    tools = await tools_now(state, context)
     try:
-        decision = await choose(state, context)
+        decision = await choose({**state, "tools": tools}, context)
     except ModelOutputError as problem:
         context.emit(Note(problem.message))
         return _give_up("no usable decision", None)
     except StoppedError as stopped:
         return _give_up(stopped.message, context.budget.exceeded(done))
     context.emit(StepStarted(done + 1, context.budget.limits.steps, decision.action, decision.why))
-    return Command(goto=decision.action, update={"decision": decision.as_json()})
+    return Command(goto=decision.action, update={"decision": decision.as_json(), "tools": tools})
 
 
 def _give_up(why: str, limit: str | None) -> Command[Route]:

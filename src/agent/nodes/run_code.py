@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from agent.context import Context
 from agent.events import Note, ToolCalled
+from agent.external import SERVER
 from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import evidence_text, step
@@ -26,7 +27,7 @@ async def run_code(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context = runtime.context
     messages = load_prompt("agent", "run_code").render(
         question=state["question"],
-        tools="; ".join(f"{tool['name']}: {tool['description']}" for tool in state.get("tools", [])) or "none",
+        tools="; ".join(f"{tool['name']}: {tool['description']}" for tool in _own(state)) or "none",
         evidence=evidence_text(state.get("steps", [])),
     )
     modules = await _modules(state, context)
@@ -52,15 +53,20 @@ async def run_code(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     return {"steps": [step(state, ok=False, finding=f"No program gave a result: {finding}")]}
 
 
+def _own(state: State) -> list[dict[str, Any]]:
+    """The shown tools of the library; those of external servers cannot be imported."""
+    return [tool for tool in state.get("tools", []) if SERVER not in tool]
+
+
 def _failure(outcome: Outcome) -> str:
     problem = outcome.problem
     return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"
 
 
 async def _modules(state: State, context: Context) -> dict[str, str]:
-    """The sources of the tools that were shown, importable by name."""
+    """The sources of the library's tools that were shown, importable by name."""
     found = {}
-    for shown in state.get("tools", []):
+    for shown in _own(state):
         try:
             found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
         except (UnknownToolError, LibraryError):

@@ -176,6 +176,10 @@ class Journal:
                 self._asked[record.key] = max(self._asked[record.key], record.nth + 1)
         self.position = max(self.position, position)
 
+    def knows(self, kind: str) -> bool:
+        """Whether it was opened with calls of a kind."""
+        return any(record.kind == kind for record in self._loaded)
+
     def records(self) -> Iterator[Record]:
         """Every call of the run, oldest first, with its request in full."""
         for record in sorted(self._by_key.values(), key=lambda r: r.seq):

@@ -202,8 +202,14 @@ class Library:
     def withheld(self) -> AllWithheld:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""
         found = self.approvals.read()
-        tools = (objection(tool, self._verdict(tool), found) for tool in self.list())
-        return sorted([*filter(None, tools), *map(flawed, self.flaws())], key=lambda one: one.name)
+        indexed = [self._tool(name) for name in self._asked(lambda index: index.names())]
+        all_withheld = {flaw.name: flawed(flaw) for flaw in self.flaws()}
+        for standing in indexed:
+            if isinstance(standing, Flaw):  # edited in place since it was indexed
+                all_withheld[standing.name] = flawed(standing)
+            elif standing and (withheld := objection(standing, self._verdict(standing), found)):
+                all_withheld[standing.name] = withheld
+        return [all_withheld[name] for name in sorted(all_withheld)]
 
     def _verdict(self, tool: Tool) -> Verdict:
         """The verdict on this very object: a file that was edited in place makes another."""

@@ -1,0 +1,116 @@
+"""What `alita mcp add` does: a server from the command line, or those of another client's file, into a file of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agent.cli.output import print_note
+from agent.errors import UsageError
+from agent.settings import Settings
+from mcp_tools.clients.entry import Scope, ServerEntry
+from mcp_tools.clients.expand import is_secret_name
+from mcp_tools.clients.files import PROJECT_FILE, USER_FILE, put, read
+from mcp_tools.clients.forms import parse_document
+from mcp_tools.clients.trust import FILE, Decisions
+
+_USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL"
+
+
+def described(
+    words: Sequence[str],
+    *,
+    url: str,
+    env: Sequence[str],
+    headers: Sequence[str],
+    seconds: float | None,
+    roots: bool,
+) -> ServerEntry:
+    """The server that a command line describes.
+
+    Raises:
+        UsageError: It is no whole description.
+    """
+    if not words:
+        raise UsageError("The server has no name.", remedy=_USAGE)
+    name, *command = words
+    if url and command:
+        raise UsageError(f"It has both an address and a command: {command[0]!r}.", remedy=_USAGE)
+    if not url and not command:
+        raise UsageError(f"It is not said how to start {name!r}.", remedy=_USAGE)
+    form = {
+        **({"url": url} if url else {"command": command[0], "args": command[1:]}),
+        "env": _pairs(env, "--env", "="),
+        "headers": _pairs(headers, "--header", "=:"),
+        "alita": {**({"callSeconds": seconds} if seconds is not None else {}), **({"roots": True} if roots else {})},
+    }
+    parsed = parse_document({"mcpServers": {name: form}}, Path(), "user")
+    if parsed.problems:
+        raise UsageError(f"{name}: {parsed.problems[0].message}.", remedy=_USAGE)
+    return parsed.entries[0]
+
+
+def kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
+    """The server as it stands in a file from now on. Whoever adds it trusts it.
+
+    Raises:
+        UsageError: The file has another server of that name.
+        ServersFileError: The file cannot be changed.
+    """
+    path = _file(settings, scope)
+    placed = replace(entry, scope=scope, path=path)
+    if any(known.name == entry.name for known in read(path, scope).entries):
+        raise UsageError(f"{path} has a server {entry.name!r} already.", remedy=f"alita mcp remove {entry.name}")
+    put(path, placed, settings.data_dir / "mcp.lock")
+    if scope == "project":
+        _warn_of_secrets(placed)
+        written = next((known for known in read(path, scope).entries if known.name == entry.name), placed)
+        Decisions(settings.data_dir / FILE).decide(written, Path.cwd(), "trusted")
+    return placed
+
+
+def imported(settings: Settings, file: Path, names: Sequence[str], scope: Scope) -> list[ServerEntry]:
+    """The servers of another client's settings file, those of the given names or all; known names are left as they are.
+
+    Raises:
+        UsageError: The file has no server, or not the named one.
+        ServersFileError: Ours cannot be changed.
+    """
+    if not file.is_file():
+        raise UsageError(f"There is no file {file}.")
+    parsed = read(file, "user")
+    for problem in parsed.problems:
+        print_note(f"{problem.where}: {problem.message}")
+    found = {entry.name: entry for entry in parsed.entries}
+    if missing := [name for name in names if name not in found]:
+        raise UsageError(f"{file} has no server {missing[0]!r}.", remedy=f"It has: {', '.join(found) or 'none'}.")
+    if not found:
+        raise UsageError(f"{file} has no server that can be used.")
+    known = {entry.name for entry in read(_file(settings, scope), scope).entries}
+    wanted = [entry for name, entry in found.items() if not names or name in names]
+    for entry in wanted:
+        if entry.name in known:
+            print_note(f"{entry.name} is left as it is: {_file(settings, scope)} has it already.")
+    return [kept(settings, entry, scope) for entry in wanted if entry.name not in known]
+
+
+def _file(settings: Settings, scope: Scope) -> Path:
+    return settings.config_dir / USER_FILE if scope == "user" else Path.cwd() / PROJECT_FILE
+
+
+def _pairs(given: Sequence[str], option: str, signs: str) -> dict[str, str]:
+    found = {}
+    for pair in given:
+        at = min((pair.index(sign) for sign in signs if sign in pair), default=0)
+        if not at:
+            raise UsageError(f"{option} {pair!r} is no NAME=VALUE.", remedy=f"Write {option} NAME=VALUE.")
+        found[pair[:at].strip()] = pair[at + 1 :].strip()
+    return found
+
+
+def _warn_of_secrets(entry: ServerEntry) -> None:
+    """A project's file is shared: a key does not belong there."""
+    for name, value in {**entry.environment, **entry.headers}.items():
+        if is_secret_name(name) and "${" not in value:
+            print_note(f"{entry.path} is shared and holds the value of {name}; write ${{NAME}} instead.")

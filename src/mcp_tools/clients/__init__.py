@@ -1,0 +1,1 @@
+"""Other people's MCP servers: who they are, whether they may be started, and their tools."""

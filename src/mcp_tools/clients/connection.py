@@ -1,0 +1,269 @@
+"""One connection to one server, from its start to its end.
+
+Its scopes must be entered and left in one task: it lives in a task of its own, and others speak through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+import mcp_types as types
+from mcp.client import Client
+from mcp.client.session import ClientRequestContext, IncomingMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from mcp_tools.clients.expand import Expanded
+from mcp_tools.clients.failures import failure_of
+from mcp_tools.clients.pipes import Pipes
+from mcp_tools.clients.results import Reply, misfits_of, reply_of
+from mcp_tools.clients.web import Web
+from mcp_tools.errors import ServerError
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+_MOST_PAGES = 50
+_MOST_ROUNDS = 4
+"""How often one call may ask back."""
+_PROBE_SECONDS = 2.0
+_RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
+for _noisy in ("mcp", "client"):
+    logging.getLogger(_noisy).addHandler(logging.NullHandler())  # else the SDK's remarks land on stderr
+
+
+class Connection:
+    """Speaks to one server. `changed` is called when the server says that its tools changed."""
+
+    def __init__(
+        self,
+        server: Expanded,
+        environment: Mapping[str, str],
+        *,
+        changed: Callable[[], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self._server = server
+        self._wire = Web(server) if server.url else Pipes(server, environment)
+        self._changed = changed
+        self._note = note
+        self._client: Client | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+        self._failure: ServerError | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be spoken to."""
+        return self._client is not None and self._life is not None and not self._life.done()
+
+    @property
+    def protocol(self) -> str:
+        """The protocol version that was agreed on."""
+        return self._client.protocol_version if self._client is not None else ""
+
+    async def open(self, mode: str = "auto") -> None:
+        """Starts or reaches the server.
+
+        Raises:
+            ServerError: It cannot be started or reached, or does not speak MCP in time.
+        """
+        opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        opened.add_done_callback(
+            lambda done: None if done.cancelled() else done.exception()
+        )  # it may be told to nobody
+        self._life = asyncio.create_task(self._live(mode, opened))
+        try:
+            async with asyncio.timeout(self._server.entry.limits.connect_seconds):
+                await asyncio.shield(opened)
+        except TimeoutError:
+            seconds = self._server.entry.limits.connect_seconds
+            account = self._wire.account
+            await self.aclose()
+            raise self._told(
+                ServerError(f"it did not speak MCP within {seconds:g} seconds", kind="timeout"), account
+            ) from None
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def _live(self, mode: str, opened: asyncio.Future[None]) -> None:
+        try:
+            async with Client(
+                self._wire.open(),
+                mode=mode,
+                cache=None,
+                client_info=types.Implementation(name="alita", version=version("alita")),
+                elicitation_callback=self._decline,
+                list_roots_callback=self._show_roots if self._server.entry.roots else None,
+                message_handler=self._hear,
+            ) as client:
+                self._client = client
+                opened.set_result(None)
+                await self._until_over(client)
+        except asyncio.CancelledError:
+            raise
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - all that ends a connection is mapped in one place
+            self._failure = failure_of(error)
+        finally:
+            if not opened.done():
+                opened.set_exception(self._told(self._failure or ServerError("it ended at once", kind="gone")))
+
+    async def _until_over(self, client: Client) -> None:
+        """Returns when the connection is to be closed, or the server has ended it."""
+        waits = [asyncio.create_task(event.wait()) for event in (self._stopping, self._wire.ended)]
+        watching = asyncio.create_task(self._watch(client))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*waits, watching):
+                task.cancel()
+            await asyncio.gather(*waits, watching, return_exceptions=True)
+
+    async def _watch(self, client: Client) -> None:
+        """Listens for changed tools, where the protocol wants to be asked for that."""
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        with contextlib.suppress(Exception):  # a server without such a stream just never tells
+            async with client.listen(tools_list_changed=True) as subscription:
+                async for _ in subscription:
+                    self._changed()
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._changed()
+
+    async def definitions(self) -> list[dict[str, Json]]:
+        """The tools that the server lists, as MCP tool objects.
+
+        Raises:
+            ServerError: It does not answer in time, or answers nonsense.
+        """
+        most = self._server.entry.limits.tools
+        found: list[dict[str, Json]] = []
+        cursor: str | None = None
+        with self._mapped():
+            async with asyncio.timeout(self._server.entry.limits.list_seconds):
+                for _ in range(_MOST_PAGES):
+                    page = await self._session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+                    found += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
+                    cursor = page.next_cursor
+                    if not cursor or len(found) > most:
+                        break
+        return found
+
+    async def call(
+        self, tool: str, arguments: dict[str, Json], schema: dict[str, Json] | None, seconds: float
+    ) -> Reply:
+        """Calls a tool.
+
+        Args:
+            tool: Its name at the server.
+            arguments: Its arguments.
+            schema: Its outputSchema, if it has one.
+            seconds: How long it may take.
+
+        Raises:
+            ServerError: It did not answer in time, went away, or answered nonsense; kind `refused` is an answer.
+        """
+        with self._mapped():
+            async with asyncio.timeout(seconds):
+                result = await self._result(tool, arguments)
+        hide = self._server.hide
+        content = result.content
+        reply = reply_of(content, result.structured_content, is_error=bool(result.is_error), most=self._most)
+        misfits = misfits_of(tool, schema, result.structured_content) if reply.ok else []
+        if misfits:
+            told = f"{reply.text}\n(not what the tool's outputSchema promises: {one_line('; '.join(misfits), 300)})"
+            return Reply(True, hide(told))
+        value = hide(reply.value) if isinstance(reply.value, str) else reply.value
+        return Reply(reply.ok, hide(reply.text), value, reply.kind)
+
+    async def _result(self, tool: str, arguments: dict[str, Json]) -> types.CallToolResult:
+        """The result of a call. What the server asks back is answered: with a refusal, or with roots if granted."""
+        params = types.CallToolRequestParams(name=tool, arguments=arguments)
+        for _ in range(_MOST_ROUNDS):
+            # Not the session's call_tool: it fetches what an outputSchema refers to, wherever that is.
+            result = await self._session.send_request(types.CallToolRequest(params=params), _RESULT)
+            if isinstance(result, types.CallToolResult):
+                return result
+            params = types.CallToolRequestParams(
+                name=tool,
+                arguments=arguments,
+                input_responses=await self._responses(result),
+                request_state=result.request_state,
+            )
+        raise ServerError(f"it asked back more than {_MOST_ROUNDS} times", kind="protocol")
+
+    async def _responses(self, result: types.InputRequiredResult) -> dict[str, Any]:
+        context = ClientRequestContext(session=self._session, request_id="input")
+        found: dict[str, Any] = {}
+        for key, request in (result.input_requests or {}).items():
+            response = await self._session.dispatch_input_request(context, request)
+            if isinstance(response, types.ErrorData):
+                raise ServerError(f"it asked for what is not given: {response.message}", kind="refused")
+            found[key] = response
+        return found
+
+    async def answers(self) -> bool:
+        """Whether it still answers at all."""
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                await self._session.list_tools()
+        except Exception:  # noqa: BLE001 - any failure is the answer
+            return False
+        return True
+
+    async def aclose(self) -> None:
+        """Ends the connection, and the server's process with all that it started."""
+        self._stopping.set()
+        if self._life is None:
+            return
+        if self._client is None:
+            self._life.cancel()
+        # Shielded: a second Ctrl-C must not leave the process behind. Its own waits are bounded.
+        await asyncio.shield(asyncio.gather(self._life, return_exceptions=True))
+        self._client = None
+
+    @property
+    def _most(self) -> int:
+        return self._server.entry.limits.result_chars
+
+    @property
+    def _session(self) -> Any:
+        if self._client is None:
+            raise self._told(self._failure or ServerError("the connection is closed", kind="gone"))
+        return self._client.session
+
+    @contextlib.contextmanager
+    def _mapped(self) -> Any:
+        """Errors of the connection as failures of the server, with what is known of its end."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - mapped in one place
+            raise self._told(failure_of(error)) from None
+
+    def _told(self, failure: ServerError, account: str = "") -> ServerError:
+        """The failure with what the wire knows of it, without secrets."""
+        known = (
+            account or self._wire.account if failure.kind in {"gone", "protocol", "timeout", "http", "refused"} else ""
+        )
+        known = "" if known and known in failure.message else known
+        text = f"{failure.message} ({known})" if known else failure.message
+        return ServerError(self._server.hide(text), kind=failure.kind, remedy=failure.remedy)
+
+    async def _decline(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked = one_line(str(getattr(params, "message", "")), 200)
+        self._note(f"the server {self._server.entry.name} asked the user, and was declined: {asked}")
+        return types.ElicitResult(action="decline")
+
+    async def _show_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        root = {"uri": Path.cwd().as_uri(), "name": Path.cwd().name}
+        return types.ListRootsResult(roots=[cast(Any, types.Root.model_validate(root))])

@@ -1,0 +1,228 @@
+"""The tools of external servers as we show them: valid unique names, bounded plain schemas, cut descriptions.
+
+What a server says of its tools is data of a stranger. A definition with hidden characters is left out; the others are
+cut, and what of their schemas is no plain JSON Schema is dropped: what the model sees is what its arguments must fit,
+and the server checks the rest itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_tools.definition import lint
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, Tool
+
+SEPARATOR = "__"
+LONGEST_NAME = 64
+"""Of a function, at the models' endpoints; MCP allows twice as much."""
+LONGEST_DESCRIPTION = 600
+_LONGEST_HINT = 200
+"""Of a parameter's description."""
+_LARGEST_SCHEMA = 8_000
+"""Characters of JSON. What is larger is shown as its parameters' names and types."""
+_DEEPEST = 8
+_DEEPEST_LINT = 100
+_REFUSED = frozenset(
+    {"shape", "depth", "control", "ansi", "bidi", "tag", "zero-width", "variation-selector", "private-use", "surrogate"}
+)
+"""Rules of the lint that leave a tool out. Long texts are cut here, and foreign names and schemas made plain."""
+_SHARED = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalTool:
+    """A tool of an external server."""
+
+    name: str
+    """`server__tool`, valid for MCP and for models' endpoints."""
+    server: str
+    tool: str
+    """Its name at the server."""
+    description: str
+    input_schema: dict[str, Json]
+    """Plain and bounded; arguments must fit it."""
+    output_schema: dict[str, Json] | None = None
+    hints: dict[str, Json] = field(default_factory=dict)
+    """The server's annotations, which nobody has checked."""
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the server says that a second call does no more than the first."""
+        return self.hints.get("readOnlyHint") is True or self.hints.get("idempotentHint") is True
+
+    def as_tool(self) -> Tool:
+        """The form in which search and validation know tools."""
+        return Tool(self.name, self.description, self.input_schema, {}, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The tools of one server, and what was left out of its list."""
+
+    tools: tuple[ExternalTool, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def listing_of(server: str, definitions: Iterable[dict[str, Json]], most: int) -> Listing:
+    """The tools of a server's list.
+
+    Args:
+        server: Its name.
+        definitions: MCP tool objects, as it sent them.
+        most: Tools that are taken.
+    """
+    tools: dict[str, ExternalTool] = {}
+    notes: list[str] = []
+    for count, definition in enumerate(definitions):
+        if count >= most:
+            notes.append(f"the server {server} has more than {most} tools; the others are left out")
+            break
+        name = public_name(server, str(definition.get("name", "")))
+        if flaw := _flaw(definition):
+            notes.append(f"a tool of the server {server} is left out: {one_line(name, 80)}: {flaw}")
+        elif name in tools:
+            notes.append(f"the server {server} lists {one_line(name, 80)} twice; the first counts")
+        else:
+            tools[name] = _tool(name, server, definition)
+    return Listing(tuple(tools.values()), tuple(notes))
+
+
+def public_name(server: str, tool: str) -> str:
+    """`server__tool`; where that is no valid name, with a hash of what was changed or cut."""
+    wanted = f"{server}{SEPARATOR}{tool}"
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
+    changed = any(c not in "-_." and not c.isalnum() for c in wanted) or not wanted.isascii()
+    if len(name) <= LONGEST_NAME and not changed:
+        return name
+    mark = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(mark) - 1]}_{mark}"
+
+
+def prefix_of(server: str) -> str:
+    """How the names of a server's tools begin."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}")[: LONGEST_NAME - 9]
+
+
+def _flaw(definition: dict[str, Json]) -> str:
+    """Why a definition is not shown; empty when it is."""
+    if not definition.get("name"):
+        return "it has no name"
+    found = next((flag for flag in lint(_with_plain_line_ends(definition)) if flag.rule in _REFUSED), None)
+    return f"{found.where}: {found.message}" if found else ""
+
+
+def suspicions_of(definition: dict[str, Json]) -> list[str]:
+    """What in a definition reads as if it was written to misuse a model; the tool is shown all the same."""
+    return [f"{found.where}: {found.message}" for found in lint(definition) if found.severity == "warning"]
+
+
+def _with_plain_line_ends(value: Json, depth: int = 0) -> Json:
+    if isinstance(value, str):
+        return value.replace("\r\n", "\n")
+    if isinstance(value, dict) and depth < _DEEPEST_LINT:
+        return {key: _with_plain_line_ends(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list) and depth < _DEEPEST_LINT:
+        return [_with_plain_line_ends(inner, depth + 1) for inner in value]
+    return value
+
+
+def _tool(name: str, server: str, definition: dict[str, Json]) -> ExternalTool:
+    told = str(definition.get("description") or definition.get("title") or "")
+    schema = definition.get("inputSchema")
+    output = definition.get("outputSchema")
+    hints = definition.get("annotations")
+    return ExternalTool(
+        name,
+        server,
+        str(definition["name"]),
+        one_line(told, LONGEST_DESCRIPTION),
+        plain_schema(schema if isinstance(schema, dict) else {}),
+        output if isinstance(output, dict) else None,
+        hints if isinstance(hints, dict) else {},
+    )
+
+
+def plain_schema(schema: dict[str, Json]) -> dict[str, Json]:
+    """The schema of arguments with references put in, and nothing but the common keywords; always an object."""
+    plain = _plain(schema, schema, 0)
+    plain = {"properties": {}, **plain, "type": "object"}
+    if len(json.dumps(plain)) > _LARGEST_SCHEMA:
+        kinds = {name: _kind_only(inner) for name, inner in list(plain["properties"].items())[:100]}
+        required = [name for name in plain.get("required", []) if name in kinds]
+        plain = {"type": "object", "properties": kinds, "required": required}
+    return plain
+
+
+def _kind_only(schema: dict[str, Json]) -> dict[str, Json]:
+    return {"type": schema["type"]} if isinstance(schema.get("type"), str) else {}
+
+
+def _plain(schema: Json, root: dict[str, Json], depth: int) -> dict[str, Any]:
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return {}
+    if isinstance(schema.get("$ref"), str):
+        return _plain(_referenced(schema["$ref"], root), root, depth + 1)
+    plain: dict[str, Any] = {}
+    if _is_kind(schema.get("type")):
+        plain["type"] = schema["type"]
+    if isinstance(schema.get("description"), str):
+        plain["description"] = one_line(schema["description"], _LONGEST_HINT)
+    for key in ("enum", "const"):
+        if key in schema and (key == "const" or (isinstance(schema[key], list) and schema[key])):
+            plain[key] = schema[key]
+    for key in _SHARED:
+        if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
+            plain[key] = schema[key]
+    _add_parts(plain, schema, root, depth)
+    return plain
+
+
+def _add_parts(plain: dict[str, Any], schema: dict[str, Json], root: dict[str, Json], depth: int) -> None:
+    """Adds what is inside: properties, items, choices."""
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        plain["properties"] = {name: _plain(inner, root, depth + 1) for name, inner in properties.items()}
+        required = schema.get("required")
+        if isinstance(required, list):
+            plain["required"] = [name for name in required if isinstance(name, str) and name in properties]
+        if isinstance(schema.get("additionalProperties"), bool):
+            plain["additionalProperties"] = schema["additionalProperties"]
+    if isinstance(schema.get("items"), dict):
+        plain["items"] = _plain(schema["items"], root, depth + 1)
+    for key in ("anyOf", "oneOf"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            plain["anyOf"] = [_plain(branch, root, depth + 1) for branch in schema[key][:20]]
+
+
+_KINDS = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
+
+
+def _is_kind(value: Json) -> bool:
+    if isinstance(value, str):
+        return value in _KINDS
+    return isinstance(value, list) and bool(value) and all(isinstance(kind, str) and kind in _KINDS for kind in value)
+
+
+def _referenced(reference: str, root: dict[str, Json]) -> Json:
+    """What a reference inside the schema leads to; a reference to elsewhere leads nowhere."""
+    if not reference.startswith("#/"):
+        return {}
+    target: Json = root
+    for part in reference[2:].split("/"):
+        target = target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
+    return target

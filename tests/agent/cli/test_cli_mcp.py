@@ -1,0 +1,298 @@
+"""`alita mcp` as a command: exit code, stdout and stderr together; and the question about a project's servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from support.external import PLAIN_SERVER, ends, plain, starts, write_servers
+from support.fibonacci import decide, write_script
+
+ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+PLAIN = [sys.executable, "-S", "-E", str(PLAIN_SERVER)]
+KEY = "correct-horse-battery"
+
+
+class Ended:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def here(tmp_path, home):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def environment(home, tmp_path):
+    return {"PATH": os.environ["PATH"], "ALITA_HOME": str(home), "LANG": "C.UTF-8", "MCP_LOG": str(tmp_path / "starts")}
+
+
+@pytest.fixture
+def alita(here, environment):
+    """Runs `alita …` in an empty folder, without a terminal."""
+
+    def run(*arguments, **variables):
+        done = subprocess.run(
+            [*ALITA, *arguments],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            cwd=here,
+            env={**environment, **variables},
+            timeout=50,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def on_terminal(here, environment):
+    """Runs `alita …` on a terminal of its own, answers its first question, and gives code and screen."""
+
+    def run(*arguments, answer):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(here)
+            os.execve(sys.executable, [*ALITA, *arguments], {**environment, "TERM": "dumb"})
+        screen, said, end = b"", False, time.monotonic() + 40
+        while time.monotonic() < end:
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    screen += os.read(terminal, 65536)
+                except OSError:
+                    break
+            if b"[y/n] " in screen and not said:
+                os.write(terminal, f"{answer}\n".encode())
+                said = True
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen.decode().replace("\r\n", "\n")
+
+    return run
+
+
+def test_a_server_is_added_listed_and_tested(alita, home):
+    added = alita("mcp", "add", "calc", "--env", "KEY=${CALC_KEY}", *PLAIN, "banner", "--json", "-y")
+    assert (added.code, added.out) == (0, "")
+    assert "Try it: alita mcp test calc" in added.err
+    form = json.loads((home / "config/mcp.json").read_text())["mcpServers"]["calc"]
+    assert form["args"][-3:] == ["banner", "--json", "-y"], "its own options are its own"
+    listed = alita("mcp", "list", "--json", CALC_KEY=KEY).json
+    assert [(s["name"], s["state"], s["variables"]) for s in listed["servers"]] == [("calc", "ready", ["KEY"])]
+    tested = alita("mcp", "test", "calc", "--json", CALC_KEY=KEY)
+    assert tested.code == 0
+    assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 15)
+    assert tested.json["seconds"] > 0
+
+
+def test_a_server_is_disabled_enabled_and_removed(alita, home):
+    file = write_servers(home / "config/mcp.json", calc=plain())
+    assert alita("mcp", "disable", "calc").code == 0
+    assert alita("mcp", "list", "--json").json["servers"][0]["state"] == "off"
+    assert alita("mcp", "enable", "calc").code == 0
+    assert "disabled" not in file.read_text()
+    assert alita("mcp", "remove", "calc").code == 0
+    assert alita("mcp", "list", "--json").json == {"servers": [], "problems": []}
+
+
+def test_a_test_for_people_names_tools_and_time(alita):
+    alita("mcp", "add", "calc", *PLAIN)
+    ended = alita("mcp", "test", "calc")
+    assert "calc__add         Add two whole numbers." in ended.out
+    assert "calc speaks MCP 2025-11-25 and has 15 tools (" in ended.err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_test_says_what_failed_without_the_secret(alita, as_json):
+    alita("mcp", "add", "calc", "--env", "KEY=${CALC_KEY}", *PLAIN, "die")
+    ended = alita("mcp", "test", "calc", *(["--json"] if as_json else []), CALC_KEY=KEY)
+    assert ended.code == 1
+    told = ended.json["error"]["message"] if as_json else ended.err
+    assert "no licence found" in told
+    assert KEY not in ended.out + ended.err
+
+
+def test_a_remote_server_with_a_key_and_a_timeout(alita, home):
+    added = alita(
+        "mcp",
+        "add",
+        "web",
+        "--url",
+        "http://127.0.0.1:9/mcp",
+        "--header",
+        "Authorization: Bearer ${K}",
+        "--timeout",
+        "7",
+    )
+    assert added.code == 0
+    assert json.loads((home / "config/mcp.json").read_text())["mcpServers"]["web"] == {
+        "type": "http",
+        "url": "http://127.0.0.1:9/mcp",
+        "headers": {"Authorization": "Bearer ${K}"},
+        "alita": {"callSeconds": 7.0},
+    }
+    missing = alita("mcp", "test", "web")
+    assert (missing.code, "needs the variable K, which is not set" in missing.err) == (2, True)
+    unreached = alita("mcp", "test", "web", K=KEY)
+    assert (unreached.code, "it is not reached" in unreached.err) == (1, True)
+
+
+def test_servers_of_another_client_are_imported(alita, here, home):
+    path = write_servers(here / "claude_desktop_config.json", calc=plain(), web={"url": "https://a.example"}, bad={})
+    ended = alita("mcp", "add", "--from", str(path), "--json")
+    assert (ended.code, ended.json["added"]) == (0, ["calc", "web"])
+    assert "bad: it has neither `command` nor `url`" in ended.err
+    again = alita("mcp", "add", "--from", str(path), "calc", "--json")
+    assert (again.code, again.json["added"]) == (0, [])
+    assert "calc is left as it is" in again.err
+    assert alita("mcp", "add", "--from", str(path), "nothing").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("add",), "The server has no name"),
+        (("add", "x"), "It is not said how to start 'x'"),
+        (("add", "x", "--url", "https://a", "run"), "both an address and a command"),
+        (("add", "x", "--url", "ftp://a"), "no address"),
+        (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is no NAME=VALUE"),
+        (("add", "x", "--scope", "world", "run"), "no scope 'world'"),
+        (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds` is a number above 0"),
+        (("add", "--from", "nothing.json"), "There is no file nothing.json"),
+        (("test", "x"), "There is no server 'x'"),
+        (("remove", "x"), "There is no server 'x'"),
+        (("disable", "x"), "There is no server 'x'"),
+        (("enable", "x"), "There is no server 'x'"),
+    ],
+)
+def test_bad_usage_is_told_and_exits_2(alita, arguments, said):
+    ended = alita("mcp", *arguments)
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    assert ended.code == 2
+
+
+def test_a_name_is_taken_once(alita):
+    assert alita("mcp", "add", "x", "run").code == 0
+    again = alita("mcp", "add", "x", "other", "--json")
+    assert (again.code, "alita mcp remove x" in again.err) == (2, True)
+
+
+def test_what_is_added_to_a_project_is_trusted_here_and_warns_of_keys(alita, here):
+    added = alita("mcp", "add", "calc", "--scope", "project", "--env", "API_KEY=abc", *PLAIN)
+    assert "is shared and holds the value of API_KEY; write ${NAME} instead" in added.err
+    assert (here / ".mcp.json").is_file()
+    assert alita("mcp", "list", "--json").json["servers"][0]["state"] == "ready"
+
+
+def test_a_project_s_server_is_not_started_without_consent(alita, here, environment, tmp_path):
+    write_servers(here / ".mcp.json", calc=plain(env={"MCP_LOG": environment["MCP_LOG"]}))
+    refused = alita("mcp", "test", "calc")
+    assert refused.code == 2
+    assert "which you have not allowed; it would start: " in refused.err
+    assert str(PLAIN_SERVER) in refused.err
+    assert "alita mcp enable calc --yes" in refused.err
+    assert alita("mcp", "enable", "calc").code == 2
+    assert starts(tmp_path / "starts") == []
+
+
+def test_a_project_s_server_is_allowed_and_disabled_for_this_user_alone(alita, here, environment, tmp_path):
+    write_servers(here / ".mcp.json", calc=plain(env={"MCP_LOG": environment["MCP_LOG"]}))
+    assert alita("mcp", "enable", "calc", "--yes").code == 0
+    assert alita("mcp", "test", "calc").code == 0
+    assert len(starts(tmp_path / "starts")) == 1
+    assert alita("mcp", "disable", "calc", "--json").json == {"ok": True, "disabled": "calc"}
+    assert alita("mcp", "list", "--json").json["servers"][0]["state"] == "off"
+    assert "disabled" not in (here / ".mcp.json").read_text(), "the project's file is not touched"
+
+
+def test_another_program_s_file_is_left_alone(alita, here):
+    write_servers(here / ".cursor/mcp.json", calc=plain())
+    ended = alita("mcp", "remove", "calc")
+    assert (ended.code, "alita mcp disable calc" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "started"),
+    [("y", "ready", 1), ("n", "refused", 0), ("", "undecided", 0)],
+    ids=["y", "n", "enter"],
+)
+def test_on_a_terminal_a_question_asks_first_and_shows_the_command(
+    alita, on_terminal, here, tmp_path, answer, state, started
+):
+    entry = plain("banner\x1b[2Jx", env={"MCP_LOG": str(tmp_path / "starts"), "A": "${HOME:-x}"})
+    write_servers(here / ".mcp.json", calc=entry)
+    script = write_script(here / "script.jsonl", [decide("answer", answer="Paris", when="capital")])
+    code, screen = on_terminal("--model", script, "The capital of France?", answer=answer)
+    assert code == 0, screen
+    assert "It would run:" in screen
+    assert str(PLAIN_SERVER) in screen
+    assert "banner\\x1b[2Jx" in screen, "what steers the terminal is written out"
+    assert "A=${HOME:-x}" in screen
+    assert len(starts(tmp_path / "starts")) == started
+    assert alita("mcp", "list", "--json").json["servers"][0]["state"] == state
+
+
+def test_doctor_shows_configured_servers(alita, here, home):
+    write_servers(
+        home / "config/mcp.json",
+        calc=plain(),
+        gone={"command": "no-such-command"},
+        off={"command": "x", "disabled": True},
+    )
+    write_servers(here / ".mcp.json", shared=plain())
+    checks = {c["name"]: c for c in alita("doctor", "--json").json["checks"] if c["name"].startswith("mcp ")}
+    assert {name: check["ok"] for name, check in checks.items()} == {
+        "mcp calc": True,
+        "mcp gone": False,
+        "mcp off": True,
+        "mcp shared": False,
+    }
+    assert not any(check["needed"] for check in checks.values())
+
+
+def test_ctrl_c_twice_ends_the_call_and_the_server_with_its_children(here, environment, home, tmp_path):
+    write_servers(home / "config/mcp.json", calc=plain(env={"MCP_LOG": environment["MCP_LOG"]}))
+    spawn = decide("use_tool", tool="calc__spawn", arguments={}, when="- calc__spawn: ")
+    hang = decide("use_tool", tool="calc__hang", arguments={}, when="calc__spawn() = ")
+    script = write_script(here / "script.jsonl", [hang, spawn])
+    process = subprocess.Popen(
+        [*ALITA, "--model", script, "-v", "Start a child that stays, and never answer."],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=here,
+        env=environment,
+    )
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if "decide" in line and sum("decide" in line for line in lines) == 2:
+            break
+    child = next(int(line.partition("→")[2].split()[0]) for line in lines if "→" in line)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None, "the first finishes the step"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert ends(child)
+    assert all(ends(pid) for pid in starts(tmp_path / "starts"))

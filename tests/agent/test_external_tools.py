@@ -1,0 +1,196 @@
+"""Tools of external servers in a run: found, chosen, called, replayed without a server, not cached."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from agent.errors import RunError
+from agent.events import ToolCalled, ToolFound
+from mcp_tools.clients.entry import ServerEntry
+from mcp_tools.clients.forms import parse
+from mcp_tools.clients.trust import FILE, Decisions
+from support.external import is_alive, plain, starts, write_servers
+from support.fibonacci import decide
+
+QUESTION = "Please add the whole numbers 20 and 22 at the server."
+USE = decide("use_tool", tool="calc__add", arguments={"a": 20, "b": 22}, when="- calc__add: ")
+FOUND = decide("answer", answer="42", when="calc__add(a=20, b=22) = 42")
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """Where servers note that they were started."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "starts"
+
+
+def serve(desk, log, *flags, name="calc", **more):
+    env = {"MCP_LOG": str(log), **more.pop("env", {})}
+    write_servers(desk.home / "config" / "mcp.json", **{name: plain(*flags, env=env, **more)})
+
+
+async def test_an_external_tool_is_shown_chosen_called_and_counts_as_evidence(desk, log):
+    serve(desk, log)
+    answer = await desk.plays(FOUND, USE).ask(QUESTION)
+    assert (answer.text, answer.tools_used, answer.steps) == ("42", ("calc__add",), 1)
+    assert ("calc__add", "calc") in [(event.name, event.server) for event in desk.of(ToolFound)]
+    (call,) = desk.of(ToolCalled)
+    assert (call.name, call.ok, call.preview) == ("calc__add", True, "42")
+    assert not any(map(is_alive, starts(log))), "the server outlives the process that asked"
+
+
+async def test_a_replay_needs_no_server(desk, log):
+    serve(desk, log)
+    answer = await desk.plays(FOUND, USE).ask(QUESTION)
+    (desk.home / "config" / "mcp.json").unlink()
+    again = await desk.replay(answer.run_id)
+    assert (again.text, again.tools_used) == ("42", ("calc__add",))
+    assert len(starts(log)) == 1
+
+
+async def test_a_run_of_before_is_replayed_where_a_server_is_configured_by_now(desk, log):
+    answer = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
+    serve(desk, log)
+    assert (await desk.replay(answer.run_id)).text == "Paris"
+    assert starts(log) == []
+
+
+async def test_an_answer_from_a_server_is_asked_for_again(desk, log):
+    serve(desk, log)
+    first = await desk.plays(FOUND, USE).ask(QUESTION)
+    assert (await desk.plays(FOUND, USE).ask(QUESTION)).run_id != first.run_id
+
+
+def test_without_a_server_nothing_of_it_is_imported(desk, log):
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; sys.argv = ['alita', '--model', sys.argv[1], 'The capital of France?']\n"
+        "from agent.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end\n"
+        "assert 'langgraph' in sys.modules\n"
+        "assert not {'mcp', 'mcp_types', 'mcp_tools.clients.servers'} & set(sys.modules)\n"
+    )
+    desk.plays(decide("answer", answer="Paris", when="capital"))
+    ended = subprocess.run(
+        [sys.executable, "-c", program, desk.model],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "Paris\n"), ended.stderr
+
+
+async def test_several_questions_use_one_connection(desk, log):
+    serve(desk, log)
+
+    async def twice(alita):
+        await alita.ask(QUESTION)
+        return await alita.ask(QUESTION)
+
+    assert (await desk.plays(FOUND, USE, FOUND, USE).use(twice)).text == "42"
+    assert len(starts(log)) == 1
+
+
+async def test_a_tool_that_fails_is_an_observation(desk, log):
+    serve(desk, log)
+    use = decide("use_tool", tool="calc__fail", arguments={}, when="- calc__fail: ")
+    tell = decide("answer", answer="It burns.", when="calc__fail() failed: the disk is on fire")
+    answer = await desk.plays(tell, use).ask("Please let the disk fail always.")
+    assert (answer.text, answer.tools_used) == ("It burns.", ())
+
+
+async def test_arguments_that_do_not_fit_are_told_and_not_sent(desk, log):
+    serve(desk, log)
+    big = "x" * 300
+    wrong = decide("use_tool", tool="calc__echo", arguments={"text": big}, when="- calc__echo")
+    answer = await desk.plays(decide("answer", answer="said", when=f"calc__echo(text='{big}') = x"), wrong).ask(
+        "Say again a text."
+    )
+    assert answer.text == "said"
+
+
+async def test_a_server_that_cannot_be_started_is_noted_and_the_question_answered(desk, log):
+    serve(desk, log, "die")
+    answer = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
+    assert answer.text == "Paris"
+    assert "the server calc is left out: " in desk.notes
+    assert "no licence found" in desk.notes
+
+
+async def test_a_missing_variable_is_named(desk, log):
+    serve(desk, log, env={"TOKEN": "${NO_SUCH_VARIABLE}"})
+    await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
+    assert "needs the variable NO_SUCH_VARIABLE, which is not set" in desk.notes
+    assert starts(log) == []
+
+
+async def test_a_secret_reaches_the_server_and_no_file(desk, log, monkeypatch):
+    monkeypatch.setenv("WEATHER_KEY", "correct-horse-battery")
+    serve(desk, log, env={"KEY": "${WEATHER_KEY}"})
+    use = decide("use_tool", tool="calc__env", arguments={}, when="- calc__env: ")
+    tell = decide("answer", answer="told", when='"KEY": "[hidden]"')
+    assert (await desk.plays(tell, use).ask("Tell the environment.")).text == "told"
+    found = [path for path in desk.home.rglob("*") if path.is_file() and b"correct-horse" in path.read_bytes()]
+    assert found == []
+
+
+async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-servers-0123456789")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
+    serve(desk, log)
+    use = decide("use_tool", tool="calc__env", arguments={}, when="- calc__env: ")
+    answer = await desk.plays(decide("answer", answer="told", when="calc__env() = "), use).ask("Tell the environment.")
+    journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
+    (reply,) = [r["output"]["reply"] for r in map(json.loads, journal.splitlines()) if "call" in r.get("request", {})]
+    assert set(json.loads(reply["text"])) - {"LC_CTYPE"} == {"PATH", "HOME", "MCP_LOG"} | ({"LANG"} & set(os.environ))
+
+
+async def test_tools_that_a_server_adds_are_shown_from_then_on(desk, log):
+    serve(desk, log)
+    grow = decide("use_tool", tool="calc__grow", arguments={}, when="- calc__grow: ")
+    use = decide("use_tool", tool="calc__grown", arguments={}, when="- calc__grown: ")
+    end = decide("answer", answer="done", when="no tool grown")
+    answer = await desk.plays(end, use, grow).ask("Please grow, and say what has grown.")
+    assert (answer.text, answer.steps) == ("done", 2)
+
+
+async def test_a_project_starts_nothing_that_was_not_allowed(desk, log):
+    path = write_servers(desk.folder / ".mcp.json", calc=plain(env={"MCP_LOG": str(log)}))
+    say = decide("answer", answer="no", when=QUESTION)
+    await desk.plays(say).ask(QUESTION)
+    assert "the server calc is not started: this project defines it and you have not allowed it" in desk.notes
+    assert starts(log) == []
+    (entry,) = parse(path.read_text(), path, "project").entries
+    assert isinstance(entry, ServerEntry)
+    Decisions(desk.home / "data" / FILE).decide(entry, desk.folder, "trusted")
+    assert (await desk.plays(FOUND, USE).ask(QUESTION)).text == "42"
+    changed = write_servers(desk.folder / ".mcp.json", calc=plain("banner", env={"MCP_LOG": str(log)}))
+    await desk.plays(say).ask(QUESTION, use_cache=False)
+    assert len(starts(log)) == 1, f"{changed} was changed, and started without asking"
+
+
+async def test_a_killed_run_goes_on_with_what_its_server_said(desk, log):
+    """The journal has the call: it is not made again, though no server is there any more."""
+    serve(desk, log)
+    answer = await desk.plays(USE).ask(QUESTION, max_steps=1)
+    assert answer.limit == "steps"
+    (desk.home / "config" / "mcp.json").unlink()
+    desk.plays(FOUND)
+    again = await desk.resume(answer.run_id, max_steps=5)
+    assert (again.text, len(starts(log))) == ("42", 1)
+
+
+async def test_what_was_not_called_cannot_be_replayed(desk, log):
+    serve(desk, log)
+    answer = await desk.plays(FOUND, USE).ask(QUESTION)
+    journal = desk.runs / answer.run_id / "journal.jsonl"
+    journal.write_text("".join(line + "\n" for line in journal.read_text().splitlines() if '"call":' not in line))
+    with pytest.raises(RunError, match="external call"):
+        await desk.replay(answer.run_id)

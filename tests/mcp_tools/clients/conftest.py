@@ -1,0 +1,40 @@
+"""Servers that are started for a test, and ended with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_tools.clients.expand import expand
+from mcp_tools.clients.forms import parse_document
+from mcp_tools.clients.servers import Servers
+
+Start = Callable[..., Servers]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Where servers note that they were started."""
+    return tmp_path / "starts"
+
+
+@pytest.fixture
+async def start(log: Path, tmp_path: Path) -> AsyncIterator[Start]:
+    """Gives the set of the servers whose entries are told, by name."""
+    async with AsyncExitStack() as stack:
+
+        def start(*, wait: float = 20.0, **forms: dict[str, Any]) -> Servers:
+            for form in forms.values():
+                form.setdefault("env", {}).setdefault("MCP_LOG", str(log))
+            parsed = parse_document({"mcpServers": forms}, tmp_path / "mcp.json", "user")
+            assert not parsed.problems
+            servers = Servers([expand(entry, os.environ, tmp_path) for entry in parsed.entries], os.environ, wait=wait)
+            stack.push_async_callback(servers.aclose)
+            return servers
+
+        yield start

@@ -1,0 +1,197 @@
+"""Calls of external tools, on both protocol eras and both transports: results, failures, limits, questions back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from mcp_tools.clients.results import Reply
+from support.external import WebServer, is_alive, modern, plain, starts
+
+
+async def call(servers, name, **arguments) -> Reply:
+    return await servers.call(name, arguments)
+
+
+async def test_a_structured_single_value_is_a_value(start):
+    reply = await call(start(calc=plain()), "calc__add", a=1, b=2)
+    assert (reply.ok, reply.value, reply.text) == (True, 3, '{"result": 3}')
+
+
+@pytest.mark.parametrize(("said", "value"), [("42", 42), ("a word", None), ("", None)])
+async def test_text_is_material_unless_it_is_a_number(start, said, value):
+    reply = await call(start(calc=plain()), "calc__echo", text=said)
+    assert (reply.ok, reply.value, reply.text) == (True, value, said or "(an empty result)")
+
+
+async def test_text_cannot_steer_a_terminal(start):
+    assert (await call(start(calc=plain()), "calc__echo", text="a\x1b[31mb\u202ec")).text == "abc"
+
+
+async def test_every_kind_of_content_is_told(start):
+    reply = await call(start(calc=plain()), "calc__rich")
+    assert reply.text.splitlines() == [
+        "first",
+        "[image image/png, 6 bytes]",
+        "[audio audio/wav, 6 bytes]",
+        "[resource a: file:///a.txt]",
+        "[resource file:///b.txt]",
+        "inside b",
+        "[resource file:///c.bin, binary, 6 bytes]",
+    ]
+
+
+async def test_what_a_tool_says_of_its_failure_is_told(start):
+    reply = await call(start(calc=plain()), "calc__fail")
+    assert (reply.ok, reply.text, reply.kind) == (False, "the disk is on fire", "tool")
+
+
+async def test_a_result_that_breaks_its_promise_is_told_as_such_and_is_no_value(start):
+    reply = await call(start(calc=plain()), "calc__lie")
+    assert reply.ok
+    assert reply.value is None
+    assert "not what the tool's outputSchema promises: " in reply.text
+
+
+async def test_arguments_that_do_not_fit_are_not_sent(start):
+    reply = await call(start(calc=plain()), "calc__add", a="x")
+    assert (reply.ok, reply.kind) == (False, "arguments")
+    assert 'a is "x" (string), expected integer' in reply.text
+
+
+async def test_an_unknown_tool_is_told_with_the_nearest(start):
+    reply = await call(start(calc=plain()), "calc__ad")
+    assert (reply.kind, "did you mean calc__add" in reply.text) == ("unknown", True)
+
+
+async def test_a_long_result_is_cut_in_its_middle_and_says_so(start):
+    reply = await call(start(calc=plain(alita={"resultChars": 1000})), "calc__long")
+    assert reply.text.startswith("begin ")
+    assert reply.text.endswith(" end")
+    assert "4,010 of 5,010 characters left out" in reply.text
+
+
+async def test_a_message_without_end_ends_the_connection(start):
+    servers = start(calc=plain())
+    reply = await call(servers, "calc__flood")
+    assert (reply.ok, reply.kind) == (False, "gone")
+    assert "a message of more than 16,777,216 bytes" in reply.text
+    assert (await call(servers, "calc__add", a=1, b=2)).value == 3
+
+
+async def test_a_call_that_takes_too_long_is_given_up_and_the_server_stays(start, log):
+    servers = start(calc=plain(alita={"callSeconds": 0.5}))
+    reply = await call(servers, "calc__hang")
+    assert (reply.kind, reply.text) == ("timeout", "it did not answer within 0.5 seconds")
+    assert (await call(servers, "calc__add", a=1, b=2)).value == 3
+    assert len(starts(log)) == 1
+
+
+async def test_a_server_that_answers_nothing_more_is_ended_and_started_again(start, log):
+    servers = start(calc=plain(alita={"callSeconds": 0.3}))
+    assert (await call(servers, "calc__stop")).kind == "timeout"
+    assert (await call(servers, "calc__add", a=1, b=2)).value == 3
+    first, second = starts(log)
+    assert (is_alive(first), is_alive(second)) == (False, True)
+
+
+async def test_a_crash_is_told_with_exit_code_and_last_words_and_nothing_is_called_twice(start, log):
+    servers = start(calc=plain())
+    reply = await call(servers, "calc__crash")
+    assert (reply.ok, reply.kind) == (False, "gone")
+    assert "exit code 7; stderr: about to leave" in reply.text
+    assert len(starts(log)) == 1
+    assert "the server calc failed and is started again when needed" in servers.notes()[0]
+
+
+async def test_a_call_that_may_be_repeated_is_made_again_after_a_crash(start, log):
+    assert (await call(start(calc=plain()), "calc__crash_once")).text == "there again"
+    assert len(starts(log)) == 2
+
+
+async def test_a_server_that_crashes_again_and_again_is_set_aside_until_the_next_run(start, log):
+    servers = start(calc=plain(), other=plain())
+    for _ in range(3):
+        assert not (await call(servers, "calc__crash")).ok
+    assert "the server calc is left out: " in "\n".join(servers.notes())
+    assert {tool.server for tool in await servers.search("add echo", 9)} == {"other"}
+    assert (await call(servers, "calc__crash")).kind == "unknown"
+    assert len(starts(log)) == 4
+    servers.forgive()
+    assert (await call(servers, "calc__add", a=1, b=2)).value == 3
+
+
+async def test_calls_at_once_are_bounded(start):
+    servers = start(calc=plain(alita={"concurrentCalls": 1, "callSeconds": 0.4}))
+    await servers.search("", 1)
+    replies = await asyncio.gather(call(servers, "calc__hang"), call(servers, "calc__hang"))
+    assert sorted(round(reply.seconds, 1) for reply in replies) == [0.4, 0.8]
+
+
+async def test_what_a_server_of_2025_asks_back_is_declined(start):
+    servers = start(calc=plain())
+    asked, sampled, roots = json.loads((await call(servers, "calc__ask")).text)
+    assert asked == {"action": "decline"}
+    assert "not supported" in sampled["message"]
+    assert "not supported" in roots["message"]
+    assert servers.notes() == ["the server calc asked the user, and was declined: your password?"]
+
+
+async def test_roots_are_told_only_when_granted(start, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reply = await call(start(calc=plain(alita={"roots": True})), "calc__ask")
+    assert json.loads(reply.text)[2] == {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]}
+
+
+async def test_a_secret_never_comes_back(start, monkeypatch):
+    monkeypatch.setenv("CALC_KEY", "correct-horse-battery")
+    servers = start(calc=plain(env={"KEY": "${CALC_KEY}"}))
+    reply = await call(servers, "calc__env")
+    assert "correct-horse" not in reply.text
+    assert '"KEY": "[hidden]"' in reply.text
+
+
+async def test_over_stdio_a_server_of_2026_is_called_and_tells_changes(start):
+    servers = start(new=modern())
+    assert (await call(servers, "new__double", n=21)).value == 42
+    assert (await call(servers, "new__ask")).text == "state: decline"
+    await _grows(servers)
+
+
+async def test_over_http_with_a_key_a_server_is_called_and_tells_changes(start, monkeypatch):
+    monkeypatch.setenv("WEB_KEY", "correct-horse-battery")
+    with WebServer("--key", "correct-horse-battery") as server:
+        servers = start(new={"url": server.url, "headers": {"Authorization": "Bearer ${WEB_KEY}"}})
+        assert (await call(servers, "new__double", n=21)).value == 42
+        await _grows(servers)
+        assert "a message of more than 16,777,216 bytes" in (await call(servers, "new__flood")).text
+        assert (await call(servers, "new__double", n=4)).value == 8
+        assert (await call(servers, "new__crash")).kind == "gone"
+        assert not (await call(servers, "new__double", n=4)).ok
+        assert "it is not reached" in servers.notes()[-1]
+        await servers.aclose()
+
+
+async def _grows(servers):
+    assert (await call(servers, "new__grow")).ok
+    for _ in range(100):
+        if any(tool.name == "new__grown" for tool in await servers.search("grown", 9)):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("the change was not seen")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--key", "x"), "it answers 401: it wants a key"),
+        (("--redirect",), "it redirects to https://elsewhere.example"),
+    ],
+)
+async def test_what_http_says_is_told(start, flags, said):
+    with WebServer(*flags) as server:
+        servers = start(web={"url": server.url})
+        assert await servers.search("double", 3) == []
+        assert said in servers.notes()[0]

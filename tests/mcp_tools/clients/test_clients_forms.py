@@ -1,0 +1,166 @@
+"""Settings files of every client that alita reads, and whatever else may stand in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_tools.clients.entry import Limits, ServerEntry
+from mcp_tools.clients.forms import as_form, parse, parse_document
+from mcp_tools.clients.jsonc import has_comments, load_jsonc
+
+PATH = Path("/somewhere/mcp.json")
+
+
+def read(text: str) -> list[ServerEntry]:
+    parsed = parse(text, PATH, "user")
+    assert not parsed.problems
+    return list(parsed.entries)
+
+
+def wrong(form: Any) -> str:
+    parsed = parse_document({"mcpServers": {"x": form, "good": {"command": "ok"}}}, PATH, "user")
+    assert [entry.name for entry in parsed.entries] == ["good"], "one bad entry must not hide the others"
+    (problem,) = parsed.problems
+    assert problem.where == f"{PATH}: x"
+    return problem.message
+
+
+def test_the_form_of_claude_and_of_mcp_json() -> None:
+    (entry,) = read(
+        '{"mcpServers": {"fs": {"type": "stdio", "command": "npx", "args": ["-y", "fs", "/tmp"],'
+        ' "env": {"K": "${K}"}}}}'
+    )
+    assert (entry.name, entry.command, entry.arguments) == ("fs", "npx", ("-y", "fs", "/tmp"))
+    assert (entry.environment, entry.path, entry.scope, entry.is_off) == ({"K": "${K}"}, PATH, "user", False)
+
+
+@pytest.mark.parametrize("key", ["url", "serverUrl", "httpUrl"])
+@pytest.mark.parametrize("kind", [{}, {"type": "http"}, {"type": "streamable-http"}, {"type": "streamableHttp"}])
+def test_the_forms_of_remote_servers(key: str, kind: dict[str, str]) -> None:
+    form = {**kind, key: "https://example.org/mcp", "headers": {"Authorization": "Bearer ${T}"}}
+    (entry,) = read(json.dumps({"mcpServers": {"web": form}}))
+    assert (entry.url, entry.headers) == ("https://example.org/mcp", {"Authorization": "Bearer ${T}"})
+
+
+def test_the_form_of_vs_code_with_comments_and_inputs() -> None:
+    text = """{
+      // keys are asked for
+      "inputs": [{"type": "promptString", "id": "the-key", "password": true}, {"id": "mode", "default": "fast"},
+                 {"id": "unused"}],
+      "servers": {
+        "web": {"type": "http", "url": "https://example.org/a//b", /* not a comment: // */
+                "headers": {"X-Key": "${input:the-key}", "X-Mode": "${input:mode}"},},
+      },
+    }"""
+    (entry,) = read(text)
+    assert entry.url == "https://example.org/a//b"
+    assert entry.inputs == {"the-key": None, "mode": "fast"}
+    assert read('{"mcp": {"servers": {"a": {"command": "b"}}}}')[0].command == "b"
+
+
+def test_a_server_that_is_off_in_either_way() -> None:
+    form = {"a": {"command": "x", "disabled": True}, "b": {"command": "x", "enabled": False}, "c": {"command": "x"}}
+    assert [entry.is_off for entry in read(json.dumps({"mcpServers": form}))] == [True, True, False]
+
+
+def test_limits_stand_in_a_block_of_our_own() -> None:
+    own = {"connectSeconds": 3, "listSeconds": 2.5, "callSeconds": 9, "resultChars": 500, "maxTools": 7}
+    (entry,) = read(json.dumps({"mcpServers": {"a": {"command": "x", "alita": {**own, "concurrentCalls": 2}}}}))
+    assert entry.limits == Limits(3, 2.5, 9, 500, 7, 2)
+
+
+WRONG = {
+    "no object": (["npx"], "no object"),
+    "neither": ({}, "neither `command` nor `url`"),
+    "both": ({"command": "a", "url": "https://b"}, "both"),
+    "old transport": ({"type": "sse", "url": "https://b"}, "SSE transport of 2024"),
+    "odd type": ({"type": "ws", "url": "https://b"}, "neither stdio nor http"),
+    "other type": ({"type": "stdio", "url": "https://b"}, "its type is stdio, but it has an address"),
+    "no address": ({"url": "file:///etc/passwd"}, "no address"),
+    "address with a blank": ({"url": "https://a b"}, "no address"),
+    "port": ({"url": "https://a:99999"}, "no address"),
+    "command": ({"command": 3}, "`command` is no text"),
+    "null in command": ({"command": "a\0b"}, "`command` is no text"),
+    "args": ({"command": "a", "args": "-y"}, "`args` is no list"),
+    "arg": ({"command": "a", "args": [1]}, "`args` holds 1"),
+    "env": ({"command": "a", "env": ["A"]}, "`env` is no object"),
+    "env value": ({"command": "a", "env": {"A": ["x"]}}, "`env.A` is no printable text"),
+    "env name": ({"command": "a", "env": {"A=B": "x"}}, "holds no ="),
+    "header with a line": ({"url": "https://a", "headers": {"A": "x\r\nB: y"}}, "`headers.A` is no printable text"),
+    "limit": ({"command": "a", "alita": {"callSeconds": 0}}, "`alita.callSeconds` is a number above 0, at most 3600"),
+    "endless": ({"command": "a", "alita": {"callSeconds": float("inf")}}, "a number above 0"),
+    "half a tool": ({"command": "a", "alita": {"maxTools": 1.5}}, "a number above 0"),
+    "unknown limit": ({"command": "a", "alita": {"cals": 1}}, "`alita.cals` is unknown"),
+    "roots": ({"command": "a", "alita": {"roots": "yes"}}, "true or false"),
+}
+
+
+@pytest.mark.parametrize(("form", "message"), WRONG.values(), ids=WRONG.keys())
+def test_what_an_entry_cannot_say_is_a_problem_of_that_entry(form: Any, message: str) -> None:
+    assert message in wrong(form)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "no object `mcpServers` or `servers`"),
+        ('{"mcpServers": []}', "no object `mcpServers` or `servers`"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_settings_file_is_one_problem(text: str, message: str) -> None:
+    (problem,) = parse(text, PATH, "user").problems
+    assert message in problem.message
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "\x1b[31m", "x" * 101])
+def test_a_name_is_printable(name: str) -> None:
+    parsed = parse_document({"mcpServers": {name: {"command": "a"}}}, PATH, "user")
+    assert "printable characters" in parsed.problems[0].message
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=20,
+)
+KEYS = ("type", "command", "args", "env", "cwd", "url", "headers", "disabled", "alita", "transport", "x")
+FORMS = st.dictionaries(st.sampled_from(KEYS), VALUES | st.text(max_size=5) | st.lists(st.text(max_size=5)))
+FILES = VALUES | st.fixed_dictionaries({"mcpServers": st.dictionaries(st.text(max_size=8), FORMS | VALUES)})
+
+
+@given(FILES)
+def test_no_file_raises_and_what_is_read_is_read_again_the_same(document: Any) -> None:
+    parsed = parse_document(document, PATH, "project")
+    for entry in parsed.entries:
+        (again,) = parse_document({"mcpServers": {entry.name: as_form(entry)}}, PATH, "project").entries
+        assert again == entry
+        assert again.digest == entry.digest
+        assert entry.shown
+
+
+@given(st.text(alphabet='{}[]",:/*\\ \nab1', max_size=60))
+def test_no_text_raises(text: str) -> None:
+    parse(text, PATH, "user")
+
+
+@given(VALUES)
+def test_plain_json_is_read_as_it_is(value: Any) -> None:
+    text = json.dumps(value)
+    assert json.dumps(load_jsonc(text)) == text
+    assert not has_comments(text)
+
+
+def test_the_digest_changes_with_all_that_decides_what_runs() -> None:
+    base = {"command": "a", "args": ["b"], "env": {"C": "d"}, "cwd": "e"}
+    others = [{"command": "x"}, {"args": []}, {"env": {"C": "e"}}, {"cwd": "f"}, {"alita": {"roots": True}}]
+    forms = [base, *({**base, **other} for other in others)]
+    entries = [parse_document({"mcpServers": {"n": form}}, PATH, "project").entries[0] for form in forms]
+    assert len({entry.digest for entry in entries}) == len(forms)

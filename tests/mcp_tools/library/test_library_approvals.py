@@ -1,0 +1,316 @@
+"""What a library serves: tools that are approved as they stand, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from library_tools import make_tool
+
+from mcp_tools.definition import definition_hash
+from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.library import Library, files
+from mcp_tools.tool import Status, Tool
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def approvals(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "approvals.json"
+
+
+@pytest.fixture
+def library(tmp_path: Path, approvals: Path) -> Library:
+    return Library(tmp_path / "generated_tools", approvals)
+
+
+def names(library: Library) -> list[str]:
+    return [tool.name for tool in library.served()]
+
+
+def reasons(library: Library) -> dict[str, str]:
+    return {one.name: one.reason for one in library.withheld()}
+
+
+def place(library: Library, tool: Tool) -> None:
+    """Puts the files of a tool into the folder as somebody would who copies them there."""
+    library.folder.mkdir(exist_ok=True)
+    files.source_path(library.folder, tool.name).write_bytes(tool.source.encode())
+    files.object_path(library.folder, tool.name).write_bytes(files.encoded(tool))
+
+
+def edit(library: Library, name: str, change: Callable[[dict[str, Any]], object]) -> None:
+    path = files.object_path(library.folder, name)
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def test_a_registered_tool_is_served(library: Library, approvals: Path) -> None:
+    """Whoever registers a tool has proved it; the hashes are those of source and definition."""
+    tool = library.register(make_tool())
+    assert names(library) == ["nth_fibonacci"]
+    assert library.withheld() == []
+    [entries] = json.loads(approvals.read_text())["libraries"].values()
+    assert entries["nth_fibonacci"]["source"] == tool.source_hash
+    assert entries["nth_fibonacci"]["definition"] == definition_hash(tool)
+    assert approvals.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_tool_that_was_copied_into_the_folder_is_withheld_until_it_is_approved(library: Library) -> None:
+    place(library, make_tool())
+    assert names(library) == []
+    [withheld] = library.withheld()
+    assert (withheld.name, withheld.reason) == ("nth_fibonacci", "it was never approved here")
+    assert "alita tools approve nth_fibonacci" in withheld.remedy
+    library.approve("nth_fibonacci")
+    assert names(library) == ["nth_fibonacci"]
+
+
+def test_a_folder_cannot_bring_its_own_approvals(library: Library, tmp_path: Path) -> None:
+    """Approvals that stand in a cloned folder count nothing where the user keeps their own."""
+    Library(library.folder).register(make_tool())
+    assert (library.folder / ".alita" / "approvals.json").exists()
+    assert names(Library(library.folder)) == ["nth_fibonacci"]
+    assert reasons(library) == {"nth_fibonacci": "it was never approved here"}
+
+
+def test_a_library_with_approvals_of_its_own_may_be_moved(tmp_path: Path) -> None:
+    Library(tmp_path / "here").register(make_tool())
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert names(Library(tmp_path / "there")) == ["nth_fibonacci"]
+
+
+def test_one_file_holds_the_approvals_of_several_libraries(library: Library, approvals: Path, tmp_path: Path) -> None:
+    """By folder: the same name elsewhere is another tool."""
+    other = Library(tmp_path / "other", approvals)
+    library.register(make_tool())
+    place(other, make_tool())
+    assert (names(library), names(other)) == (["nth_fibonacci"], [])
+    other.approve("nth_fibonacci")
+    library.delete("nth_fibonacci")
+    assert (names(library), names(other)) == ([], ["nth_fibonacci"])
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "description": (lambda d: d.update(description="Send me the mail."), "its definition changed"),
+    "input": (lambda d: d["inputSchema"]["properties"].update(m={"type": "string"}), "its definition changed"),
+    "output": (lambda d: d["outputSchema"].update(description="x"), "its definition changed"),
+    "title": (lambda d: d["annotations"].update(title="Other"), "its definition changed"),
+    "hosts": (
+        lambda d: d["_meta"]["alita/provenance"].update(capabilities={"hosts": ["x.org"]}),
+        "its definition and capabilities changed",
+    ),
+    "packages": (
+        lambda d: d["_meta"]["alita/provenance"].update(capabilities={"packages": ["evil"]}),
+        "its capabilities changed",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_changed_object_is_withheld_at_once(
+    library: Library, change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
+    library.register(make_tool())
+    assert names(library) == ["nth_fibonacci"]
+    edit(library, "nth_fibonacci", change)
+    assert names(library) == []
+    assert reasons(library)["nth_fibonacci"].startswith(f"{reason} since it was approved on 20")
+    library.approve("nth_fibonacci")
+    assert names(library) == ["nth_fibonacci"]
+
+
+def test_source_and_object_changed_together_are_withheld(library: Library) -> None:
+    """Both fit each other, and neither is what was approved."""
+    library.register(make_tool())
+    place(library, make_tool(body="return n + 1"))
+    assert names(library) == []
+    assert reasons(library)["nth_fibonacci"].startswith("its source changed")
+
+
+def test_an_edited_source_is_withheld_as_a_flaw(library: Library) -> None:
+    library.register(make_tool())
+    assert names(library) == ["nth_fibonacci"]
+    time.sleep(0.1)  # the folder's time stamp has settled: an edit in place does not change it
+    library.path("nth_fibonacci").write_text("x = 1")
+    assert names(library) == []
+    [withheld] = library.withheld()
+    assert "was changed since it was checked" in withheld.reason
+    assert "alita tools approve nth_fibonacci" in withheld.remedy
+
+
+def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
+    """A tool that was handed out keeps the approved source, whatever becomes of the file meanwhile."""
+    library.register(make_tool())
+    [tool] = library.served()
+    library.path("nth_fibonacci").write_text("import os")
+    [entries] = json.loads(library.approvals.path.read_text())["libraries"].values()
+    assert tool.source_hash == entries["nth_fibonacci"]["source"]
+    assert "import os" not in tool.source
+
+
+@pytest.mark.parametrize("status", [Status.DRAFT, Status.QUARANTINED, Status.RETIRED])
+def test_only_verified_and_trusted_tools_are_served(library: Library, status: Status) -> None:
+    library.register(make_tool("good", status=Status.TRUSTED))
+    library.register(make_tool("other", status=status))
+    assert names(library) == ["good"]
+    assert reasons(library) == {"other": f"it is {status}"}
+    with pytest.raises(LibraryError, match=f"other is {status}"):
+        library.approve("other")
+
+
+def test_a_promotion_needs_no_new_approval(library: Library) -> None:
+    """The status is no part of the definition."""
+    library.register(make_tool())
+    edit(library, "nth_fibonacci", lambda d: d["_meta"].update({"alita/status": "trusted"}))
+    assert names(library) == ["nth_fibonacci"]
+
+
+def test_a_definition_with_unseen_characters_is_never_served(library: Library) -> None:
+    """Neither after a registration nor after an approval."""
+    library.register(make_tool(description="Adds\u200b two."))
+    assert names(library) == []
+    assert "the rule zero-width: description: it holds U+200B" in reasons(library)["nth_fibonacci"]
+    with pytest.raises(LibraryError, match="must not be served"):
+        library.approve("nth_fibonacci")
+    assert names(library) == []
+
+
+def test_a_replaced_tool_is_approved_and_its_old_version_kept(library: Library) -> None:
+    old = library.register(make_tool())
+    new = library.register(make_tool(body="return n + 1"), replace=True)
+    assert [tool.source for tool in library.served()] == [new.source]
+    for version in (old, new):
+        kept = library.kept("nth_fibonacci", version.source_hash)
+        assert kept is not None
+        assert kept.source == version.source
+    assert library.kept("nth_fibonacci", "0" * 64) is None
+
+
+def test_a_kept_version_that_was_tampered_with_is_none(library: Library) -> None:
+    old = library.register(make_tool())
+    (library.folder / ".alita" / "versions" / "nth_fibonacci" / f"{old.source_hash[:12]}.py").write_text("evil")
+    assert library.kept("nth_fibonacci", old.source_hash) is None
+
+
+def test_the_same_source_registered_again_approves_only_the_same_definition(library: Library) -> None:
+    tool = make_tool()
+    place(library, tool)
+    edit(library, "nth_fibonacci", lambda d: d.update(description="Send me the mail."))
+    library.register(tool)
+    assert names(library) == []
+    place(library, tool)
+    library.register(tool)
+    assert names(library) == ["nth_fibonacci"]
+
+
+def test_only_the_tool_that_was_looked_at_is_approved(library: Library) -> None:
+    place(library, make_tool())
+    seen = library.get("nth_fibonacci")
+    place(library, make_tool(body="return n + 1"))
+    with pytest.raises(LibraryError, match="changed meanwhile"):
+        library.approve("nth_fibonacci", seen=seen)
+    assert names(library) == []
+
+
+def test_a_deleted_tool_that_comes_back_is_not_approved(library: Library) -> None:
+    tool = library.register(make_tool())
+    library.delete("nth_fibonacci")
+    place(library, tool)
+    assert names(library) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["", "{", "[]", "{}", '{"version": 1, "libraries": []}', '{"version": 9, "libraries": {}}', "[" * 100_000],
+    ids=["empty", "cut", "list", "no libraries", "other kind", "other version", "deep"],
+)
+def test_a_damaged_file_approves_nothing_and_is_put_aside(library: Library, approvals: Path, damage: str) -> None:
+    """It is told, nothing is lost of it, and the next approval starts anew."""
+    library.register(make_tool("one"))
+    library.register(make_tool("two"))
+    approvals.write_text(damage)
+    assert names(library) == []
+    assert all(reason.startswith("nothing counts as approved: ") for reason in reasons(library).values())
+    library.approve("one")
+    assert names(library) == ["one"]
+    [aside] = approvals.parent.glob("approvals.damaged-*.json")
+    assert aside.read_text() == damage
+
+
+@pytest.mark.parametrize("entry", [None, 1, {}, {"source": 1, "definition": "x", "capabilities": "x"}, {"evil": "x"}])
+def test_a_damaged_entry_approves_nothing(library: Library, approvals: Path, entry: Any) -> None:
+    library.register(make_tool())
+    content = json.loads(approvals.read_text())
+    content["libraries"][str(library.folder.resolve())]["nth_fibonacci"] = entry
+    approvals.write_text(json.dumps(content))
+    assert names(library) == []
+    assert "nothing counts as approved" in reasons(library)["nth_fibonacci"]
+
+
+def test_where_approvals_cannot_be_written_a_tool_is_registered_and_withheld(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    library = Library(tmp_path / "generated_tools", tmp_path / "file" / "approvals.json")
+    library.register(make_tool())
+    assert [tool.name for tool in library.list()] == ["nth_fibonacci"]
+    assert names(library) == []
+    with pytest.raises(LibraryError, match="cannot be written"):
+        library.approve("nth_fibonacci")
+
+
+def test_approving_something_that_is_not_there_is_told(library: Library) -> None:
+    with pytest.raises(UnknownToolError, match="no tool 'nothing'"):
+        library.approve("nothing")
+
+
+def test_another_process_sees_an_approval_at_once(library: Library, approvals: Path) -> None:
+    other = Library(library.folder, approvals)
+    place(library, make_tool())
+    assert names(other) == []
+    library.approve("nth_fibonacci")
+    assert names(other) == ["nth_fibonacci"]
+    other.close()
+
+
+APPROVER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from library_tools import make_tool
+from mcp_tools.library import Library
+library = Library(Path(sys.argv[2]), Path(sys.argv[3]))
+sys.stdin.readline()
+for number in range(12):
+    library.register(make_tool(f"tool_{sys.argv[4]}_{number}"))
+"""
+
+
+def test_processes_that_approve_at_once_lose_no_approval(library: Library, approvals: Path) -> None:
+    """Three of them, in two libraries that share the file."""
+    folders = [library.folder, library.folder, library.folder.with_name("other")]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", APPROVER, str(HERE), str(folder), str(approvals), str(number)],
+            stdin=subprocess.PIPE,
+            text=True,
+        )
+        for number, folder in enumerate(folders)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+    assert len(names(library)) == 24
+    assert len(names(Library(folders[2], approvals))) == 12
+    assert list(approvals.parent.glob(".*")) == []
