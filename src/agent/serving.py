@@ -30,7 +30,8 @@ class ServedAlita:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._turn = asyncio.Lock()
-        self._alita: Alita | None = None
+        self._alitas: dict[bool, Alita] = {}
+        """Opened when first needed: one that may answer from the cache, and one that may not."""
         self._working: set[asyncio.Task[Any]] = set()
 
     async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
@@ -39,7 +40,7 @@ class ServedAlita:
         Raises:
             AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
         """
-        return _told(await self._answered(question, files, tell))
+        return _told(await self._answered(question, files, tell, cached=self._settings.use_cache))
 
     async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
         """Makes the tool that answers questions of this kind, or finds it in the library.
@@ -47,7 +48,7 @@ class ServedAlita:
         Raises:
             AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
         """
-        answer = await self._answered(question, files, tell)
+        answer = await self._answered(question, files, tell, cached=False)
         created, reused = list(answer.tools_created), [t for t in answer.tools_used if t not in answer.tools_created]
         if not created and not reused:
             return {
@@ -62,15 +63,15 @@ class ServedAlita:
         for task in self._working:
             task.cancel()
         await asyncio.gather(*self._working, return_exceptions=True)
-        if self._alita is not None:
-            await self._alita.aclose()
+        for alita in self._alitas.values():
+            await alita.aclose()
 
-    async def _answered(self, question: str, files: Sequence[Path], tell: Tell) -> Answer:
+    async def _answered(self, question: str, files: Sequence[Path], tell: Tell, *, cached: bool) -> Answer:
         """The answer. A caller that goes away ends the work, which saves itself in a task of its own."""
         if self._turn.locked():
             await tell("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
-        task = self._started(self._work(question, files, _listener(lines)))
+        task = self._started(self._work(question, files, _listener(lines), cached))
         telling = self._started(_tell_all(lines, tell))
         try:
             return await asyncio.shield(task)
@@ -86,18 +87,21 @@ class ServedAlita:
         task.add_done_callback(self._working.discard)
         return task
 
-    async def _work(self, question: str, files: Sequence[Path], listen: Callable[[Event], None]) -> Answer:
+    async def _work(
+        self, question: str, files: Sequence[Path], listen: Callable[[Event], None], cached: bool
+    ) -> Answer:
         async with self._turn:
-            alita = await self._opened()
+            alita = await self._opened(cached)
             return await alita.ask(question, files=files, on_event=listen)
 
-    async def _opened(self) -> Alita:
-        if self._alita is None:
+    async def _opened(self, cached: bool) -> Alita:
+        if cached not in self._alitas:
             # it takes as long as everything else together, and the first question may never come
             from agent.alita import Alita
 
-            self._alita = await Alita.open(self._settings)
-        return self._alita
+            settings = self._settings.model_copy(update={"use_cache": cached})
+            self._alitas[cached] = await Alita.open(settings)
+        return self._alitas[cached]
 
 
 def _listener(lines: asyncio.Queue[str]) -> Callable[[Event], None]:

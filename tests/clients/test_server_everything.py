@@ -1,4 +1,4 @@
-"""The reference server of the protocol's own project as an external server, over both transports, through our client."""
+"""The reference server of the protocol itself as an external server, over both transports, through our client."""
 
 from __future__ import annotations
 
