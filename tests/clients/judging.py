@@ -132,7 +132,7 @@ def furnish(home: Path, tools: list[Tool] | None = None) -> Served:
 @contextmanager
 def over_http(served: Served, *arguments: str, token: str = "") -> Iterator[Served]:
     """Runs the server over HTTP on a free port of this machine until the end of the block."""
-    port = _free_port()
+    port = free_port()
     asked = [] if token else ["--no-token"]
     command = [*served.command, *arguments, *asked, "--http", f"127.0.0.1:{port}"]
     env = {**served.env, **({"ALITA_SERVE_TOKEN": token} if token else {})}
@@ -140,7 +140,7 @@ def over_http(served: Served, *arguments: str, token: str = "") -> Iterator[Serv
     with log.open("wb") as errors:
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
     try:
-        _await_port(port, process, log)
+        await_port(port, process, log)
         yield replace(served, url=f"http://127.0.0.1:{port}/mcp", token=token, pid=process.pid)
     finally:
         process.terminate()
@@ -152,14 +152,16 @@ def over_http(served: Served, *arguments: str, token: str = "") -> Iterator[Serv
             raise AssertionError(f"the server did not end when it was told to: {log.read_text()}") from None
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     return port
 
 
-def _await_port(port: int, process: subprocess.Popen[bytes], log: Path, seconds: float = 30) -> None:
+def await_port(port: int, process: subprocess.Popen[bytes], log: Path, seconds: float = 30) -> None:
+    """Waits until a process listens; fails with its log when it ends or takes too long."""
     give_up = time.monotonic() + seconds
     while time.monotonic() < give_up:
         assert process.poll() is None, f"the server ended at once: {log.read_text()}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.envelope import FIXED, FRESH
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from mcp_types import PaginatedRequestParams, ReadResourceRequestParams
 
 _URI = re.compile(r"alita://tools/([A-Za-z0-9_.-]{1,128})/(source|tests|evidence)")
-_NOT_FOUND = -32002
-"""What MCP calls a resource that is not there."""
+_NOT_FOUND_UNTIL_2025 = -32002
+"""What older versions of MCP call a resource that is not there; since 2026 it is a wrong parameter."""
 _KINDS = {
     "source": ("text/x-python", "The program of the tool."),
     "tests": ("application/json", "The tests that the tool passed before it was kept."),
@@ -63,7 +64,7 @@ class Resources:
         ]
         return {**FIXED, "resourceTemplates": found}
 
-    async def read(self, _: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
+    async def read(self, context: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
         """One resource.
 
         Raises:
@@ -72,18 +73,16 @@ class Resources:
         address = str(params.uri)
         found = _URI.fullmatch(address)
         if found is None:
-            raise MCPError(
-                _NOT_FOUND, f"no resource {one_line(address)}: they are alita://tools/NAME/source|tests|evidence"
-            )
+            raise _missing(context, address, "they are alita://tools/NAME/source|tests|evidence")
         name, kind = found.groups()
         if self._catalogue.tool(name) is None:
             await self._catalogue.renew()
         tool = self._catalogue.tool(name)
         if tool is None:
-            raise MCPError(_NOT_FOUND, f"no resource {one_line(address)}: there is no tool {name}")
+            raise _missing(context, address, f"there is no tool {name}")
         text = self._text(tool, kind)
         if len(text.encode()) > self._limits.result_bytes:
-            raise MCPError(_NOT_FOUND, f"{one_line(address)} is larger than {self._limits.result_bytes:,} bytes")
+            raise _missing(context, address, f"it is larger than {self._limits.result_bytes:,} bytes")
         return {**FRESH, "contents": [{"uri": address, "mimeType": _KINDS[kind][0], "text": text}]}
 
     def _text(self, tool: Tool, kind: str) -> str:
@@ -96,6 +95,11 @@ class Resources:
         calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures, "last": stats.last}
         meta = self._catalogue.definition(tool.name)["_meta"]
         return _json({"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta})
+
+
+def _missing(context: ServerRequestContext[Any, Any], address: str, why: str) -> MCPError:
+    code = INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND_UNTIL_2025
+    return MCPError(code, f"no resource {one_line(address)}: {why}", data={"uri": address})
 
 
 def _resource(name: str, kind: str) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +49,25 @@ def sandbox_meta(isolation: Isolation) -> dict[str, Json]:
     return {"level": str(isolation.level), "backend": isolation.backend, "layers": list(isolation.layers)}
 
 
-def value_reply(content: dict[str, Json], *, limit: int, meta: dict[str, Json] | None = None) -> Reply:
-    """A result as structured content, and the same JSON as text for clients that show only text."""
+def value_reply(
+    content: dict[str, Json],
+    *,
+    limit: int,
+    meta: dict[str, Json] | None = None,
+    shown: dict[str, Json] | None = None,
+    media: Sequence[dict[str, Json]] = (),
+) -> Reply:
+    """A result as structured content, and the same JSON as text for clients that show only text.
+
+    Args:
+        content: The result.
+        limit: Bytes that it may have as JSON.
+        meta: What else is told of the call.
+        shown: What the text says instead, where the result holds media.
+        media: The media, as MCP content.
+    """
     try:
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        text = _text(content)
         size = len(text) if text.isascii() else len(text.encode())
     except (ValueError, RecursionError, UnicodeEncodeError):
         return error_reply("result", "the result cannot be carried as JSON", remedy=_REMEDIES["result"])
@@ -60,13 +76,17 @@ def value_reply(content: dict[str, Json], *, limit: int, meta: dict[str, Json] |
         return error_reply("result_size", message, remedy=_REMEDIES["result_size"])
     result: dict[str, Any] = {
         **COMPLETE,
-        "content": [{"type": "text", "text": text}],
+        "content": [{"type": "text", "text": text if shown is None else _text(shown)}, *media],
         "structuredContent": content,
         "isError": False,
     }
     if meta:
         result["_meta"] = meta
     return Reply(result, "ok", size)
+
+
+def _text(content: dict[str, Json]) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
 def error_reply(

@@ -13,6 +13,7 @@ from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Outcome, Sandbox
 from mcp_tools.serving.call import Call
 from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.media import with_media
 from mcp_tools.serving.results import (
     META_SANDBOX,
     META_SECONDS,
@@ -55,7 +56,14 @@ class Runner:
         self._library.record_call(tool.name, outcome.ok, outcome.problem.kind if outcome.problem else None)
         if outcome.problem is not None:
             return problem_reply(outcome.problem, who=tool.name, meta=outcome_meta(outcome))
-        return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=outcome_meta(outcome))
+        shown, media = with_media(tool, outcome.value)
+        return value_reply(
+            {"result": outcome.value},
+            limit=self._limits.result_bytes,
+            meta=outcome_meta(outcome),
+            shown={"result": shown} if media else None,
+            media=media,
+        )
 
 
 def outcome_meta(outcome: Outcome) -> dict[str, Json]:
