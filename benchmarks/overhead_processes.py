@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from agent.alita import Alita
 from agent.events import Event, StepStarted
 from agent.layers import read_settings
+from agent.opened import Opened
 from agent.settings import Settings
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
@@ -93,16 +94,30 @@ class TimedSandbox:
             self.seconds.append(now() - started)
 
 
-class TimedAlita(Alita):
-    """The real one, with a watch at the sandbox."""
+class TimedOpened(Opened):
+    """What the real one opens, with a watch at the sandbox."""
 
     timed: TimedSandbox
 
-    async def _open_sandbox(self) -> Sandbox:
+    async def sandbox(self, settings: Settings) -> Sandbox:
+        """The sandbox."""
         if self._sandbox is None:
-            self.timed = TimedSandbox(await super()._open_sandbox())
+            self.timed = TimedSandbox(await super().sandbox(settings))
             self._sandbox = self.timed
         return self._sandbox
+
+
+class TimedAlita(Alita):
+    """The real one, which opens with a watch."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._opened: TimedOpened = TimedOpened(self._external, self._tell)
+
+    @property
+    def timed(self) -> TimedSandbox:
+        """The sandbox with the watch."""
+        return self._opened.timed
 
 
 def _settings(url: str, calls: int) -> Settings:

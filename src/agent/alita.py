@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.answer import Answer, status_of
-from agent.approval import Approval, ApprovalMode, Approve
+from agent.answer import Answer
+from agent.approval import ApprovalMode, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.configured import Configured
-from agent.context import Context
-from agent.errors import AlitaError, RunError, StoppedError, StorageError
-from agent.events import Event, Note, RunFinished, RunStarted, Warned
-from agent.external import ExternalTools, journaled
-from agent.fetching import fetch_weights
-from agent.follow_up import FOLLOWS, understand
-from agent.models.names import EMBEDDED
+from agent.errors import RunError
+from agent.events import Event, Note, RunFinished
+from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
-from agent.models.roles import Models, model_settings, open_models
+from agent.opened import Opened
 from agent.question import usable
-from agent.run_models import RunModels
 from agent.run_settings import configuration_of, places_of, settings_as_in
-from agent.sandboxes import BudgetedSandbox
+from agent.running import Manner, Running, Surroundings
 from agent.store.answers import AnswerCache
-from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journal import Journal
-from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.redact import Redactor
 from agent.store.runs import (
     InputFile,
@@ -45,19 +34,11 @@ from agent.store.runs import (
     find_unfinished,
     journal_path,
     load_run,
-    save_run,
-    save_traceback,
 )
-from mcp_tools.library import Library
-from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from langgraph.runtime import RunControl
-
     from agent.conversation import Conversation
     from agent.settings import Settings
-    from mcp_tools.clients.servers import Servers
-    from mcp_tools.sandbox.protocol import Sandbox
 
 Listener = Callable[[Event], None]
 
@@ -67,17 +48,13 @@ class Alita:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._library = Library(settings.tools_dir, settings.approvals_file)
         self._answers = AnswerCache(settings.cache_dir / "answers")
         self._external = Configured(settings, Path.cwd())
-        self._servers: Servers | None = None
         self._redactor = Redactor((*settings.secrets, *self._external.secrets))
+        self._opened = Opened(self._external, self._tell)
         self._listener: Listener = _silent
-        self._models: Models | None = None
-        self._sandbox: Sandbox | None = None
-        self._control: RunControl | None = None
+        self._running: Running | None = None
         self._draining = False
-        self._stopping = threading.Event()
         self.newest: Answer | None = None
         """What the newest run came to, also when it raised."""
 
@@ -94,19 +71,14 @@ class Alita:
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""
-        if self._servers is not None:
-            await self._servers.aclose()
-        if self._sandbox is not None:
-            await self._sandbox.aclose()
-        if self._models is not None:
-            await self._models.aclose()
+        await self._opened.aclose()
 
     def drain(self) -> None:
         """Lets the present step finish and saves the run, which `resume` goes on with."""
         self._draining = True
-        self._stopping.set()
-        if self._control is not None:
-            self._control.request_drain("interrupted")
+        self._opened.stopping.set()
+        if self._running is not None:
+            self._running.drain()
 
     @property
     def approval(self) -> ApprovalMode:
@@ -151,28 +123,26 @@ class Alita:
         if not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
-        inputs, configuration = [describe_file(path) for path in files], self._configuration
-        if not follows and (known := self._known(question, inputs)):
+        inputs, configuration = [describe_file(path) for path in files], self._configuration(self._settings)
+        if not follows and (known := self._known(self._settings, question, inputs)):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
         told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
         run = create_run(self._settings.runs_dir, question, model=self._settings.model, files=files, configuration=told)
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
-        answer = await self._run(run, journal, self._budget(), approve=approve, conversation=conversation)
+        manner = Manner(approve=approve, conversation=conversation)
+        answer = await self._run(run, journal, self._settings, manner)
         if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
             self._answers.put(answer.restated or question, inputs, configuration, answer)
         return answer
 
-    def _known(self, question: str, files: Sequence[InputFile]) -> Answer | None:
+    def _known(self, settings: Settings, question: str, files: Sequence[InputFile]) -> Answer | None:
         """The answer given before, with these files and settings."""
-        if not self._settings.use_cache:
-            return None
-        return self._answers.get(question, files, self._configuration)
+        return self._answers.get(question, files, self._configuration(settings)) if settings.use_cache else None
 
-    @property
-    def _configuration(self) -> dict[str, Any]:
+    def _configuration(self, settings: Settings) -> dict[str, Any]:
         """What makes an answer another one: settings, and what external servers are there."""
-        return configuration_of(self._settings) | self._external.configuration
+        return configuration_of(settings) | self._external.configuration
 
     async def resume(
         self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
@@ -192,8 +162,8 @@ class Alita:
         run = load_run(runs, find_unfinished(runs, run_id))
         _require_unchanged(run)
         journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
-        with self._set_as_in(run, goes_on=True):
-            return await self._run(run, journal, self._budget(), resumed=True, approve=approve)
+        settings = settings_as_in(run, self._settings, goes_on=True)
+        return await self._run(run, journal, settings, Manner(resumed=True, approve=approve))
 
     async def replay(
         self,
@@ -218,15 +188,10 @@ class Alita:
         runs = self._settings.runs_dir
         run = load_run(runs, find_run(runs, run_id))
         source = journal_path(runs, run.run_id)
-        with self._set_as_in(run):
-            if until is None:
-                budget = self._budget(forced=run.answer)
-                return await self._run(run, Journal.replay(source), budget, live=False)
-            _require_unchanged(run)
-            return await self._run_fork(run, source, until, approve)
-
-    async def _run_fork(self, run: Run, source: Path, until: int, approve: Approve | None) -> Answer:
-        runs = self._settings.runs_dir
+        settings = settings_as_in(run, self._settings)
+        if until is None:
+            return await self._run(run, Journal.replay(source), settings, Manner(live=False))
+        _require_unchanged(run)
         fork = create_run(
             runs,
             run.question,
@@ -236,167 +201,20 @@ class Alita:
             parent=run.run_id,
         )
         journal = Journal.fork(source, journal_path(runs, fork.run_id), until=until, redactor=self._redactor)
-        return await self._run(fork, journal, self._budget(), approve=approve)
+        return await self._run(fork, journal, settings, Manner(approve=approve))
 
-    async def _run(
-        self,
-        run: Run,
-        journal: Journal,
-        budget: Budget,
-        *,
-        live: bool = True,
-        resumed: bool = False,
-        approve: Approve | None = None,
-        conversation: Conversation | None = None,
-    ) -> Answer:
-        """Runs the graph and keeps what came of it; a replay is not live: it makes no call and leaves no trace."""
-        self._listener(RunStarted(run.run_id, run.question, run.model, resumed))
-        state: dict[str, Any] = {}
-        error: str | None = None
-        try:
-            context = await self._context(run, journal, budget, approve, live=live)
-            if context is not None:
-                question = await self._question(state, run, context, conversation)
-                if "status" not in state:
-                    await self._through_graph(state, run, question, context, live=live, resumed=resumed)
-        except AlitaError as failure:
-            if not (isinstance(failure, StorageError) and "status" in state):
-                state["status"], error = status_of(failure), failure.message
-                raise
-            self._listener(Note(f"the run's last state is not saved: {failure.message}"))
-        except asyncio.CancelledError:
-            raise
-        except BaseException as bug:
-            state["status"], error = "failed", self._redactor.text(one_line(repr(bug)))
-            if live:
-                save_traceback(self._settings.runs_dir, run, self._redactor.text(traceback.format_exc()))
-            raise
-        finally:
-            answer = self.newest = self._answer(run, state, budget, error)
-            await self._save(run, journal, answer, live=live)
-        return self._finish(answer)
-
-    async def _context(
-        self, run: Run, journal: Journal, budget: Budget, approve: Approve | None, *, live: bool
-    ) -> Context | None:
-        """What the nodes of a run may reach; None when it was stopped before."""
-        try:
-            models = await self._open_models() if live else None
-        except StoppedError as halted:
-            self._listener(Note(halted.message))
-            return None
-        # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
-        importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
-        external = self._open_external(journal, live=live)
-        sandbox = await self._open_sandbox() if live else None
-        await importing
-        decides_journaled = "approval" in run.configuration
-        return Context(
-            models=RunModels(models, self._settings.models_for, journal, budget),
-            library=JournaledLibrary(self._library, journal),
-            sandbox=JournaledSandbox(BudgetedSandbox(sandbox, budget) if sandbox else None, journal),
-            journal=journal,
-            budget=budget,
-            emit=self._listener,
-            run_id=run.run_id,
-            files=tuple(Path(file.path) for file in run.files),
-            external=external,
-            approval=Approval(journal, budget, self._settings.approval, approve) if decides_journaled else None,
-        )
-
-    async def _question(
-        self, state: dict[str, Any], run: Run, context: Context, conversation: Conversation | None
-    ) -> str:
-        """The question that the graph answers; a follow-up whose answer is known already fills the state."""
-        if FOLLOWS not in run.configuration:
-            return run.question
-        known = partial(self._known, files=run.files)
-        found = await understand(context, run.question, conversation, known)
-        if found.question != run.question:
-            state["restated"] = found.question
-        if found.answer is not None:
-            state.update(text=found.answer, status="answered")
-        return found.question
-
-    async def _through_graph(
-        self, state: dict[str, Any], run: Run, question: str, context: Context, *, live: bool, resumed: bool
-    ) -> None:
-        """Fills `state` with the graph's state after each step; without a status, it did not come to its end."""
-        from langgraph.errors import GraphDrained
-        from langgraph.runtime import RunControl
-
-        from agent.graph import build_graph
-
-        self._control = RunControl()
+    async def _run(self, run: Run, journal: Journal, settings: Settings, manner: Manner) -> Answer:
+        budget = _budget(settings, replayed=None if manner.live else run.answer)
+        around = Surroundings(settings, self._opened, self._redactor, self._tell, partial(self._known, settings))
+        self._running = running = Running(run, journal, budget, around, manner)
         if self._draining:
-            self.drain()
-        config: Any = {"configurable": {"thread_id": run.run_id}, "recursion_limit": 10_000}
-        start: Any = {"question": question, "files": [file.name for file in context.files]}
-        async with checkpoints(self._settings.runs_dir / run.run_id if live else None) as checkpointer:
-            graph = build_graph(checkpointer)
-            if resumed and (stopped := await stopped_state(graph, config)) is not None:
-                state.update(stopped)
-                start = None
-                context.journal.skip(state.get("calls", 0))
-                context.budget.usage = Usage(**state.get("usage", {}))
-            with contextlib.suppress(GraphDrained):
-                async for values in graph.astream(
-                    start,
-                    config,
-                    context=context,
-                    stream_mode="values",
-                    durability="exit" if checkpointer else None,
-                    control=self._control,
-                ):
-                    state.update(values)
-
-    async def _save(self, run: Run, journal: Journal, answer: Answer, *, live: bool) -> None:
-        """An answer that cannot be saved is an answer all the same."""
+            running.drain()
         try:
-            await journal.aclose()
-            if live:
-                save_run(self._settings.runs_dir, replace(run, status=answer.status, answer=answer))
-        except StorageError as problem:
-            self._listener(Note(f"the run is not saved: {problem.message}"))
-        self._draining = False
-        self._stopping.clear()
-
-    async def _open_models(self) -> Models:
-        if self._models is None:
-            settings = model_settings(self._settings)
-            self._models = open_models(settings, notify=lambda text: self._listener(Note(text)))
-            if EMBEDDED in {self._settings.model, *(n for names in settings.roles.values() for n in names)}:
-                await fetch_weights(self._settings.models_dir, lambda event: self._listener(event), self._stopping)
-        return self._models
-
-    async def _open_sandbox(self) -> Sandbox:
-        if self._sandbox is None:
-            from agent.sandboxes import open_for
-            from mcp_tools.sandbox.protocol import Level
-
-            self._sandbox = await open_for(self._settings)
-            if self._sandbox.isolation.level is Level.WEAK:
-                self._listener(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
-        return self._sandbox
-
-    def _open_external(self, journal: Journal, *, live: bool) -> ExternalTools:
-        """The tools of external servers, which begin to start; a replay starts none."""
-        if live:
-            for note in self._external.news():
-                self._listener(Note(note))
-            self._servers = self._servers or self._external.servers()
-        servers = self._servers if live else None
-        if servers is not None:
-            servers.forgive()
-            servers.start()
-        return journaled(servers, journal, lambda text: self._listener(Note(text)))
-
-    def _budget(self, forced: Answer | None = None) -> Budget:
-        s = self._settings
-        if forced is not None:
-            ended = (forced.limit, forced.steps) if forced.limit else None
-            return Budget(Limits(steps=s.max_steps), ended=ended)
-        return Budget(Limits(s.max_steps, s.max_tokens, s.max_seconds, s.max_cost))
+            return self._finish(await running.finish())
+        finally:
+            self.newest = running.answer
+            self._draining = False
+            self._opened.stopping.clear()
 
     def _without_keys(self, question: str) -> str:
         """No key is written down or sent to a model, not even by its owner."""
@@ -415,36 +233,20 @@ class Alita:
         finally:
             self._settings = own
 
-    @contextlib.contextmanager
-    def _set_as_in(self, run: Run, *, goes_on: bool = False) -> Iterator[None]:
-        """Meanwhile, the settings and the library of a run."""
-        own = self._settings, self._library
-        self._settings = settings_as_in(run, self._settings, goes_on=goes_on)
-        self._library = Library(self._settings.tools_dir, self._settings.approvals_file)
-        try:
-            yield
-        finally:
-            self._settings, self._library = own
-
-    def _answer(self, run: Run, state: dict[str, Any], budget: Budget, error: str | None) -> Answer:
-        return Answer(
-            text=state.get("text", ""),
-            status=state.get("status", "interrupted"),
-            tools_created=tuple(dict.fromkeys(state.get("created", []))),
-            tools_used=tuple(dict.fromkeys(state.get("used", []))),
-            steps=len(state.get("steps", [])),
-            usage=budget.usage,
-            seconds=budget.seconds,
-            run_id=run.run_id,
-            model=run.model,
-            error=error,
-            limit=state.get("limit"),
-            restated=state.get("restated"),
-        )
-
     def _finish(self, answer: Answer) -> Answer:
-        self._listener(RunFinished(answer))
+        self._tell(RunFinished(answer))
         return answer
+
+    def _tell(self, event: Event) -> None:
+        self._listener(event)
+
+
+def _budget(settings: Settings, *, replayed: Answer | None) -> Budget:
+    """The limits of a run; a replay ends where the run ended."""
+    if replayed is not None:
+        ended = (replayed.limit, replayed.steps) if replayed.limit else None
+        return Budget(Limits(steps=settings.max_steps), ended=ended)
+    return Budget(Limits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
 
 
 def _require_unchanged(run: Run) -> None:

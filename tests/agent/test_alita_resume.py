@@ -292,7 +292,9 @@ async def test_a_stopped_run_goes_on_under_its_own_limits(desk, limit):
     seen = []
 
     async def resumed(alita):
-        answer = await alita.resume(stopped.run_id, on_event=lambda _: seen.append(getattr(alita._settings, name)))
+        answer = await alita.resume(
+            stopped.run_id, on_event=lambda _: seen.append(getattr(alita._running.settings, name))
+        )
         seen.append(getattr(alita._settings, name))
         return answer
 

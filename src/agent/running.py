@@ -1,0 +1,225 @@
+"""One run: from a question through the graph to its answer, and onto the disk, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.answer import Answer, status_of
+from agent.approval import Approval, Approve
+from agent.context import Context
+from agent.errors import AlitaError, StoppedError, StorageError
+from agent.events import Event, Note, RunStarted
+from agent.follow_up import FOLLOWS, understand
+from agent.models.protocol import Usage
+from agent.run_models import RunModels
+from agent.sandboxes import BudgetedSandbox
+from agent.store.checkpoints import checkpoints, stopped_state
+from agent.store.journaled import JournaledLibrary, JournaledSandbox
+from agent.store.runs import InputFile, Run, save_run, save_traceback
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from langgraph.runtime import RunControl
+
+    from agent.budget import Budget
+    from agent.conversation import Conversation
+    from agent.opened import Opened
+    from agent.settings import Settings
+    from agent.store.journal import Journal
+    from agent.store.redact import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a run finds: settings of its own, and what it shares with other runs."""
+
+    settings: Settings
+    opened: Opened
+    redactor: Redactor
+    tell: Callable[[Event], None]
+    known: Callable[[str, Sequence[InputFile]], Answer | None]
+    """Looks into the answers given before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a run goes."""
+
+    live: bool = True
+    """A replay is not: it makes no call and leaves no trace."""
+    resumed: bool = False
+    approve: Approve | None = None
+    conversation: Conversation | None = None
+
+
+class Running:
+    """A run that is under way.
+
+    Args:
+        run: The run.
+        journal: Records its calls, or answers them.
+        budget: Its limits.
+        around: What it finds.
+        manner: How it goes.
+    """
+
+    def __init__(self, run: Run, journal: Journal, budget: Budget, around: Surroundings, manner: Manner) -> None:
+        self.settings = around.settings
+        self._run = run
+        self._journal = journal
+        self._budget = budget
+        self._around = around
+        self._manner = manner
+        self._state: dict[str, Any] = {}
+        self._error: str | None = None
+        self._control: RunControl | None = None
+        self._draining = False
+
+    def drain(self) -> None:
+        """Lets the present step finish."""
+        self._draining = True
+        if self._control is not None:
+            self._control.request_drain("interrupted")
+
+    @property
+    def answer(self) -> Answer:
+        """What it came to so far."""
+        state = self._state
+        return Answer(
+            text=state.get("text", ""),
+            status=state.get("status", "interrupted"),
+            tools_created=tuple(dict.fromkeys(state.get("created", []))),
+            tools_used=tuple(dict.fromkeys(state.get("used", []))),
+            steps=len(state.get("steps", [])),
+            usage=self._budget.usage,
+            seconds=self._budget.seconds,
+            run_id=self._run.run_id,
+            model=self._run.model,
+            error=self._error,
+            limit=state.get("limit"),
+            restated=state.get("restated"),
+        )
+
+    async def finish(self) -> Answer:
+        """Runs the graph to its end, and keeps what came of it.
+
+        Raises:
+            AlitaError: What the user can mend; the run is saved.
+        """
+        run, tell = self._run, self._around.tell
+        tell(RunStarted(run.run_id, run.question, run.model, self._manner.resumed))
+        try:
+            await self._to_its_end()
+        except AlitaError as failure:
+            if not (isinstance(failure, StorageError) and "status" in self._state):
+                self._state["status"], self._error = status_of(failure), failure.message
+                raise
+            tell(Note(f"the run's last state is not saved: {failure.message}"))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as bug:
+            self._state["status"], self._error = "failed", self._around.redactor.text(one_line(repr(bug)))
+            if self._manner.live:
+                text = self._around.redactor.text(traceback.format_exc())
+                save_traceback(self.settings.runs_dir, run, text)
+            raise
+        finally:
+            answer = self.answer
+            await self._save(answer)
+        return answer
+
+    async def _to_its_end(self) -> None:
+        context = await self._context()
+        if context is None:
+            return
+        question = await self._question(context)
+        if "status" not in self._state:
+            await self._through_graph(question, context)
+
+    async def _context(self) -> Context | None:
+        """What the nodes may reach; None when the run was stopped before."""
+        opened, live, journal, budget = self._around.opened, self._manner.live, self._journal, self._budget
+        try:
+            models = await opened.models(self.settings) if live else None
+        except StoppedError as halted:
+            self._around.tell(Note(halted.message))
+            return None
+        # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
+        importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
+        external = opened.external(journal, live=live)
+        sandbox = await opened.sandbox(self.settings) if live else None
+        await importing
+        decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
+        return Context(
+            models=RunModels(models, self.settings.models_for, journal, budget),
+            library=JournaledLibrary(opened.library(self.settings), journal),
+            sandbox=JournaledSandbox(BudgetedSandbox(sandbox, budget) if sandbox else None, journal),
+            journal=journal,
+            budget=budget,
+            emit=self._around.tell,
+            run_id=self._run.run_id,
+            files=tuple(Path(file.path) for file in self._run.files),
+            external=external,
+            approval=decided if "approval" in self._run.configuration else None,
+        )
+
+    async def _question(self, context: Context) -> str:
+        """The question that the graph answers; a follow-up whose answer is known already fills the state."""
+        run, known = self._run, self._around.known
+        if FOLLOWS not in run.configuration:
+            return run.question
+        found = await understand(
+            context, run.question, self._manner.conversation, lambda question: known(question, run.files)
+        )
+        if found.question != run.question:
+            self._state["restated"] = found.question
+        if found.answer is not None:
+            self._state.update(text=found.answer, status="answered")
+        return found.question
+
+    async def _through_graph(self, question: str, context: Context) -> None:
+        """Fills the state with the graph's after each step; without a status, it did not come to its end."""
+        from langgraph.errors import GraphDrained
+        from langgraph.runtime import RunControl
+
+        from agent.graph import build_graph
+
+        self._control = RunControl()
+        if self._draining:
+            self.drain()
+        run_id = self._run.run_id
+        config: Any = {"configurable": {"thread_id": run_id}, "recursion_limit": 10_000}
+        start: Any = {"question": question, "files": [file.name for file in context.files]}
+        async with checkpoints(self.settings.runs_dir / run_id if self._manner.live else None) as checkpointer:
+            graph = build_graph(checkpointer)
+            if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:
+                self._state.update(stopped)
+                start = None
+                context.journal.skip(self._state.get("calls", 0))
+                context.budget.usage = Usage(**self._state.get("usage", {}))
+            with contextlib.suppress(GraphDrained):
+                async for values in graph.astream(
+                    start,
+                    config,
+                    context=context,
+                    stream_mode="values",
+                    durability="exit" if checkpointer else None,
+                    control=self._control,
+                ):
+                    self._state.update(values)
+
+    async def _save(self, answer: Answer) -> None:
+        """An answer that cannot be saved is an answer all the same."""
+        try:
+            await self._journal.aclose()
+            if self._manner.live:
+                save_run(self.settings.runs_dir, replace(self._run, status=answer.status, answer=answer))
+        except StorageError as problem:
+            self._around.tell(Note(f"the run is not saved: {problem.message}"))
