@@ -96,13 +96,18 @@ async def _restated(context: Context, message: str, shown: str) -> str:
         context.emit(Note(f"the question is taken as it is: {failure.message}"))
         return message
     question = printable(str(completion.parsed["question"])).strip()
-    if question == message or not question:
+    if not question or _plain(question) == _plain(message):
         return message
     if flaw := _flaw(message, question, shown, weak=context.is_weak(Role.PLANNER)):
         context.emit(Note(f"the question is taken as it is: restating it {flaw}"))
         return message
     context.emit(Restated(question))
     return question
+
+
+def _plain(text: str) -> str:
+    """What two ways of writing one message have in common."""
+    return " ".join(text.casefold().split()).rstrip(".?! ")
 
 
 def _flaw(message: str, question: str, shown: str, *, weak: bool) -> str:

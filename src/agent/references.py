@@ -36,7 +36,7 @@ _DEMONSTRATIVE = re.compile(
     r"""(?:^|\b(?:is|are|was|were|does|do|did|of|by|to|from|with|than|about|after|before|and|or|what's
               |double|half|multiply|divide|convert|reverse|square|write|sort)\s)
         (?:that|this|these|those)
-        (?:\s*[?.!]?$|\s(?:to|in|into|by|as|is|are|was|with|backwards|and|from)\b|\s[a-z]+\?$)""",
+        (?:\s*[?.!]?$|\s(?:to|in|into|by|as|is|are|was|with|backwards|and|from|before|after|more|less|than|for|times|plus|minus|divided)\b|\s[a-z]+\?$)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _EXPLETIVE = re.compile(

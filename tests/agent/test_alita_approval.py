@@ -62,6 +62,13 @@ async def test_a_replay_goes_the_same_way_without_asking(desk):
     assert [e.name for e in desk.of(ToolRefused)] == ["nth_fibonacci"]
 
 
+async def test_what_was_approved_stays_approved_in_a_replay(desk):
+    first = await desk.plays(*STORY).ask(QUESTION, approve=Someone(True))
+    again = await desk.replay(first.run_id)
+    assert (again.text, again.tools_created) == (ANSWER, ("nth_fibonacci",))
+    assert not desk.of(ToolRefused)
+
+
 async def test_a_resumed_run_asks_only_about_what_was_not_decided(desk):
     """The decision stands in the journal; the model fails after it, and the run is taken up again."""
     lines = [decide("create_tool", when=QUESTION), *CREATION]

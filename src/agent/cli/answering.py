@@ -67,7 +67,7 @@ class _Session:
 
     async def run(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
-        from agent.cli.approving import asking
+        from agent.cli.keeping import asking
         from agent.layers import read_settings
 
         settings = read_settings(flags)

@@ -95,14 +95,30 @@ def _library(record: Record) -> Call:
     request, output = record.request, record.output
     if "search" in request:
         found = ", ".join(tool["name"] for tool in output or ()) or "nothing"
-        return _call(record, "search", [Passage("query", request["search"])], [Passage("found", found)])
+        return _call(
+            record, f"search: {request['search']}", [Passage("query", request["search"])], [Passage("found", found)]
+        )
     if "register" in request:
         came = [Passage("kept", output["name"])] if output else []
         return _call(record, f"register {request['register']}", [Passage("code", request["source"])], came)
     if "get" in request:
         came = [Passage("code", output["source"])] if output else []
         return _call(record, f"get {request['get']}", [], came)
+    if "flaws" not in request:
+        return _any(record)
     return _call(record, "look for damaged tools", [], [Passage("found", "\n".join(output or ()) or "none")])
+
+
+def _external(record: Record) -> Call:
+    """A search among the tools of other people's servers, or a call of one."""
+    request, output = record.request, record.output or {}
+    if "search" in request:
+        found = ", ".join(tool["name"] for tool in output.get("tools", ())) or "nothing"
+        return _call(record, f"search: {request['search']}", [], [Passage("found", found)])
+    arguments, reply = request["arguments"], output["reply"]
+    title = call_text(request["call"], arguments, longest=40)
+    given = [Passage("arguments", _text(arguments) if arguments else "")]
+    return _call(record, title, given, [Passage("reply", _text(reply))], ok=bool(reply["ok"]))
 
 
 def _approval(record: Record) -> Call:
@@ -137,6 +153,7 @@ _KINDS: dict[str, Callable[[Record], Call]] = {
     "model": _model,
     "sandbox": _sandbox,
     "library": _library,
+    "external": _external,
     "approval": _approval,
     "conversation": _conversation,
     "answers": _answers,

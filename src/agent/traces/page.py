@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from html import escape
 
 from agent.steps import preview
 from agent.traces.facts import call_facts, duration, sized_line, step_facts, trace_facts
+from agent.traces.seen import Seen
 from agent.traces.style import STYLE
 from agent.traces.trace import Call, Passage, Trace, TraceStep
 from mcp_tools.text import one_line, printable
 
 LONGEST_TEXT = 20_000
 """Characters of one text from which on the page holds a preview of it."""
-_WORTH_SHARING = 400
-"""Characters from which on a text that came before is referred to."""
 _SUMMARY = 110
 
 # Were a text ever to break out of its place, the browser would still run and fetch nothing.
@@ -33,13 +31,13 @@ def render_page(trace: Trace, *, full: bool = False) -> str:
 
 
 class _Page:
-    """One page while it is written: it remembers where each long text stood first."""
+    """One page while it is written."""
 
     def __init__(self, trace: Trace, *, full: bool) -> None:
         self._trace = trace
         self._full = full
         self._longest = max((call.seconds for call in trace.calls), default=0.0)
-        self._first: dict[bytes, int] = {}
+        self._seen = Seen()
 
     def lines(self) -> Iterator[str]:
         run = self._trace.run
@@ -81,9 +79,10 @@ class _Page:
         state = "" if call.ok else ' class="bad"'
         came = sized_line(call.came[0].text, _SUMMARY) if call.came else ""
         yield f'<details id="call-{call.number}"{state}><summary><span class="kind">{_line(call.kind, 30)}</span>'
-        yield f'<span class="title">{_line(call.title, 140)}</span><span class="facts">{_shown(call_facts(call))}</span>'
+        yield f'<span class="title">{_line(call.title, 140)}</span>'
+        yield f'<span class="facts">{_shown(call_facts(call))}</span>'
         yield f'<span class="bar" style="width:{share:.1f}%" title="{duration(call.seconds)}"></span>'
-        yield f'<span class="came">{_shown(came)}</span></summary>'
+        yield f'<span class="brief">{_shown(came)}</span></summary>'
         for passage in call.given:
             yield from self._passage(call, passage, is_open=len(call.given) == 1)
         for passage in call.came:
@@ -93,20 +92,12 @@ class _Page:
     def _passage(self, call: Call, passage: Passage, *, is_open: bool, came: bool = False) -> Iterator[str]:
         sign = "came back" if came else "went in"
         label = f"{_line(passage.label, 60)} <small>{sign}, {len(passage.text):,} characters</small>"
-        before = self._seen_before(call, passage.text)
+        before = self._seen.before(call, passage.text)
         if before is not None:
             yield f'<p class="same">{label}: the same as in <a href="#call-{before}">call {before}</a></p>'
             return
-        opened = " open" if is_open else ""
-        text = _shown(self._sized(passage.text))
-        yield f'<details class="{"came" if came else "given"}"{opened}><summary>{label}</summary><pre>{text}</pre></details>'
-
-    def _seen_before(self, call: Call, text: str) -> int | None:
-        """The earlier call that has the same long text."""
-        if len(text) < _WORTH_SHARING:
-            return None
-        first = self._first.setdefault(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), call.number)
-        return None if first == call.number else first
+        yield f'<details class="{"came" if came else "given"}"{" open" if is_open else ""}><summary>{label}</summary>'
+        yield f"<pre>{_shown(self._sized(passage.text))}</pre></details>"
 
     def _sized(self, text: str) -> str:
         if self._full or len(text) <= LONGEST_TEXT:

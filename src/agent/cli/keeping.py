@@ -24,7 +24,7 @@ def asking(display: Display) -> Approve | None:
             pass
     except OSError:
         return None
-    if not sys.stderr.isatty():
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():  # a live display stands in for sys.stderr
         return None
 
     async def approve(proposal: Proposal) -> bool:

@@ -1,0 +1,290 @@
+"""A trace tells what a run did, from its journal alone, and cannot be used to steer who reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from agent.errors import RunError, UsageError
+from agent.store.journal import Record
+from agent.store.runs import journal_path
+from agent.traces.calls import call_of
+from agent.traces.page import LONGEST_TEXT, render_page
+from agent.traces.read import read_trace
+from agent.traces.terminal import render
+from agent.traces.trace import Trace
+from support.fibonacci import ANSWER, QUESTION, STORY, decide
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags in balance, attributes, text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(html)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.words)
+
+
+@pytest.fixture
+async def run_id(desk: Any) -> str:
+    answer = await desk.plays(*STORY).ask(QUESTION)
+    return str(answer.run_id)
+
+
+@pytest.fixture
+def trace(desk: Any, run_id: str) -> Trace:
+    return read_trace(desk.runs, run_id)
+
+
+def test_a_run_is_a_tree_of_steps_and_their_calls(trace):
+    assert [(step.number, step.action) for step in trace.steps] == [(0, "plan"), (1, "create_tool"), (2, "answer")]
+    assert trace.steps[1].why == "create_tool it is"
+    kinds = [[call.kind for call in step.calls] for step in trace.steps]
+    assert set(kinds[0]) == {"library"}
+    assert {"model", "sandbox", "library", "approval"} == set(kinds[1])
+    assert kinds[2] == ["model"]
+    assert [call.number for call in trace.calls] == sorted(call.number for call in trace.calls)
+
+
+def test_a_model_call_tells_its_role_its_prompt_and_its_reply(trace):
+    call = trace.steps[2].calls[0]
+    assert call.title.startswith("coordinator scripted:")
+    assert call.given[0].label == "system"
+    assert QUESTION in next(p.text for p in reversed(call.given) if p.label == "user")
+    assert ANSWER in call.came[0].text
+    assert call.usage is not None
+    assert call.usage.calls == 1
+    assert call.at is not None
+
+
+def test_a_sandbox_call_tells_its_code_its_arguments_and_its_result(trace):
+    call = next(c for c in trace.calls if c.title == "nth_fibonacci(n=57)")
+    texts = {passage.label: passage.text for passage in (*call.given, *call.came)}
+    assert json.loads(texts["arguments"]) == {"n": 57}
+    assert "def nth_fibonacci" in texts["code"]
+    assert texts["result"] == ANSWER
+
+
+def test_what_failed_is_marked(desk, trace):
+    failed = [call for call in trace.calls if not call.ok]
+    assert all(call.came for call in failed)
+
+
+async def test_a_failed_model_call_tells_its_error(desk):
+    with pytest.raises(Exception, match="busy today"):
+        await desk.plays({"error": "busy", "message": "busy today"}).ask(QUESTION)
+    call = read_trace(desk.runs).calls[-1]
+    assert (call.ok, call.came[0].label) == (False, "error")
+    assert "busy today" in render(read_trace(desk.runs), width=100)
+
+
+def test_the_outline_fits_its_width_and_names_sizes(trace):
+    text = render(trace, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "● step 1: create_tool" in text
+    assert "characters)" in text
+    assert "cost unknown" in text or "$0.0000" in text
+
+
+def test_one_step_shows_its_prompts_and_outputs_alone(trace):
+    one = render(trace, width=100, step=1)
+    assert "def nth_fibonacci" in one
+    assert "● step 1" in one
+    assert "● step 2" not in one
+    assert "started" not in one
+
+
+async def test_one_step_previews_long_texts_and_full_shows_them_whole(desk):
+    question = "Sort: " + " ".join(map(str, range(2000)))
+    await desk.plays(decide("answer", answer="sorted")).ask(question)
+    trace = read_trace(desk.runs)
+    assert "characters left out" in render(trace, width=100, step=1)
+    assert question not in render(trace, width=100, step=1)
+    whole = render(trace, width=100, step=1, full=True)
+    assert "characters left out" not in whole
+    assert question in whole
+
+
+def test_a_step_that_is_not_there_is_told(trace):
+    with pytest.raises(UsageError, match="has no step 9") as raised:
+        render(trace, width=100, step=9)
+    assert raised.value.remedy == "It has: 0, 1, 2"
+
+
+def test_the_page_stands_alone_and_needs_no_script(trace):
+    html = render_page(trace)
+    page = Page(html)
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "form", "base"}
+    assert "details" in tags
+    assert not [a for _, attributes in page.tags for a in attributes if a.startswith("on")]
+    assert all(a["href"].startswith("#") for tag, a in page.tags if tag == "a")
+    assert not re.search(r"url\(|@import|https?://", html.split("</style>")[0])
+    assert "prefers-color-scheme: dark" in html
+    for told in (QUESTION, ANSWER, "def nth_fibonacci", "create_tool it is", "coordinator"):
+        assert told in page.text
+
+
+async def test_nothing_in_a_run_becomes_markup_or_steers_the_terminal(desk):
+    evil = "</pre></details><script>alert(1)</script><img src=x onerror='a'>\x1b]0;owned\x07\x1b[2J\u202e\u200b"
+    question = f"Say {evil}\n└─ 99 model  spoofed"
+    lines = [{**decide("answer", answer=evil, why=evil[:100]), "repeat": True}]
+    await desk.plays(*lines).ask(question)
+    trace = read_trace(desk.runs)
+    page = Page(render_page(trace))
+    assert not {tag for tag, _ in page.tags} & {"script", "img"}
+    assert "<script>alert(1)</script>" in page.text, "it is shown, as text"
+    for text in (render_page(trace), render(trace, width=100), render(trace, width=100, full=True)):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\u200b]", text)
+    outlined = render(trace, width=100, full=True).splitlines()
+    assert not [line for line in outlined if line.startswith("└─ 99")], "a text cannot pass for a call"
+
+
+async def test_a_text_too_long_for_a_page_is_a_preview_that_says_so(desk):
+    long = "begins " + "x" * (3 * LONGEST_TEXT) + " ends"
+    await desk.plays(decide("answer", answer="fine")).ask(long)
+    trace = read_trace(desk.runs)
+    page = render_page(trace)
+    assert len(page) < 4 * LONGEST_TEXT
+    assert "characters left out" in page
+    assert "--full has it whole" in page
+    assert "x" * (3 * LONGEST_TEXT) in render_page(trace, full=True)
+
+
+def test_a_text_that_came_before_is_referred_to(trace):
+    page = Page(render_page(trace))
+    links = [a["href"] for tag, a in page.tags if tag == "a"]
+    ids = {f"#{a['id']}" for _, a in page.tags if "id" in a}
+    assert links
+    assert set(links) <= ids
+
+
+@pytest.mark.parametrize("cut", [1, 40], ids=["the line feed", "half a line"])
+def test_a_journal_that_ends_within_a_line_is_told(desk, run_id, trace, cut):
+    path = journal_path(desk.runs, run_id)
+    calls = path.read_bytes().rpartition(b'{"step":2,"mark"')[0]
+    path.write_bytes(calls[:-cut])
+    torn = read_trace(desk.runs, run_id)
+    assert torn.flaws == ("the journal ends within a line: the run was stopped while it wrote",)
+    assert torn.calls == trace.calls[:-1]
+    assert "ends within a line" in render(torn, width=100)
+    assert "ends within a line" in Page(render_page(torn)).text
+
+
+def test_a_journal_with_a_damaged_line_is_shown_up_to_it(desk, run_id, trace):
+    path = journal_path(desk.runs, run_id)
+    lines = path.read_bytes().split(b"\n")
+    middle = len(lines) // 2
+    lines[middle] = b'{"half":'
+    path.write_bytes(b"\n".join(lines))
+    torn = read_trace(desk.runs, run_id)
+    assert f"line {middle + 1} of the journal is damaged" in torn.flaws[0]
+    assert 0 < len(torn.calls) < len(trace.calls)
+    assert torn.calls == trace.calls[: len(torn.calls)]
+
+
+def test_a_journal_whose_lines_do_not_fit_together_is_shown_as_far_as_they_do(desk, run_id, trace):
+    path = journal_path(desk.runs, run_id)
+    lines = path.read_text().splitlines()
+    last_blob = max(number for number, line in enumerate(lines) if line.startswith('{"blob"'))
+    del lines[last_blob]
+    path.write_text("\n".join(lines) + "\n")
+    torn = read_trace(desk.runs, run_id)
+    assert "do not fit together" in torn.flaws[0]
+    assert torn.calls
+    assert torn.calls == trace.calls[: len(torn.calls)]
+
+
+def test_a_run_without_a_journal_is_shown_as_far_as_it_goes(desk, run_id):
+    journal_path(desk.runs, run_id).unlink()
+    torn = read_trace(desk.runs, run_id)
+    assert (torn.flaws, torn.steps) == (("the run has no journal",), ())
+    assert QUESTION in render(torn, width=100)
+    assert "holds no call" in Page(render_page(torn)).text
+
+
+def test_a_run_that_is_not_there_is_told(desk, run_id):
+    with pytest.raises(RunError, match="no run 'zzzz'"):
+        read_trace(desk.runs, "zzzz")
+
+
+def test_a_journal_from_before_marks_and_roles_is_shown(desk, run_id):
+    path = journal_path(desk.runs, run_id)
+    old = []
+    for line in map(json.loads, path.read_text().splitlines()):
+        if "mark" in line:
+            continue
+        line.pop("at", None)
+        if isinstance(line.get("output"), dict):
+            line["output"].pop("role", None)
+        old.append(json.dumps(line))
+    path.write_text("\n".join(old) + "\n")
+    trace = read_trace(desk.runs, run_id)
+    assert [step.number for step in trace.steps] == [0, 1, 2]
+    assert not trace.flaws
+    assert ANSWER in render(trace, width=100)
+
+
+def test_the_json_of_a_trace_has_everything(trace):
+    told = json.loads(json.dumps(trace.as_json()))
+    assert told["schema"] == 1
+    assert told["run"]["question"] == QUESTION
+    assert [step["number"] for step in told["steps"]] == [0, 1, 2]
+    call = told["steps"][2]["calls"][0]
+    assert {"number", "kind", "title", "given", "came", "ok", "seconds", "usage", "at"} == set(call)
+
+
+async def test_a_traceback_is_part_of_the_trace(desk, run_id):
+    (desk.runs / run_id / "traceback.txt").write_text("Traceback: <boom>")
+    trace = read_trace(desk.runs, run_id)
+    assert "Traceback: <boom>" in render(trace, width=100)
+    assert "Traceback: <boom>" in Page(render_page(trace)).text
+
+
+def record(kind: str, request: dict[str, Any], output: Any, error: dict[str, Any] | None = None) -> Record:
+    return Record(1, 1, kind, "k", 0, request, output, error, 0.5)
+
+
+def test_a_call_of_another_servers_tool_tells_its_reply():
+    call = call_of(
+        record("external", {"call": "files__read", "arguments": {"path": "a"}}, {"reply": {"ok": False, "text": "no"}})
+    )
+    assert (call.title, call.ok) == ("files__read(path='a')", False)
+    assert '"no"' in call.came[0].text
+    found = call_of(record("external", {"search": "read", "limit": 3}, {"tools": [{"name": "files__read"}]}))
+    assert found.came[0].text == "files__read"
+
+
+@pytest.mark.parametrize("kind", ["web", "model", "sandbox", "library", "external", "approval", "conversation"])
+def test_a_call_of_a_kind_or_shape_that_is_not_known_is_shown_as_it_stands(kind):
+    call = call_of(record(kind, {"strange": "request"}, {"strange": "reply"}))
+    assert "request" in call.given[0].text
+    assert "reply" in call.came[0].text
+    failed = call_of(record(kind, {"strange": "request"}, None, {"type": "X", "message": "broke", "remedy": "mend"}))
+    assert (failed.ok, failed.came[0].text) == (False, "broke\nmend")
