@@ -38,7 +38,6 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
 
 picture: $(VENV)/.installed-dev
-	@$(BIN)/alita model pull
 	$(BIN)/python docs/picture.py
 
 constraints: $(VENV)/uv

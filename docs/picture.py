@@ -1,13 +1,16 @@
-"""Draws docs/terminal.svg from a real session: `make picture`. It needs tmux, and the model that is asked.
+"""Draws docs/terminal.svg from a real session: `make picture`. It needs tmux.
 
 The session is typed into a terminal, a tool is written, seen and kept, and a second question uses it; what then stands
-on the screen is the picture.
+on the screen is the picture. Unless another model is named, docs/picture.jsonl holds what the model says, so that the
+picture can be drawn again; everything else, the proof, the sandbox and the library, is at work as always.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +19,10 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from agent.layers import read_settings
+
 DOCS = Path(__file__).parent
+STORY = "picture.jsonl"
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
 from support.tmux import Terminal  # noqa: E402 - tests are no package
@@ -35,31 +41,23 @@ THEME = TerminalTheme(
 
 def session(model: str | None) -> str:
     """What stands on the screen after both questions, with its colours."""
-    import os
-
-    with tempfile.TemporaryDirectory() as folder:
-        home = {"ALITA_HOME": folder, "ALITA_MODELS_DIR": str(_models())}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "generated_tools").mkdir()
+        shutil.copy(DOCS / STORY, folder)
+        command = [str(Path(sys.executable).with_name("alita")), "--model", model or f"scripted:{STORY}"]
         kept = {name: os.environ[name] for name in ("PATH", "OPENAI_API_KEY", "OPENAI_BASE_URL") if name in os.environ}
+        home = {"ALITA_HOME": str(folder / "home"), "ALITA_MODELS_DIR": str(read_settings().models_dir)}
         variables = {"LANG": "C.UTF-8", "TERM": "screen-256color", **kept, **home}
-        command = [str(Path(sys.executable).with_name("alita")), *(["--model", model] if model else [])]
-        with Terminal(Path(folder), command, variables, columns=COLUMNS, rows=ROWS) as terminal:
+        with Terminal(folder, command, variables, columns=COLUMNS, rows=ROWS) as terminal:
             terminal.wait_for("alita (ask) ›")
             terminal.enter(QUESTIONS[0])
             terminal.wait_for("Keep this tool?", patience=PATIENCE)
             terminal.press("y")
-            terminal.wait_for("● done", patience=PATIENCE)
-            terminal.wait_for("1 turn ·")
+            terminal.wait_for("1 turn ·", patience=PATIENCE)
             terminal.enter(QUESTIONS[1])
-            terminal.wait_for("● done", count=2, patience=PATIENCE)
-            terminal.wait_for("2 turns ·")
+            terminal.wait_for("2 turns ·", patience=PATIENCE)
             return terminal.screen(colour=True)
-
-
-def _models() -> Path:
-    """Where the weights are, which the picture does not fetch anew."""
-    from agent.layers import read_settings
-
-    return read_settings().models_dir
 
 
 def drawn(screen: str) -> str:
@@ -75,7 +73,7 @@ def drawn(screen: str) -> str:
 def main() -> int:
     """Draws the picture."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", help="the model that is asked; the usual one if not given")
+    parser.add_argument("--model", help="the model that is asked; docs/picture.jsonl if not given")
     options = parser.parse_args()
     target = DOCS / "terminal.svg"
     target.write_text(drawn(session(options.model)), encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Self
 
 import pytest
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 class Terminal:
