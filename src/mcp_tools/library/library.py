@@ -196,8 +196,15 @@ class Library:
 
         Each holds in `source` the very text whose hash was approved: run that, never the file.
         """
+        return [*self.each_served()]
+
+    def each_served(self) -> Iterator[Tool]:
+        """The same one by one: a large library need not be held whole."""
         found = self.approvals.read()
-        return [tool for tool in self.list() if objection(tool, self._verdict(tool), found) is None]
+        for name in self._asked(lambda index: index.names()):
+            tool = self._tool(name)
+            if isinstance(tool, Tool) and objection(tool, self._verdict(tool), found) is None:
+                yield tool
 
     def withheld(self) -> AllWithheld:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""

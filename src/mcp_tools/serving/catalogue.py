@@ -112,7 +112,8 @@ class Catalogue:
         if self._seen is not None and quick == self._seen and files == self._files:
             return False
         before = self._entries
-        entries = {tool.name: self._entry(tool) for tool in self.library.served() if self._offer.reaches(tool.name)}
+        served = self.library.each_served()
+        entries = {tool.name: self._entry(tool) for tool in served if self._offer.reaches(tool.name)}
         listed = sorted(name for name in entries if self._offer.lists(name))
         self.names = tuple(name for name in listed if name not in self._reserved)
         self.shadowed = tuple(name for name in listed if name in self._reserved)
