@@ -26,7 +26,7 @@ from typing import Any
 
 from library import fill
 from mcp import Client, StdioServerParameters
-from serving_peers import low_level
+from serving_peers import definitions, low_level
 from table import Figure, as_text, at_least, at_most, ratio_at_least, ratio_at_most
 
 from agent.folders import find_folders
@@ -108,7 +108,7 @@ async def in_memory(home: Home) -> Row:
     sandbox = await open_sandbox()
     library = Library(home.tools, find_folders({"ALITA_HOME": str(home.tools.parent)}).data / "approvals.json")
     try:
-        async with Client(build_server(library, sandbox)) as served, Client(low_level([])) as bare:
+        async with Client(build_server(library, sandbox)) as served, Client(low_level(definitions(home.tools))) as bare:
             ours, theirs = await alternately(_call(served), _call(bare), batch=100, rounds=5)
     finally:
         library.close()
