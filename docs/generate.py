@@ -107,7 +107,7 @@ def keys() -> str:
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "cli.md": {"exit codes": exit_codes},
     "configuration.md": {"settings": settings},
-    "mcp-install.part.md": {"clients": clients, "definition rules": definition_rules},
+    "mcp.md": {"clients": clients, "definition rules": definition_rules},
     "terminal.md": {"keys": keys, "commands": commands},
     "tools.md": {"rules": rules, "limits": limits, "problems": problems},
 }
