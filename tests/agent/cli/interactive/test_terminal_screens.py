@@ -31,6 +31,7 @@ HOSTILE = [
     "\x1b]0;title\x07",
     "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
     "&#27;[2J &#x9b;2J &#x202e;evil &#13;x",
+    "a list\n\n- &#x202e;evil &#x200b; &#27;[2J\n",
     "a\u202eb\u200bc\U000e0041",
     "\x9b2J",
     "x" * 58 + f" {PROMPT}",
