@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from agent.cli.exits import EXIT_CODES
+from agent.hosts import HOSTS
 from agent.layers import NOT_FOR_PROJECTS, variables
 from agent.settings import Settings
 from mcp_tools.checks import RULES
+from mcp_tools.definition import LINT_RULES
 from mcp_tools.sandbox import Limits, protocol
 
 DOCS = Path(__file__).parent
@@ -74,9 +76,26 @@ def problems() -> str:
     return table(("kind of error", "what happened"), *rows)
 
 
+def clients() -> str:
+    """Each client whose settings alita writes."""
+    rows = []
+    for host in HOSTS:
+        project = f"`{host.project_file}`" if host.project_file else "—"
+        rows.append((f"`{host.name}`", host.title, host.user_file_told, project, f"`{host.key}`"))
+    return table(("client", "program", "your settings", "a project's", "under"), *rows)
+
+
+def definition_rules() -> str:
+    """Each rule of the definition linter."""
+    return table(
+        ("rule", "what it asks for", "severity"), *((f"`{r.id}`", r.description, r.severity) for r in LINT_RULES)
+    )
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "cli.md": {"exit codes": exit_codes},
     "configuration.md": {"settings": settings},
+    "mcp-install.part.md": {"clients": clients, "definition rules": definition_rules},
     "tools.md": {"rules": rules, "limits": limits, "problems": problems},
 }
 

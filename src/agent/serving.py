@@ -122,9 +122,13 @@ async def _tell_all(lines: asyncio.Queue[str], tell: Tell) -> None:
     said = ""
     while True:
         line = await lines.get()
-        if line != said:
+        if line == said:
+            continue
+        said = line
+        try:
             await tell(line)
-            said = line
+        except Exception:  # noqa: BLE001 - nobody listens any more: the work goes on until it is told to end
+            return
 
 
 def _told(answer: Answer) -> dict[str, Json]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from mcp_tools.checks.check import check
 from mcp_tools.definition import Flag, definition_of, lint
+from mcp_tools.definition.look_alikes import look_alikes
+from mcp_tools.definition.rules import flag
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import Approval, Flaw, Library
 from mcp_tools.library.files import META_HASH, META_PROVENANCE, object_path
@@ -62,8 +64,8 @@ async def review(library: Library, name: str, open_sandbox: Open) -> Review:
     standing = library.standing(name)
     is_edited = isinstance(standing, Flaw)
     tool, failed = (await _rederived(library, standing, open_sandbox)) if isinstance(standing, Flaw) else (standing, [])
-    flags = lint(definition_of(tool))
-    errors = [flag for flag in flags if flag.severity == "error"]
+    flags = [*lint(definition_of(tool)), *_name_flags(library, name)]
+    errors = [found for found in flags if found.severity == "error"]
     before = library.approvals.read().by_name.get(name)
     return Review(
         tool,
@@ -93,6 +95,11 @@ def approve(library: Library, seen: Review) -> Tool:
         raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
     registered = library.register(seen.tool, replace=True)
     return library.approve(name, seen=registered)
+
+
+def _name_flags(library: Library, name: str) -> Iterator[Flag]:
+    for other in look_alikes(name, (tool.name for tool in library.list())):
+        yield flag("look-alike", "name", f"it passes for the tool {other}")
 
 
 async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> tuple[Tool, list[str]]:

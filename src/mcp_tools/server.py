@@ -99,7 +99,7 @@ def build_server(
         *extra,
     ]
     announcer = Announcer()
-    watcher = Watcher(catalogue, announcer)
+    watcher = Watcher(catalogue, announcer, tell=_to_stderr)
     server = _bare_server(watcher)
     server.middleware.append(announcer.observe)
     server.middleware.append(_without_exceptions)
@@ -137,6 +137,10 @@ def _add_readings(server: ToolServer, resources: Resources, prompts: Prompts) ->
     server.add_request_handler("resources/read", ReadResourceRequestParams, resources.read)
     server.add_request_handler("prompts/list", PaginatedRequestParams, prompts.list)
     server.add_request_handler("prompts/get", GetPromptRequestParams, prompts.get)
+
+
+def _to_stderr(text: str) -> None:
+    print(f"alita: {text}", file=sys.stderr, flush=True)
 
 
 async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

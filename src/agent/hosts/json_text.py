@@ -73,7 +73,12 @@ class JsonText:
         return text[: node.start] + _dumped(entry, _margin(text, standing.start), unit, text) + text[node.end :]
 
     def remove(self, text: str, key: str, name: str) -> str:
-        """The text without an entry that is there."""
+        """The text without an entry that is there, also when it is there twice."""
+        while name in (self.parse(text).get(key) or {}):
+            text = self._without_last(text, key, name)
+        return text
+
+    def _without_last(self, text: str, key: str, name: str) -> str:
         servers = _member(self._root(text), key)
         members = servers.node.members if servers else None
         if not members:
@@ -237,12 +242,11 @@ def _margin(text: str, position: int) -> str:
 
 
 def _line_start(text: str, position: int) -> int:
-    """Where the line break before a position begins, if only spaces stand between; else the position after them."""
+    """Where the spaces before a position begin, with the line break before these."""
     start = position
     while start and text[start - 1] in " \t":
         start -= 1
     if start and text[start - 1] == "\n":
         start -= 1
         start -= text[start - 1 : start] == "\r"
-        return start
-    return position
+    return start

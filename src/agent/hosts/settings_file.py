@@ -35,7 +35,7 @@ class Change:
     @property
     def is_needed(self) -> bool:
         """Whether the file would change."""
-        return self.before != self.after
+        return (self.before or "") != self.after
 
 
 def text_format(name: FormatName) -> TextFormat:
@@ -74,7 +74,7 @@ def planned_entry(host: Host, path: Path, name: str, entry: dict[str, Any]) -> C
             raise UnusualTextError(f"{host.key!r} holds no servers by name")
         wanted[host.key] = {**(servers or {}), name: entry}
         after = form.put(text, host.key, name, entry)
-        _require_only(form, after, wanted)
+        _require_only(form, after, wanted, host.key)
     except UnusualTextError as unusual:
         pasted = snippet(host, name, entry)
         raise SettingsError(
@@ -99,7 +99,7 @@ def planned_removal(host: Host, path: Path, name: str) -> Change:
     del wanted[host.key][name]
     try:
         after = form.remove(text, host.key, name)
-        _require_only(form, after, wanted)
+        _require_only(form, after, wanted, host.key)
     except UnusualTextError as unusual:
         raise SettingsError(f"{path} is not edited: {unusual}.", remedy=f"Remove {name!r} from it yourself.") from None
     return _change(path, before, after)
@@ -155,13 +155,17 @@ def _parsed(form: TextFormat, host: Host, path: Path, text: str) -> dict[str, An
         ) from None
 
 
-def _require_only(form: TextFormat, after: str, wanted: dict[str, Any]) -> None:
-    """The proof of an edit: read again, the text says what it said, and our entry."""
+def _require_only(form: TextFormat, after: str, wanted: dict[str, Any], key: str) -> None:
+    """The proof of an edit: read again, the text says what it said, and our entry.
+
+    A key without servers and no key mean the same.
+    """
     try:
         found = form.parse(after)
     except DamagedTextError as damage:
         raise UnusualTextError(f"the result would be damaged, {damage}") from None
-    if json.dumps(found, sort_keys=True, default=str) != json.dumps(wanted, sort_keys=True, default=str):
+    said, meant = ({name: value for name, value in one.items() if name != key or value} for one in (found, wanted))
+    if json.dumps(said, sort_keys=True, default=str) != json.dumps(meant, sort_keys=True, default=str):
         raise UnusualTextError("the edit would change more than one entry")
 
 

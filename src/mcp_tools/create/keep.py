@@ -12,7 +12,6 @@ from mcp_tools.create.prove import doubts, suite_of
 from mcp_tools.create.trial import passed
 from mcp_tools.create.vote import Verdict
 from mcp_tools.create.workshop import Workshop
-from mcp_tools.definition import definition_of, lint
 from mcp_tools.errors import ArgumentsError, LibraryError
 from mcp_tools.library import validate_arguments, validate_result
 from mcp_tools.sandbox.protocol import Problem
@@ -67,8 +66,6 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
         status=Status.VERIFIED,
         provenance={**_provenance(shop, verdict, suite, mutation), "rejected": list(rejected)},
     )
-    if unfit := [flag for flag in lint(definition_of(draft)) if flag.severity == "error"]:
-        return replace(scratch, reason=f"its definition must not be served: {unfit[0].where}: {unfit[0].message}")
     if misfits := _misfits(draft, wanted.arguments, [winner.outcomes[0].value, *(t.expected for t in suite)]):
         return replace(scratch, reason=f"its annotations do not fit: {'; '.join(misfits)}")
     try:

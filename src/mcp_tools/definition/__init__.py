@@ -2,6 +2,7 @@
 
 from mcp_tools.definition.lint import lint
 from mcp_tools.definition.mcp_object import canonical, definition_hash, definition_of
+from mcp_tools.definition.quick import surely_sound
 from mcp_tools.definition.rules import LINT_RULES, Flag, LintRule
 
-__all__ = ["LINT_RULES", "Flag", "LintRule", "canonical", "definition_hash", "definition_of", "lint"]
+__all__ = ["LINT_RULES", "Flag", "LintRule", "canonical", "definition_hash", "definition_of", "lint", "surely_sound"]

@@ -20,6 +20,7 @@ _LONGEST_TEXT = 8_000
 _LONGEST_ALTOGETHER = 100_000
 _DEEPEST = 60
 _MOST_FLAGS = 100
+_WIDTH = 80
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -31,13 +32,14 @@ class _Text(NamedTuple):
     is_key: bool
 
 
-def lint(definition: dict[str, Json]) -> list[Flag]:
+def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
     """What speaks against a definition, errors first; at most a hundred flags.
 
     Args:
         definition: An MCP tool object; of another server's too.
+        warnings: Whether suspicious phrases are looked for, which takes most of the time.
     """
-    flags: list[Flag] = [*_shape(definition), *_schemas(definition), *_texts(definition)]
+    flags: list[Flag] = [*_shape(definition), *_schemas(definition), *_texts(definition, warnings=warnings)]
     unique = list(dict.fromkeys(flags))
     return sorted(unique, key=lambda found: found.severity)[:_MOST_FLAGS]
 
@@ -73,20 +75,22 @@ def _schemas(definition: dict[str, Json]) -> Iterator[Flag]:
             yield flag("parameter-name", where, f"{name!a} has characters beyond ASCII")
 
 
-def _texts(definition: dict[str, Json]) -> Iterator[Flag]:
+def _texts(definition: dict[str, Json], *, warnings: bool) -> Iterator[Flag]:
     total = 0
     for found in _walk(definition):
         if isinstance(found, Flag):
             yield found
             continue
         total += len(found.text)
-        yield from _text_flags(found)
+        yield from _errors(found)
+        if warnings:
+            yield from _warnings(found)
         if total > _LONGEST_ALTOGETHER:
             yield flag("length", "definition", f"all texts together exceed {_LONGEST_ALTOGETHER:,} characters")
             return
 
 
-def _text_flags(found: _Text) -> Iterator[Flag]:
+def _errors(found: _Text) -> Iterator[Flag]:
     text, where, is_key = found
     longest = _LONGEST_KEY if is_key else _LONGEST_TEXT
     if len(text) > longest:
@@ -95,10 +99,14 @@ def _text_flags(found: _Text) -> Iterator[Flag]:
     one_liner = is_key or where in {"name", "title"}
     for rule, character in dict.fromkeys(hidden_characters(text, lines=not one_liner)):
         yield flag(rule, where, f"it holds {character}")
-    for rule, phrase in suspicious_phrases(text.replace("_", " ") if is_key else text):
-        yield flag(rule, where, f"it says {_shown(phrase)}")
     if where.rpartition(".")[2] in _REFERENCES and not is_key and not text.startswith("#"):
         yield flag("reference", where, f"{_shown(text)} leads out of the schema")
+
+
+def _warnings(found: _Text) -> Iterator[Flag]:
+    text = found.text[:_LONGEST_TEXT]
+    for rule, phrase in suspicious_phrases(text.replace("_", " ") if found.is_key else text):
+        yield flag(rule, found.where, f"it says {_shown(phrase)}")
 
 
 def _walk(definition: Json) -> Iterator[_Text | Flag]:
@@ -127,4 +135,5 @@ def _walk(definition: Json) -> Iterator[_Text | Flag]:
 
 
 def _shown(text: str) -> str:
-    return one_line(text, 80)
+    is_plain = len(text) <= _WIDTH and text.isascii() and text.isprintable()
+    return text if is_plain else one_line(text, _WIDTH)

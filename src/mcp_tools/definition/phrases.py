@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
 _USER = r"(?:the |your )?(?:user|human|person|owner|customer|anyone|anybody)s?"
 _PHRASES: dict[str, tuple[str, ...]] = {
@@ -54,18 +55,23 @@ _PHRASES: dict[str, tuple[str, ...]] = {
         r"\b(?:wallet\.dat|login data|keychain(?:s)?[/\\])",
     ),
 }
-_COMPILED = {rule: re.compile("|".join(f"(?:{phrase})" for phrase in found)) for rule, found in _PHRASES.items()}
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
     """The rule that each suspicious phrase breaks, with the phrase; one of a rule is enough."""
     folded = _folded(text)
-    for rule, pattern in _COMPILED.items():
+    for rule, pattern in _compiled().items():
         if found := pattern.search(folded):
             yield rule, found[0]
     if not text.isascii():
         yield from (("look-alike", word) for word in _WORD.findall(text) if _mixes_scripts(word))
+
+
+@cache
+def _compiled() -> dict[str, re.Pattern[str]]:
+    """Only where warnings are wanted: compiling takes longer than importing all the rest."""
+    return {rule: re.compile("|".join(f"(?:{phrase})" for phrase in found)) for rule, found in _PHRASES.items()}
 
 
 def _folded(text: str) -> str:

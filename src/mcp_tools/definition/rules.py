@@ -54,7 +54,11 @@ LINT_RULES: tuple[LintRule, ...] = (
     LintRule("markup", "warning", "no tags and markers that speak to a model, such as <IMPORTANT>"),
     LintRule("other-tools", "warning", "nothing that steers the use of other tools"),
     LintRule("secret-path", "warning", "no files in which secrets are kept"),
-    LintRule("look-alike", "warning", "no words that mix Latin letters with Cyrillic ones"),
+    LintRule(
+        "look-alike",
+        "warning",
+        "no words that mix Latin letters with Cyrillic ones, no names that pass for another tool's",
+    ),
 )
 """The one registry of rules."""
 

@@ -7,18 +7,17 @@ damage is told, and the file is put aside by the next approval.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcp_tools.definition import canonical, definition_hash
 from mcp_tools.errors import LibraryError
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Capabilities, Json, Tool
 
 _LOCK_SECONDS = 30.0
 _VERSION = 1
@@ -42,9 +41,10 @@ class Approval:
     @classmethod
     def of(cls, tool: Tool) -> Approval:
         """The approval of a tool as it is now."""
-        capabilities = hashlib.sha256(canonical(asdict(tool.capabilities))).hexdigest()
+        from mcp_tools.definition import definition_hash
+
         moment = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(tool.source_hash, definition_hash(tool), capabilities, moment)
+        return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment)
 
     def differences(self, now: Approval) -> list[str]:
         """What is not as it was approved: `source`, `definition`, `capabilities`."""
@@ -163,9 +163,17 @@ def _parsed(path: Path) -> dict[str, Json] | str:
     return content
 
 
+@functools.lru_cache(maxsize=256)
+def _hash_of(capabilities: Capabilities) -> str:
+    """Nearly all tools may touch the same, which is nothing."""
+    from mcp_tools.definition import canonical
+
+    return hashlib.sha256(canonical(asdict(capabilities))).hexdigest()
+
+
 def _approval(entry: Json) -> Approval:
     found = Approval(**entry)
-    if not all(isinstance(value, str) for value in asdict(found).values()):
+    if not all(isinstance(value, str) for value in entry.values()):
         raise ValueError("a hash is no text")
     return found
 
@@ -182,6 +190,8 @@ def _text(content: dict[str, Json]) -> str:
 
 def _write(path: Path, content: dict[str, Json]) -> None:
     """Puts the file in place whole, readable by its owner only."""
+    import tempfile
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -158,7 +158,7 @@ def _misfit(name: str, content: Json) -> str:
 
 
 Stamps = dict[str, str]
-"""The state of each name's files, by modification time and size: what differs must be read again."""
+"""The state of each name's files, by times, size and inode: what differs must be read again."""
 
 
 def stamps(folder: Path) -> Stamps:
@@ -170,7 +170,7 @@ def stamps(folder: Path) -> Stamps:
                 name, dot, extension = entry.name.rpartition(".")
                 if dot and name and not name.startswith((".", "_")) and extension in ("py", "json") and entry.is_file():
                     state = entry.stat()
-                    parts.setdefault(name, []).append(f"{extension}:{state.st_mtime_ns}:{state.st_size}:{state.st_ino}")
+                    parts.setdefault(name, []).append(_state(extension, state))
     except (FileNotFoundError, NotADirectoryError):
         if folder.exists():
             raise
@@ -186,5 +186,10 @@ def stamp(folder: Path, name: str) -> str:
             state = os.stat(f"{folder}/{name}.{extension}")  # noqa: PTH116 - half the time of Path.stat
         except OSError:
             continue
-        found.append(f"{extension}:{state.st_mtime_ns}:{state.st_size}:{state.st_ino}")
+        found.append(_state(extension, state))
     return " ".join(found)
+
+
+def _state(extension: str, state: os.stat_result) -> str:
+    """The time of the last change of any kind is in it: that one, nobody can set back."""
+    return f"{extension}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_size}:{state.st_ino}"

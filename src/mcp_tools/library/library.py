@@ -77,7 +77,7 @@ class Library:
         self._seen = -1
         self._look_again = 0.0
         self._cache: dict[str, tuple[str, Tool]] = {}
-        self._verdicts: dict[str, tuple[Tool, Verdict]] = {}
+        self._verdicts: dict[str, tuple[str, Verdict]] = {}
         self._threads = threading.RLock()
 
     # Writing
@@ -199,34 +199,33 @@ class Library:
         return [*self.each_served()]
 
     def each_served(self) -> Iterator[Tool]:
-        """The same one by one: a large library need not be held whole."""
+        """The tools of `served`, one after the other: a large library need not be in memory at once."""
         found = self.approvals.read()
         for name in self._asked(lambda index: index.names()):
-            tool = self._tool(name)
-            if isinstance(tool, Tool) and objection(tool, self._verdict(tool), found) is None:
+            stamp, tool = self._stamped(name)
+            if isinstance(tool, Tool) and objection(name, self._verdict(tool, stamp), found) is None:
                 yield tool
 
     def withheld(self) -> AllWithheld:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""
         found = self.approvals.read()
-        indexed = [self._tool(name) for name in self._asked(lambda index: index.names())]
         all_withheld = {flaw.name: flawed(flaw) for flaw in self.flaws()}
-        for standing in indexed:
+        for name in self._asked(lambda index: index.names()):
+            stamp, standing = self._stamped(name)
             if isinstance(standing, Flaw):  # edited in place since it was indexed
-                all_withheld[standing.name] = flawed(standing)
-            elif standing and (withheld := objection(standing, self._verdict(standing), found)):
-                all_withheld[standing.name] = withheld
+                all_withheld[name] = flawed(standing)
+            elif standing and (withheld := objection(name, self._verdict(standing, stamp), found)):
+                all_withheld[name] = withheld
         return [all_withheld[name] for name in sorted(all_withheld)]
 
-    def _verdict(self, tool: Tool) -> Verdict:
-        """The verdict on this very object: a file that was edited in place makes another."""
+    def _verdict(self, tool: Tool, stamp: str) -> Verdict:
+        """The verdict on a tool whose files had that stamp before and after they were read; empty if they had not."""
         known = self._verdicts.get(tool.name)
-        if known is not None and known[0] is tool:
+        if known is not None and stamp and known[0] == stamp:
             return known[1]
         verdict = judged(tool)
-        if len(self._verdicts) >= _MOST_CACHED:
-            self._verdicts.clear()
-        self._verdicts[tool.name] = (tool, verdict)
+        if stamp:
+            self._verdicts[tool.name] = (stamp, verdict)
         return verdict
 
     @contextlib.contextmanager
@@ -309,16 +308,21 @@ class Library:
         return [Hit(tool, score) for tool, score in tools if isinstance(tool, Tool)]
 
     def _tool(self, name: str) -> Tool | Flaw | None:
+        return self._stamped(name)[1]
+
+    def _stamped(self, name: str) -> tuple[str, Tool | Flaw | None]:
+        """What stands under a name, and the stamp of its files; empty when they changed while they were read."""
         stamp = files.stamp(self.folder, name)
         cached = self._cache.get(name)
         if cached and cached[0] == stamp:
-            return cached[1]
+            return stamp, cached[1]
         found = self._read(name)
-        if isinstance(found, Tool) and stamp == files.stamp(self.folder, name):
-            if len(self._cache) >= _MOST_CACHED:
-                self._cache.clear()
-            self._cache[name] = (stamp, found)
-        return found
+        if not isinstance(found, Tool) or stamp != files.stamp(self.folder, name):
+            return "", found
+        if len(self._cache) >= _MOST_CACHED:
+            self._cache.clear()
+        self._cache[name] = (stamp, found)
+        return stamp, found
 
     def _read(self, name: str) -> Tool | Flaw | None:
         """Reads a tool. What looks half-written is read again under the lock, when no write is under way."""

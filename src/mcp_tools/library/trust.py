@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.library.approvals import Approval, Found
 from mcp_tools.library.files import Flaw
 from mcp_tools.tool import Status, Tool
+
+if TYPE_CHECKING:
+    from mcp_tools.definition import Flag
 
 SERVED = (Status.VERIFIED, Status.TRUSTED)
 
@@ -27,6 +30,7 @@ class Withheld:
 class Verdict:
     """What can be said of a tool without knowing what was approved."""
 
+    status: Status
     errors: tuple[Flag, ...]
     """What of its definition must not be served."""
     approval: Approval | None
@@ -36,19 +40,21 @@ class Verdict:
 def judged(tool: Tool) -> Verdict:
     """What of a tool does not change while its files stay."""
     errors = errors_of(tool)
-    return Verdict(errors, None if errors else Approval.of(tool))
+    return Verdict(tool.status, errors, None if errors else Approval.of(tool))
 
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
     """What of a tool's definition must not be served."""
-    return tuple(flag for flag in lint(definition_of(tool)) if flag.severity == "error")
+    from mcp_tools.definition import definition_of, lint, surely_sound
+
+    definition = definition_of(tool)
+    return () if surely_sound(definition) else tuple(lint(definition, warnings=False))
 
 
-def objection(tool: Tool, verdict: Verdict, found: Found) -> Withheld | None:
+def objection(name: str, verdict: Verdict, found: Found) -> Withheld | None:
     """Why a tool is not served; None when nothing speaks against it."""
-    name = tool.name
-    if tool.status not in SERVED:
-        return Withheld(name, f"it is {tool.status}", f"ask for it anew, or remove it: alita tools delete {name}")
+    if verdict.status not in SERVED:
+        return Withheld(name, f"it is {verdict.status}", f"ask for it anew, or remove it: alita tools delete {name}")
     if verdict.approval is None:
         first, *others = verdict.errors
         more = f" (and {len(others)} more)" if others else ""

@@ -74,6 +74,8 @@ class Catalogue:
         """Tools whose name is a constant tool's."""
         self.names: tuple[str, ...] = ()
         """The tools that are listed, sorted."""
+        self.readings = 0
+        """How often the library was read."""
         self.changed = asyncio.Event()
         """Set when what is offered became another."""
         self._offer = offer
@@ -112,13 +114,15 @@ class Catalogue:
         if self._seen is not None and quick == self._seen and files == self._files:
             return False
         before = self._entries
-        served = self.library.each_served()
-        entries = {tool.name: self._entry(tool) for tool in served if self._offer.reaches(tool.name)}
+        entries = {
+            tool.name: self._entry(tool) for tool in self.library.each_served() if self._offer.reaches(tool.name)
+        }
         listed = sorted(name for name in entries if self._offer.lists(name))
         self.names = tuple(name for name in listed if name not in self._reserved)
         self.shadowed = tuple(name for name in listed if name in self._reserved)
         self._entries, self._files = entries, files
         self._ready = {}
+        self.readings += 1
         self._seen, self._is_new = (quick if _is_settled(quick) else None), False
         return entries != before
 

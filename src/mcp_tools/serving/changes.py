@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from mcp.server.connection import Connection
@@ -16,6 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.errors import AlitaError
 from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.reporting import Report
 from mcp_tools.text import one_line
 
 _LOOK_SECONDS = 0.5
@@ -58,9 +58,11 @@ class Watcher:
     Several connections of one process may watch at once: the first begins, the last ends.
     """
 
-    def __init__(self, catalogue: Catalogue, announcer: Announcer) -> None:
+    def __init__(self, catalogue: Catalogue, announcer: Announcer, *, tell: Callable[[str], None]) -> None:
         self._catalogue = catalogue
         self._announcer = announcer
+        self._tell = tell
+        self._report = Report(catalogue, tell)
         self._complaint = ""
         self._watching: set[asyncio.Task[None]] = set()
         self._users = 0
@@ -72,7 +74,6 @@ class Watcher:
         if self._users == 1:
             self._watching = {asyncio.create_task(self._look_often()), asyncio.create_task(self._announce())}
         try:
-            await self._first_look()
             yield
         finally:
             self._users -= 1
@@ -81,23 +82,21 @@ class Watcher:
                     task.cancel()
                 await asyncio.gather(*self._watching, return_exceptions=True)
 
-    async def _first_look(self) -> None:
-        with contextlib.suppress(AlitaError):
-            await self._catalogue.renew()
-
     async def _look_often(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
             try:
                 await self._catalogue.renew()
                 self._complaint = ""
             except (AlitaError, OSError) as error:
                 self._complain(str(error))
+            await asyncio.sleep(_LOOK_SECONDS)
+            with contextlib.suppress(AlitaError, OSError):
+                await self._report.report()
 
     def _complain(self, text: str) -> None:
         if text != self._complaint:
             self._complaint = text
-            print(f"alita: {one_line(text, 300)}", file=sys.stderr, flush=True)
+            self._tell(one_line(text, 300))
 
     async def _announce(self) -> None:
         """What changes soon after is announced with it."""

@@ -40,6 +40,7 @@ class Finding:
         ]
 
     async def _search(self, call: Call) -> Reply:
+        await self._catalogue.renew()
         limit = call.arguments.get("limit", 10)
         hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
         offered = [hit.tool.name for hit in hits if hit.tool.name in self._catalogue][:limit]
@@ -48,6 +49,7 @@ class Finding:
         return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
 
     async def _describe(self, call: Call) -> Reply:
+        await self._catalogue.renew()
         name = call.arguments["name"]
         if name not in self._catalogue:
             return self._unknown(name)
@@ -57,6 +59,7 @@ class Finding:
 
     async def _call(self, call: Call) -> Reply | InputRequiredResult:
         name, arguments = call.arguments["name"], call.arguments.get("arguments", {})
+        await self._catalogue.renew()
         tool = self._catalogue.tool(name)
         if tool is None:
             return self._unknown(name)

@@ -29,6 +29,7 @@ class Programs:
 
     async def _run(self, call: Call) -> Reply:
         source, arguments = call.arguments["source"], call.arguments.get("arguments")
+        await self._catalogue.renew()
         names, functions = _imports_and_functions(source)
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
         modules = {name: tool.source for name in names if (tool := self._catalogue.tool(name)) is not None}

@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import anyio
+
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library import Library
 from mcp_tools.run import run_tool
@@ -87,7 +89,8 @@ async def heartbeat(call: Call, what: str, limit: float) -> AsyncIterator[None]:
 
 async def _beat(call: Call, what: str, limit: float) -> None:
     seconds = _HEARTBEAT_SECONDS
-    while True:
-        await call.tell(f"{what} runs, {seconds:.0f} of at most {limit:.0f} s")
-        await asyncio.sleep(_HEARTBEAT_SECONDS)
-        seconds += _HEARTBEAT_SECONDS
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the client is gone
+        while True:
+            await call.tell(f"{what} runs, {seconds:.0f} of at most {limit:.0f} s")
+            await asyncio.sleep(_HEARTBEAT_SECONDS)
+            seconds += _HEARTBEAT_SECONDS

@@ -6,7 +6,7 @@ import pytest
 from desk import Desk, error_of, tool
 from mcp.shared.exceptions import MCPError
 
-from mcp_tools.definition import definition_hash
+from mcp_tools.definition import definition_hash, lint
 from mcp_tools.server import CONSTANT_TOOLS
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.tool import Status
@@ -45,6 +45,7 @@ async def test_constant_tools_come_first_with_honest_hints(desk: Desk, mode: str
     assert [name for name, hint in hints.items() if hint and not hint.read_only_hint] == ["create_tool", "ask"]
     assert [name for name, hint in hints.items() if hint and hint.open_world_hint] == ["create_tool", "ask"]
     assert all(one.output_schema and one.title for one in listed)
+    assert not [flag for one in listed for flag in lint(one.model_dump(by_alias=True, exclude_none=True))]
 
 
 async def test_what_is_not_approved_is_not_listed_and_not_called(desk: Desk, mode: str) -> None:

@@ -60,7 +60,7 @@ def completed() -> list[Completed]:
     root = next(place for place in places if place.path == ("ask",))
     version = Option(("--version",), "Show the version and exit.", None)
     names = tuple((command.name, command.summary) for command in COMMANDS)
-    return [Completed((), names, (*root.options, version), Value(files=True)), *places]
+    return [Completed((), names, (*root.options, version), Value()), *places]
 
 
 def _click(command: Any) -> Any:

@@ -1,0 +1,155 @@
+"""`alita mcp install|uninstall|json` as processes: exit code, stdout, stderr and the file together."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agent.hosts.registry import NAMES
+
+ALITA = Path(sys.executable).parent / "alita"
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def alita(tmp_path: Path) -> Run:
+    """Runs the command in an empty project, with a home of its own and a key in the environment."""
+    for name in ("project", "me"):
+        (tmp_path / name).mkdir()
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from agent.cli.main import main; main()", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path / "project",
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path / "me"),
+                "ALITA_HOME": str(tmp_path / "home"),
+                "OPENAI_API_KEY": "sk-never-to-be-written",
+                "LANG": "C.UTF-8",
+                **environment,
+            },
+            timeout=50,
+            check=False,
+        )
+
+    return run
+
+
+def everything(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("client", NAMES)
+def test_installing_is_seen_done_once_and_undone(client: str, alita: Run, tmp_path: Path) -> None:
+    """The second time changes nothing and says so; no key is in any file."""
+    done = alita("mcp", "install", client, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    path = Path(told["path"])
+    assert (told["ok"], told["changed"], told["backup"]) == (True, True, None)
+    assert path.is_relative_to(tmp_path / "me")
+    text = path.read_text()
+    assert str(ALITA) in text
+    assert str(tmp_path / "home") in text
+    again = alita("mcp", "install", client)
+    assert (again.returncode, again.stdout) == (0, "")
+    assert "has it already: nothing was changed" in again.stderr
+    assert path.read_text() == text
+    assert all("sk-never" not in content for content in everything(tmp_path).values())
+    gone = json.loads(alita("mcp", "uninstall", client, "--json").stdout)
+    assert gone["changed"]
+    assert Path(gone["backup"]).read_text() == text
+    assert str(ALITA) not in path.read_text()
+    assert "nothing was changed" in alita("mcp", "uninstall", client).stderr
+
+
+@pytest.mark.parametrize("client", NAMES)
+def test_print_writes_nothing(client: str, alita: Run, tmp_path: Path) -> None:
+    """The entry alone is on stdout, in the client's format."""
+    before = everything(tmp_path)
+    done = alita("mcp", "install", client, "--print", "--tools", "meta", "--name", "mine")
+    assert done.returncode == 0, done.stderr
+    assert everything(tmp_path) == before
+    parse = {"codex": tomllib.loads, "goose": yaml.safe_load}.get(client, json.loads)
+    [servers] = parse(done.stdout).values()
+    assert servers["mine"]["args"] == ["serve", "--tools", "meta"]
+    assert str(tmp_path / "me") in done.stderr
+
+
+def test_the_command_runs_without_an_active_environment(alita: Run, tmp_path: Path) -> None:
+    """What is written is started as a client starts it: with nearly no environment, in another folder."""
+    server = json.loads(alita("mcp", "json").stdout)["mcpServers"]["alita"]
+    assert Path(server["command"]).is_absolute()
+    started = subprocess.run(
+        [server["command"], "config", "show", "--json"],
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "me"), **server["env"]},
+        timeout=50,
+        check=False,
+    )
+    assert started.returncode == 0, started.stderr
+    assert json.loads(started.stdout)["data_dir"]["value"] == str(tmp_path / "home" / "data")
+
+
+def test_the_library_that_is_used_here_is_the_one_that_is_served(alita: Run, tmp_path: Path) -> None:
+    """A client starts the server elsewhere: a library of the current folder is named, the usual one is not."""
+    assert "ALITA_TOOLS_DIR" not in json.loads(alita("mcp", "json").stdout)["mcpServers"]["alita"]["env"]
+    (tmp_path / "project" / "generated_tools").mkdir()
+    for arguments, environment, folder in (
+        ((), {}, tmp_path / "project" / "generated_tools"),
+        (("--tools-dir", "mine"), {}, tmp_path / "project" / "mine"),
+        ((), {"ALITA_TOOLS_DIR": str(tmp_path / "shared")}, tmp_path / "shared"),
+    ):
+        server = json.loads(alita("mcp", "json", *arguments, **environment).stdout)["mcpServers"]["alita"]
+        assert server["env"]["ALITA_TOOLS_DIR"] == str(folder)
+
+
+def test_a_projects_settings_and_other_servers(alita: Run, tmp_path: Path) -> None:
+    """What others wrote stays, comments too, and the entry is the only new text."""
+    path = tmp_path / "project" / ".vscode" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{\n  // ours\n  "servers": {\n    "other": {"command": "x"}, // keep\n  },\n}\n')
+    done = alita("mcp", "install", "vscode", "--scope", "project")
+    assert done.returncode == 0, done.stderr
+    assert "others who share the project need their own" in done.stderr
+    text = path.read_text()
+    start, end = text.index('    "alita": {'), text.index("    },\n  },") + len("    },\n")
+    assert (
+        text[:start] + text[end:] == '{\n  // ours\n  "servers": {\n    "other": {"command": "x"}, // keep\n  },\n}\n'
+    )
+
+
+def test_what_is_wrong_is_told(alita: Run, tmp_path: Path) -> None:
+    """With exit code 2, and as JSON for programs."""
+    (tmp_path / "project" / ".mcp.json").write_text('{"a": 1,}')
+    for arguments, says in (
+        (("install", "claude"), "Did you mean claude-code?"),
+        (("install", "goose", "--scope", "project"), "--scope user"),
+        (("install", "cursor", "--name", "a b"), "Use 1 to 64 of"),
+        (("install", "claude-code", "--scope", "project"), "Nothing was changed"),
+    ):
+        done = alita("mcp", *arguments, "--json")
+        assert done.returncode == 2
+        told = json.loads(done.stdout)
+        assert not told["ok"]
+        assert says in told["error"]["remedy"]
+    assert (tmp_path / "project" / ".mcp.json").read_text() == '{"a": 1,}'
+    assert alita("mcp", "install", "cursor", "--scope", "world").returncode == 2
+
+
+def test_help_names_every_client(alita: Run) -> None:
+    told = " ".join(alita("mcp", "install", "--help").stdout.split())
+    assert all(name in told for name in NAMES)

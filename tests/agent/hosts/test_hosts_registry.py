@@ -1,0 +1,161 @@
+"""Where each client keeps its settings on each platform, and what is written there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from agent.hosts import HOSTS, find_host, server_command
+from agent.hosts.machine import Machine
+from agent.hosts.registry import NAMES
+from agent.hosts.server_command import ServerCommand
+from agent.hosts.settings_file import snippet, text_format
+from mcp_tools.errors import UsageError
+
+HOME = Path("/home/ada")
+SUPPORT = "Library/Application Support"
+ROAMING = "AppData/Roaming"
+
+FILES: dict[str, tuple[str, str, str]] = {
+    "claude-desktop": (
+        ".config/Claude/claude_desktop_config.json",
+        f"{SUPPORT}/Claude/claude_desktop_config.json",
+        f"{ROAMING}/Claude/claude_desktop_config.json",
+    ),
+    "claude-code": (".claude.json",) * 3,
+    "cursor": (".cursor/mcp.json",) * 3,
+    "vscode": (".config/Code/User/mcp.json", f"{SUPPORT}/Code/User/mcp.json", f"{ROAMING}/Code/User/mcp.json"),
+    "gemini": (".gemini/settings.json",) * 3,
+    "codex": (".codex/config.toml",) * 3,
+    "goose": (".config/goose/config.yaml", ".config/goose/config.yaml", f"{ROAMING}/Block/goose/config/config.yaml"),
+}
+PROJECT_FILES = {
+    "claude-code": ".mcp.json",
+    "cursor": ".cursor/mcp.json",
+    "vscode": ".vscode/mcp.json",
+    "gemini": ".gemini/settings.json",
+    "codex": ".codex/config.toml",
+}
+SERVER = ServerCommand("/opt/alita/bin/alita", ("serve",), {"ALITA_HOME": "/h"})
+
+
+def machine(platform: str, **environment: str) -> Machine:
+    return Machine(platform, HOME, environment)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_file_of_the_user_on_each_platform(name: str) -> None:
+    host = find_host(name)
+    for platform, file in zip(("linux", "darwin", "win32"), FILES[name], strict=True):
+        assert host.file("user", machine(platform), Path("/p")) == HOME / file
+
+
+@pytest.mark.parametrize(
+    ("name", "platform", "variable", "file"),
+    [
+        ("claude-desktop", "linux", "XDG_CONFIG_HOME", "Claude/claude_desktop_config.json"),
+        ("vscode", "win32", "APPDATA", "Code/User/mcp.json"),
+        ("claude-code", "linux", "CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("codex", "darwin", "CODEX_HOME", "config.toml"),
+        ("goose", "linux", "XDG_CONFIG_HOME", "goose/config.yaml"),
+    ],
+)
+def test_a_variable_of_the_client_moves_its_file(name: str, platform: str, variable: str, file: str) -> None:
+    host = find_host(name)
+    assert host.file("user", machine(platform, **{variable: "/moved"}), Path("/p")) == Path("/moved") / file
+    unmoved = host.file("user", machine(platform), Path("/p"))
+    assert host.file("user", machine(platform, **{variable: "relative"}), Path("/p")) == unmoved
+    assert host.file("user", machine(platform, **{variable: " "}), Path("/p")) == unmoved
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_file_of_a_project(name: str) -> None:
+    host = find_host(name)
+    if name in PROJECT_FILES:
+        assert host.file("project", machine("linux"), Path("/p")) == Path("/p") / PROJECT_FILES[name]
+    else:
+        with pytest.raises(UsageError, match="no settings for a project"):
+            host.file("project", machine("linux"), Path("/p"))
+
+
+STDIO = {"type": "stdio", "command": "/opt/alita/bin/alita", "args": ["serve"], "env": {"ALITA_HOME": "/h"}}
+PLAIN = {key: value for key, value in STDIO.items() if key != "type"}
+WRITTEN: dict[str, dict[str, Any]] = {
+    "claude-desktop": {"mcpServers": {"alita": PLAIN}},
+    "claude-code": {"mcpServers": {"alita": STDIO}},
+    "cursor": {"mcpServers": {"alita": STDIO}},
+    "vscode": {"servers": {"alita": STDIO}},
+    "gemini": {"mcpServers": {"alita": PLAIN}},
+    "codex": {"mcp_servers": {"alita": {**PLAIN, "startup_timeout_sec": 30, "tool_timeout_sec": 600}}},
+    "goose": {
+        "extensions": {
+            "alita": {
+                "enabled": True,
+                "type": "stdio",
+                "name": "alita",
+                "description": "Proven tools that run in a sandbox, and new ones on request.",
+                "cmd": "/opt/alita/bin/alita",
+                "args": ["serve"],
+                "envs": {"ALITA_HOME": "/h"},
+                "env_keys": [],
+                "timeout": 600,
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_is_what_the_client_documents(name: str) -> None:
+    host = find_host(name)
+    text = snippet(host, "alita", host.entry(SERVER, "alita"))
+    assert text_format(host.format).parse(text) == WRITTEN[name]
+
+
+def test_an_unknown_client_is_told_the_known_ones() -> None:
+    with pytest.raises(UsageError) as told:
+        find_host("claude")
+    assert "Did you mean claude-code?" in told.value.remedy
+    assert all(name in told.value.remedy for name in NAMES)
+
+
+def test_names_are_unique_and_every_client_is_described() -> None:
+    assert len(set(NAMES)) == len(HOSTS) == 7
+    assert all(host.title and host.afterwards and host.user_file_told for host in HOSTS)
+
+
+def test_the_command_is_absolute_and_carries_no_key(tmp_path: Path) -> None:
+    """Only where alita keeps its things; what the client would not know."""
+    found = server_command(
+        tmp_path / "tools",
+        tools="meta",
+        environment={"ALITA_HOME": str(tmp_path), "OPENAI_API_KEY": "sk-secret", "ALITA_API_KEY": "sk-secret"},
+    )
+    assert Path(found.command).is_absolute()
+    assert Path(found.command).parent == Path(sys.executable).parent
+    assert found.args[-3:] == ("serve", "--tools", "meta")
+    assert found.env == {"ALITA_HOME": str(tmp_path), "ALITA_TOOLS_DIR": str(tmp_path / "tools")}
+    assert server_command(None, environment={}).as_json().keys() == {"command", "args"}
+
+
+def test_relative_places_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client starts the server in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    found = server_command(Path("tools"), environment={"ALITA_HOME": "home"})
+    assert found.env == {"ALITA_HOME": str(tmp_path / "home"), "ALITA_TOOLS_DIR": str(tmp_path / "tools")}
+
+
+def test_without_a_script_the_interpreter_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    found = server_command(None, environment={})
+    assert found.command == str(tmp_path / "python")
+    assert found.args == ("-c", "from agent.cli.main import main; main()", "serve")
+
+
+def test_told_places_name_the_files() -> None:
+    """The table of the documentation and the code name the same files."""
+    for host in HOSTS:
+        assert PurePosixPath(FILES[host.name][0]).name in host.user_file_told

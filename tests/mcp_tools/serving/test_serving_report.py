@@ -1,0 +1,31 @@
+"""What clients do not get is told on stderr, once, with what to do."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from desk import Desk, tool
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_withheld_and_hidden_tools_are_told_once(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.has(tool(), tool("ask"), *(tool(f"foreign_{number}") for number in range(7)))
+    for number in range(7):
+        desk.library.approvals.drop(f"foreign_{number}")
+    async with desk.client("2026-07-28") as client:
+        await client.list_tools()
+        await asyncio.sleep(1.5)
+        first = capsys.readouterr().err
+        await asyncio.sleep(1.0)
+        assert capsys.readouterr().err == ""
+        path = desk.library.path("double")
+        path.write_text(path.read_text() + "# changed\n")
+        await asyncio.sleep(4.0)
+        second = capsys.readouterr().err
+    assert first.count("is not served: it was never approved here; alita tools approve foreign_") == 5
+    assert "2 more tools are not served" in first
+    assert "ask is a tool of the server: call_tool reaches yours" in first
+    assert "double is not served" in second
+    assert "foreign_1" not in second
