@@ -73,14 +73,18 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
                 notes.write(f"{n}\n")
             written += size
 
+    failures: list[BaseException] = []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         waiting = {pool.submit(fetch, n) for n in range(1, parts.count + 1) if n not in done}
         try:
             while waiting:
                 ended, waiting = wait(waiting, _LOOK_SECONDS, FIRST_COMPLETED)
-                for future in ended:
-                    future.result()
+                failures += [f for future in ended if not future.cancelled() and (f := future.exception())]
+                if failures:  # parts that are on their way may arrive: the next pull finds them
+                    waiting = {future for future in waiting if not future.cancel()}
                 advance(written)
+            if failures:
+                raise failures[0]
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
