@@ -9,6 +9,7 @@ from pathlib import Path
 from mcp_tools.errors import UsageError
 
 _SHORTEST = 16
+_HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
 
 
 def read_token(text: str, file: Path | None) -> str:
@@ -23,12 +24,12 @@ def read_token(text: str, file: Path | None) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"The token file {file} cannot be read: {error}.") from None
         if not text.strip():
-            raise UsageError(f"The token file {file} is empty.", remedy=f"python -m secrets > {file}")
+            raise UsageError(f"The token file {file} is empty.", remedy=_HOW_TO_MAKE)
     token = text.strip()
     if token and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token):
         raise UsageError(
             f"A token has at least {_SHORTEST} printable ASCII characters and no space.",
-            remedy="Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            remedy=_HOW_TO_MAKE,
         )
     return token
 
