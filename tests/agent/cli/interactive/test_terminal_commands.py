@@ -1,5 +1,6 @@
 """The registry: what is typed finds its command, and nothing that is told of it drifts from it."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ WANTED = {
     "retry",
     "undo",
     "verbose",
+    "mcp",
     "doctor",
 }
 
@@ -54,6 +56,25 @@ async def test_help_tells_every_command_and_every_key(sitting: Any) -> None:
         assert f"  {command.usage}" in shown
         assert command.summary in shown
     assert all(f"  {key.keys} " in shown for key in KEYS)
+
+
+async def test_every_command_does_something_in_a_new_session(sitting: Any) -> None:
+    """Whatever is there to be shown: none of them ends the session, and each says something."""
+    for command in COMMANDS:
+        if command.name in {"exit", "edit", "create", "save", "show"}:
+            continue
+        shown = await sitting.types(f"/{command.name}", "/verbose")
+        assert "Model calls" in shown, command.name
+        assert len(shown.splitlines()) >= 2, command.name
+
+
+async def test_servers_of_other_people_are_listed_with_what_keeps_them_from_starting(sitting: Any) -> None:
+    assert "alita mcp add" in await sitting.types("/mcp")
+    entry = {"command": "./server.py", "args": []}
+    (sitting.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"weather": entry}}))
+    shown = await sitting.types("/mcp")
+    assert "weather" in shown
+    assert "undecided" in shown
 
 
 async def test_help_tells_about_one_command(sitting: Any) -> None:

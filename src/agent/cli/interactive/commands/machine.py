@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,6 @@ from agent.errors import SettingsError
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
-
-EXTERNAL = "agent.external"
-"""The module that reaches other people's servers; without it there is no `/mcp`."""
 
 
 async def model(terminal: Terminal, argument: str) -> None:
@@ -51,8 +47,9 @@ async def doctor(terminal: Terminal, argument: str) -> None:
 
 async def mcp(terminal: Terminal, argument: str) -> None:
     """Lists the servers of other people's tools, and why some are not used."""
-    external = import_module(EXTERNAL)
-    found = external.Configured(terminal.settings, Path.cwd())
+    from agent.configured import Configured
+
+    found = await asyncio.to_thread(Configured, terminal.settings, Path.cwd())
     terminal.screen.rows([(s.entry.name, s.state, f"{s.reason} {s.remedy}".strip()) for s in found.standings])
     for problem in found.problems:
         terminal.screen.note(f"{problem.where}: {problem.message}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from difflib import get_close_matches
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli.interactive.commands import (
@@ -42,7 +41,7 @@ class Command(NamedTuple):
         return f"/{self.name} {self.argument}".strip()
 
 
-_ALL: tuple[Command, ...] = (
+COMMANDS: tuple[Command, ...] = (
     Command("help", "[COMMAND]", "list commands and keys, or tell about one", basics.help_, "commands"),
     Command("exit", "", "leave; the session is saved", basics.exit_),
     Command("new", "", "begin a new session", sessions.new),
@@ -65,12 +64,6 @@ _ALL: tuple[Command, ...] = (
     Command("verbose", "", "show model calls too, or no longer", basics.verbose),
     Command("mcp", "", "list the servers of other people's tools", machine.mcp),
     Command("doctor", "", "check that everything alita needs is there", machine.doctor),
-)
-_NEEDS = {"mcp": machine.EXTERNAL}
-"""Commands that are there only with a module."""
-
-COMMANDS: tuple[Command, ...] = tuple(
-    command for command in _ALL if command.name not in _NEEDS or find_spec(_NEEDS[command.name])
 )
 """The one registry."""
 _BY_NAME = {command.name: command for command in COMMANDS}
