@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -84,8 +85,8 @@ class Tool:
 
     @property
     def source_hash(self) -> str:
-        """SHA-256 of the source, in hexadecimal."""
-        return hashlib.sha256(self.source.encode()).hexdigest()
+        """SHA-256 of the source, in hexadecimal; the same text is one object, of which a large library has many."""
+        return sys.intern(hashlib.sha256(self.source.encode()).hexdigest())
 
     @property
     def capabilities(self) -> Capabilities:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 
 from mcp_tools.tool import Capabilities, Json, Tool
 
@@ -39,7 +40,7 @@ def _hints(capabilities: Capabilities) -> dict[str, bool]:
 
 def definition_hash(tool: Tool) -> str:
     """SHA-256 of the definition's canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical(definition_of(tool))).hexdigest()
+    return sys.intern(hashlib.sha256(canonical(definition_of(tool))).hexdigest())
 
 
 def canonical(value: Json) -> bytes:

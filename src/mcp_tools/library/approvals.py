@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -153,7 +154,7 @@ class Approvals:
 
 def _parsed(path: Path) -> dict[str, Json] | str:
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes(), object_hook=_shared)
     except (ValueError, RecursionError) as error:
         return f"{path} is damaged: {error}"
     if not isinstance(content, dict) or not isinstance(content.get("libraries"), dict):
@@ -161,6 +162,11 @@ def _parsed(path: Path) -> dict[str, Json] | str:
     if content.get("version") != _VERSION:
         return f"{path} is of another version of alita: {content.get('version')!r}"
     return content
+
+
+def _shared(entry: dict[str, Json]) -> dict[str, Json]:
+    """The same hash is one object: it also stands in a verdict and in a catalogue, for each of many tools."""
+    return {name: sys.intern(value) if isinstance(value, str) else value for name, value in entry.items()}
 
 
 @functools.lru_cache(maxsize=256)
@@ -172,10 +178,9 @@ def _hash_of(capabilities: Capabilities) -> str:
 
 
 def _approval(entry: Json) -> Approval:
-    found = Approval(**entry)
     if not all(isinstance(value, str) for value in entry.values()):
         raise ValueError("a hash is no text")
-    return found
+    return Approval(**entry)
 
 
 def _text(content: dict[str, Json]) -> str:

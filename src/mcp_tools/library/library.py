@@ -202,7 +202,7 @@ class Library:
         """The tools of `served`, one after the other: a large library need not be in memory at once."""
         found = self.approvals.read()
         for name in self._asked(lambda index: index.names()):
-            stamp, tool = self._stamped(name)
+            stamp, tool = self._stamped(name, keep=False)
             if isinstance(tool, Tool) and objection(name, self._verdict(tool, stamp), found) is None:
                 yield tool
 
@@ -211,7 +211,7 @@ class Library:
         found = self.approvals.read()
         all_withheld = {flaw.name: flawed(flaw) for flaw in self.flaws()}
         for name in self._asked(lambda index: index.names()):
-            stamp, standing = self._stamped(name)
+            stamp, standing = self._stamped(name, keep=False)
             if isinstance(standing, Flaw):  # edited in place since it was indexed
                 all_withheld[name] = flawed(standing)
             elif standing and (withheld := objection(name, self._verdict(standing, stamp), found)):
@@ -310,8 +310,11 @@ class Library:
     def _tool(self, name: str) -> Tool | Flaw | None:
         return self._stamped(name)[1]
 
-    def _stamped(self, name: str) -> tuple[str, Tool | Flaw | None]:
-        """What stands under a name, and the stamp of its files; empty when they changed while they were read."""
+    def _stamped(self, name: str, *, keep: bool = True) -> tuple[str, Tool | Flaw | None]:
+        """What stands under a name, and the stamp of its files; empty when they changed while they were read.
+
+        A pass over all tools keeps none of them: of a large library that would be most of a server's memory.
+        """
         stamp = files.stamp(self.folder, name)
         cached = self._cache.get(name)
         if cached and cached[0] == stamp:
@@ -319,9 +322,10 @@ class Library:
         found = self._read(name)
         if not isinstance(found, Tool) or stamp != files.stamp(self.folder, name):
             return "", found
-        if len(self._cache) >= _MOST_CACHED:
-            self._cache.clear()
-        self._cache[name] = (stamp, found)
+        if keep:
+            if len(self._cache) >= _MOST_CACHED:
+                self._cache.clear()
+            self._cache[name] = (stamp, found)
         return stamp, found
 
     def _read(self, name: str) -> Tool | Flaw | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import sys
 import time
+import zlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -32,8 +34,8 @@ _LEAST_SCAN_SECONDS = 2.0
 class Entry:
     """One tool that is offered, as compact as 10,000 of them must be."""
 
-    text: str
-    """Its definition with `_meta` as JSON."""
+    packed: bytes
+    """Its definition with `_meta` as JSON, compressed."""
     source_hash: str
     definition_hash: str
     capabilities: Capabilities
@@ -128,13 +130,13 @@ class Catalogue:
 
     def _entry(self, tool: Tool) -> Entry:
         definition = definition_of(tool)
-        digest = hashlib.sha256(canonical(definition)).hexdigest()
+        digest = sys.intern(hashlib.sha256(canonical(definition)).hexdigest())
         meta = {META_STATUS: str(tool.status), META_VERSION: tool.source_hash[:12], META_HASH: tool.source_hash}
         if parent := tool.provenance.get("parent_version"):
             meta[META_PARENT] = str(parent)
         definition["_meta"] = {**meta, META_DEFINITION_HASH: digest}
         text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
-        return Entry(text, tool.source_hash, digest, tool.capabilities)
+        return Entry(zlib.compress(text.encode(), 1), tool.source_hash, digest, tool.capabilities)
 
     def _quick_stamp(self) -> tuple[object, ...]:
         """What changes when a file is added, replaced or removed, and when something is approved."""
@@ -152,7 +154,7 @@ class Catalogue:
         Raises:
             KeyError: It is not offered.
         """
-        found: dict[str, Json] = json.loads(self._entries[name].text)
+        found: dict[str, Json] = json.loads(zlib.decompress(self._entries[name].packed))
         return found
 
     def __contains__(self, name: str) -> bool:
