@@ -32,6 +32,8 @@ _LOOK_AGAIN_SECONDS = 10.0
 _SETTLED_NS = 50_000_000
 """A folder changed so recently may change again within one tick of its clock."""
 _MOST_CACHED = 4096
+_MOST_KEPT = 2000
+"""A pass over more tools than these keeps none of them."""
 
 T = TypeVar("T")
 
@@ -201,8 +203,9 @@ class Library:
     def each_served(self) -> Iterator[Tool]:
         """The tools of `served`, one after the other: a large library need not be in memory at once."""
         found = self.approvals.read()
-        for name in self._asked(lambda index: index.names()):
-            stamp, tool = self._stamped(name, keep=False)
+        names = self._asked(lambda index: index.names())
+        for name in names:
+            stamp, tool = self._stamped(name, keep=len(names) <= _MOST_KEPT)
             if isinstance(tool, Tool) and objection(name, self._verdict(tool, stamp), found) is None:
                 yield tool
 
@@ -210,8 +213,9 @@ class Library:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""
         found = self.approvals.read()
         all_withheld = {flaw.name: flawed(flaw) for flaw in self.flaws()}
-        for name in self._asked(lambda index: index.names()):
-            stamp, standing = self._stamped(name, keep=False)
+        names = self._asked(lambda index: index.names())
+        for name in names:
+            stamp, standing = self._stamped(name, keep=len(names) <= _MOST_KEPT)
             if isinstance(standing, Flaw):  # edited in place since it was indexed
                 all_withheld[name] = flawed(standing)
             elif standing and (withheld := objection(name, self._verdict(standing, stamp), found)):
@@ -313,7 +317,7 @@ class Library:
     def _stamped(self, name: str, *, keep: bool = True) -> tuple[str, Tool | Flaw | None]:
         """What stands under a name, and the stamp of its files; empty when they changed while they were read.
 
-        A pass over all tools keeps none of them: of a large library that would be most of a server's memory.
+        A pass over a large library keeps no tool: they would be most of a server's memory.
         """
         stamp = files.stamp(self.folder, name)
         cached = self._cache.get(name)
