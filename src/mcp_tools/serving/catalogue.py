@@ -87,7 +87,7 @@ class Catalogue:
         self._is_new = True
         self._seen: tuple[object, ...] | None = None
         """The stamp when everything was read; None when it must be read again."""
-        self._files: dict[str, str] = {}
+        self._files = b""
         self._scan_at = 0.0
         self._renewing = asyncio.Lock()
 
@@ -142,11 +142,13 @@ class Catalogue:
         """What changes when a file is added, replaced or removed, and when something is approved."""
         return _changed(self.library.folder), _changed(self.library.approvals.path)
 
-    def _file_stamps(self) -> dict[str, str]:
+    def _file_stamps(self) -> bytes:
+        """What changes with any file: a digest, since the stamps of all would take room."""
         try:
-            return stamps(self.library.folder)
+            found = stamps(self.library.folder)
         except OSError:
-            return {}
+            return b""
+        return hashlib.sha256("\n".join(f"{name} {found[name]}" for name in sorted(found)).encode()).digest()
 
     def definition(self, name: str) -> dict[str, Json]:
         """The MCP tool object of an offered tool.
