@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 Q ?=
+# What answering questions about any file needs, without a key.
+EXTRAS := local,files,audio,ocr,gaia
 
 .PHONY: help ask test check bench docs picture constraints node-lock clean
 
@@ -41,9 +43,10 @@ picture: $(VENV)/.installed-dev
 	$(BIN)/python docs/picture.py
 
 constraints: $(VENV)/uv
-	$(BIN)/uv pip compile -q pyproject.toml --all-extras --group dev --python-version 3.11 \
+	grep -v '^#' constraints.txt > constraints.new  # versions that still fit stay
+	$(BIN)/uv pip compile -q pyproject.toml --all-extras --group dev --group bench --python-version 3.11 \
 		--no-header --no-annotate --no-emit-index-url -o constraints.new
-	(sed -n '/^#/p' constraints.txt; sed 's/+cpu$$//' constraints.new) > constraints.txt.tmp
+	(sed -n '/^#/p' constraints.txt; sed 's/+cpu$$//; /^nvidia-/d; /^cuda-/d' constraints.new) > constraints.txt.tmp
 	mv constraints.txt.tmp constraints.txt
 	rm constraints.new
 
@@ -57,12 +60,12 @@ $(VENV)/uv:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[local]" >&2
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
 	@$(BIN)/python -m compileall -q src >&2
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[local]" --group dev >&2
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" --group dev >&2
 	@touch $@
 
 # Other people's MCP programs, for tests/clients: the SDK of the 1.x line in an environment of its own …

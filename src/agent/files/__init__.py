@@ -1,0 +1,1 @@
+"""Attached files: one reader per kind, each telling what it read and what was lost."""

@@ -1,0 +1,125 @@
+"""What a reader makes of a file: sections of text, facts, files for programs, and what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from mcp_tools.tool import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part that the file itself knows by a name."""
+
+    name: str
+    """As people say it: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
+    text: str
+    """Markdown, or the plain text of a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How much a reader may take in."""
+
+    seconds: float = 120
+    memory: int = 2 * 2**30
+    """Bytes of address space that the reading process may add."""
+    unpacked: int = 2**30
+    """Bytes that an archive, or a compressed document, may grow to."""
+    members: int = 10_000
+    """Entries of an archive, nested ones among them."""
+    depth: int = 4
+    """Archives within archives."""
+    section: int = 20_000
+    """Characters of one section; a longer one is divided by its reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to be read."""
+
+    path: Path
+    kind: str
+    """Its kind by content, `kinds.kind_of`: `xlsx`, `pdf`, `csv`."""
+    name: str = ""
+    """How the user calls it; the path's last part unless told."""
+    depth: int = 0
+    """Archives around it."""
+
+
+class Contents(Protocol):
+    """An opened file. What is large is read when a section is asked for, not before."""
+
+    kind: str
+    summary: str
+    """One to five lines about the structure: sheets with rows, columns and header; pages; members; keys of a JSON object."""
+    facts: dict[str, Json]
+    """The same for programs: sheet sizes, page count, encoding, dialect, pixels, EXIF, seconds, speakers."""
+    lost: list[str]
+    """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
+    count: int | None
+    """How many sections there are, where that is known without reading all."""
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The sections in order, from that number on, one in memory at a time."""
+        ...
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """Writes what a program can use better than the file itself; empty where the file itself is best.
+
+        A transcript for a sound, the text by pages for a PDF, the unpacked members for an archive.
+        """
+        ...
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        ...
+
+
+class Reader(Protocol):
+    """Reads files of some kinds."""
+
+    kinds: frozenset[str]
+
+    def open(self, source: Source, limits: ReadLimits) -> Contents:
+        """Opens a file.
+
+        Raises:
+            FileProblem: It is empty, damaged, locked by a password, too large, or not what it says it is.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class TextContents:
+    """Contents that fit into memory: the sections are there already."""
+
+    kind: str
+    summary: str
+    parts: list[Section]
+    facts: dict[str, Json] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+    data: dict[str, bytes] = field(default_factory=dict)
+    """Files for programs, by name."""
+
+    @property
+    def count(self) -> int | None:
+        """How many sections there are."""
+        return len(self.parts)
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The sections from that number on."""
+        return islice(iter(self.parts), first - 1, None)
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """Writes the files for programs."""
+        for name, content in self.data.items():
+            (folder / name).write_bytes(content)
+        return [folder / name for name in self.data]
+
+    def close(self) -> None:
+        """Nothing is open."""

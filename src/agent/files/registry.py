@@ -1,0 +1,47 @@
+"""Which reader reads which kind: loaded when a file of that kind comes, and not before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from agent.files.contents import Reader
+from agent.files.problem import FileProblem
+
+_TABLES = ("xlsx", "xls", "xlsb", "ods", "csv", "tsv", "sqlite")
+_TEXTS = ("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif")
+_IMAGES = ("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg")
+_SOUNDS = ("mp3", "wav", "m4a", "flac", "ogg", "aac")
+_MOVIES = ("mov", "mp4", "webm", "mkv", "avi")
+
+READERS: dict[str, str] = {
+    **dict.fromkeys(("xlsx",), "workbook:WorkbookReader"),
+    **dict.fromkeys(("xls", "xlsb", "ods"), "workbook:SheetsReader"),
+    **dict.fromkeys(("csv", "tsv"), "delimited:DelimitedReader"),
+    "sqlite": "database:DatabaseReader",
+    **dict.fromkeys(_TEXTS, "text:TextReader"),
+    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:ArchiveReader"),
+    "pdf": "pdf:PdfReader",
+    "docx": "docx:DocxReader",
+    "pptx": "pptx:PptxReader",
+    "html": "html:HtmlReader",
+    "epub": "epub:EpubReader",
+    "eml": "mail:MailReader",
+    **dict.fromkeys(_IMAGES, "image:ImageReader"),
+    **dict.fromkeys(_SOUNDS, "audio:AudioReader"),
+    **dict.fromkeys(_MOVIES, "video:VideoReader"),
+}
+"""Kind → module of this folder and class."""
+
+
+def reader_of(kind: str) -> Reader:
+    """The reader of a kind.
+
+    Raises:
+        FileProblem: There is none.
+    """
+    place = READERS.get(kind)
+    if place is None:
+        raise FileProblem("unsupported", f"There is no reader for files of the kind {kind!r}.")
+    module, _, name = place.partition(":")
+    reader: Reader = getattr(import_module(f"agent.files.{module}"), name)()
+    return reader
