@@ -56,7 +56,7 @@ class Contents(Protocol):
 
     kind: str
     summary: str
-    """One to five lines about the structure: sheets with rows, columns and header; pages; members; keys of a JSON object."""
+    """One to five lines about the structure: sheets with rows, columns and header; pages; members; keys."""
     facts: dict[str, Json]
     """The same for programs: sheet sizes, page count, encoding, dialect, pixels, EXIF, seconds, speakers."""
     lost: list[str]
