@@ -5,37 +5,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
-import os
-import sqlite3
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import commit, files
 from mcp_tools.library.approvals import Approval, Approvals
 from mcp_tools.library.calls import Calls, Stats
+from mcp_tools.library.current import CurrentIndex
 from mcp_tools.library.files import Flaw
-from mcp_tools.library.index import Index
+from mcp_tools.library.lock import PRIVATE, pending_folder, writing
 from mcp_tools.library.names import free_name, valid_name
 from mcp_tools.library.renaming import renamed
-from mcp_tools.library.trust import SERVED, Verdict, Withheld, errors_of, flawed, judged, objection
+from mcp_tools.library.served import Served
+from mcp_tools.library.standing import Standing
+from mcp_tools.library.trust import SERVED, Withheld, errors_of
 from mcp_tools.tool import Tool
-
-_LOCK_SECONDS = 30.0
-_LOOK_AGAIN_SECONDS = 10.0
-"""How long an edit inside a file may go unseen; new, replaced and deleted files are seen at once."""
-_SETTLED_NS = 50_000_000
-"""A folder changed so recently may change again within one tick of its clock."""
-_MOST_CACHED = 4096
-_MOST_KEPT = 2000
-"""A pass over more tools than these keeps none of them."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +55,11 @@ class Library:
     def __init__(self, folder: Path, approvals: Path | None = None) -> None:
         self.folder = Path(folder)
         self.approvals = Approvals(self.folder, approvals)
-        self._private = self.folder / ".alita"
-        self._pending = self._private / "pending"
-        self._versions = self._private / "versions"
-        self._calls = Calls(self._private / "calls.sqlite")
-        self._index: Index | None = None
-        self._index_pid = 0
-        self._is_absent = False
-        """Whether there was no folder when the index was opened."""
-        self._seen = -1
-        self._look_again = 0.0
-        self._cache: dict[str, tuple[str, Tool]] = {}
-        self._verdicts: dict[str, tuple[str, Verdict]] = {}
-        self._threads = threading.RLock()
+        self._versions = self.folder / PRIVATE / "versions"
+        self._calls = Calls(self.folder / PRIVATE / "calls.sqlite")
+        self._standing = Standing(self.folder)
+        self._index = CurrentIndex(self.folder, self._standing.read)
+        self._served = Served(self.approvals, self._index, self._standing)
 
     # Writing
 
@@ -103,7 +82,7 @@ class Library:
                 f"{tool.name!r} cannot name a tool",
                 remedy="use snake_case: ^[a-z][a-z0-9_]{0,63}$, no keyword or builtin",
             )
-        with self._writing():
+        with writing(self.folder):
             standing = files.read_tool(self.folder, tool.name)
             if replace:
                 if standing is not None:
@@ -116,7 +95,9 @@ class Library:
                         self._vouch(standing)
                     return standing
             tool = _dated(tool)
-            commit.write_pair(self.folder, self._pending, tool.name, tool.source.encode(), files.encoded(tool))
+            commit.write_pair(
+                self.folder, pending_folder(self.folder), tool.name, tool.source.encode(), files.encoded(tool)
+            )
             commit.keep_version(self.folder, self._versions, tool.name)
             self._vouch(tool)
         return tool
@@ -156,7 +137,7 @@ class Library:
         """
         if not files.stamp(self.folder, name):
             raise self._unknown(name)
-        with self._writing():
+        with writing(self.folder):
             commit.keep_version(self.folder, self._versions, name)
             files.object_path(self.folder, name).unlink(missing_ok=True)
             files.source_path(self.folder, name).unlink(missing_ok=True)
@@ -188,7 +169,7 @@ class Library:
             raise LibraryError(f"the definition of {name} must not be served:\n{listed}", remedy="correct its files")
         if seen is not None and not _is_same(tool, seen):
             raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
-        with contextlib.suppress(LibraryError), self._writing():  # a folder that is only read has no versions
+        with contextlib.suppress(LibraryError), writing(self.folder):  # a folder that is only read has no versions
             commit.keep_version(self.folder, self._versions, name)
         self.approvals.put(name, Approval.of(tool))
         return tool
@@ -202,58 +183,11 @@ class Library:
 
     def each_served(self) -> Iterator[Tool]:
         """The tools of `served`, one after the other: a large library need not be in memory at once."""
-        found = self.approvals.read()
-        names = self._asked(lambda index: index.names())
-        for name in names:
-            stamp, tool = self._stamped(name, keep=len(names) <= _MOST_KEPT)
-            if isinstance(tool, Tool) and objection(name, self._verdict(tool, stamp), found) is None:
-                yield tool
+        return self._served.each()
 
     def withheld(self) -> AllWithheld:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""
-        found = self.approvals.read()
-        all_withheld = {flaw.name: flawed(flaw) for flaw in self.flaws()}
-        names = self._asked(lambda index: index.names())
-        for name in names:
-            stamp, standing = self._stamped(name, keep=len(names) <= _MOST_KEPT)
-            if isinstance(standing, Flaw):  # edited in place since it was indexed
-                all_withheld[name] = flawed(standing)
-            elif standing and (withheld := objection(name, self._verdict(standing, stamp), found)):
-                all_withheld[name] = withheld
-        return [all_withheld[name] for name in sorted(all_withheld)]
-
-    def _verdict(self, tool: Tool, stamp: str) -> Verdict:
-        """The verdict on a tool whose files had that stamp before and after they were read; empty if they had not."""
-        known = self._verdicts.get(tool.name)
-        if known is not None and stamp and known[0] == stamp:
-            return known[1]
-        verdict = judged(tool)
-        if stamp:
-            self._verdicts[tool.name] = (stamp, verdict)
-        return verdict
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Holds the lock of the folder between processes, with nothing half-written left."""
-        from filelock import FileLock, Timeout
-
-        try:
-            self._private.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._private / "lock", timeout=_LOCK_SECONDS):
-                commit.settle(self.folder, self._pending)
-                yield
-        except Timeout as error:
-            raise LibraryError(
-                f"another process has held the lock of {self.folder} for {_LOCK_SECONDS:.0f} seconds",
-                remedy="end that process, or try again",
-            ) from error
-        except OSError as error:
-            raise LibraryError(
-                f"the tool library {self.folder} cannot be written: {error.strerror or error}",
-                remedy="make space or make the folder writable, or choose another with --tools-dir",
-            ) from error
-        except ValueError as error:
-            raise LibraryError(str(error)) from error
+        return self._served.withheld()
 
     # Reading
 
@@ -268,7 +202,7 @@ class Library:
             UnknownToolError: There is none; the nearest names are told.
             LibraryError: Its files are damaged, or were changed since they were checked.
         """
-        found = self._tool(name) if valid_name(name) else None
+        found = self._standing.of(name) if valid_name(name) else None
         if found is None:
             raise self._unknown(name)
         if isinstance(found, Flaw):
@@ -281,7 +215,7 @@ class Library:
         Raises:
             UnknownToolError: Nothing does.
         """
-        found = self._tool(name)
+        found = self._standing.of(name)
         if found is None:
             raise self._unknown(name)
         return found
@@ -294,54 +228,25 @@ class Library:
 
     def list(self) -> Tools:
         """All tools that have no flaw, by name."""
-        names = self._asked(lambda index: index.names())
-        return [tool for name in names if isinstance(tool := self._tool(name), Tool)]
+        names = self._index.names()
+        return [tool for name in names if isinstance(tool := self._standing.of(name), Tool)]
 
     def flaws(self) -> Flaws:
         """What stands in the folder and is no tool, with its remedy."""
-        return self._asked(lambda index: index.flaws())
+        return self._index.asked(lambda index: index.flaws())
 
     def search(self, query: str, limit: int = 5) -> Hits:
         """The tools whose words fit a question or a purpose best. Quarantined and retired tools are left out."""
         for _ in range(2):
-            found = self._asked(lambda index: index.search(query, limit))
-            tools = [(self._tool(match.name), match.score) for match in found]
+            found = self._index.asked(lambda index: index.search(query, limit))
+            tools = [(self._standing.of(match.name), match.score) for match in found]
             if all(isinstance(tool, Tool) for tool, _ in tools):
                 break
-            self._seen = -1  # a file was edited in place since it was indexed
+            self._index.look_again()
         return [Hit(tool, score) for tool, score in tools if isinstance(tool, Tool)]
 
-    def _tool(self, name: str) -> Tool | Flaw | None:
-        return self._stamped(name)[1]
-
-    def _stamped(self, name: str, *, keep: bool = True) -> tuple[str, Tool | Flaw | None]:
-        """What stands under a name, and the stamp of its files; empty when they changed while they were read.
-
-        A pass over a large library keeps no tool: they would be most of a server's memory.
-        """
-        stamp = files.stamp(self.folder, name)
-        cached = self._cache.get(name)
-        if cached and cached[0] == stamp:
-            return stamp, cached[1]
-        found = self._read(name)
-        if not isinstance(found, Tool) or stamp != files.stamp(self.folder, name):
-            return "", found
-        if keep:
-            if len(self._cache) >= _MOST_CACHED:
-                self._cache.clear()
-            self._cache[name] = (stamp, found)
-        return stamp, found
-
-    def _read(self, name: str) -> Tool | Flaw | None:
-        """Reads a tool. What looks half-written is read again under the lock, when no write is under way."""
-        found = files.read_tool(self.folder, name)
-        if isinstance(found, Flaw) and found.kind in {"changed", "incomplete"}:
-            with contextlib.suppress(LibraryError), self._writing():
-                found = files.read_tool(self.folder, name)
-        return found
-
     def _unknown(self, name: str) -> UnknownToolError:
-        near = difflib.get_close_matches(name, self._asked(lambda index: index.names()), n=3)
+        near = difflib.get_close_matches(name, self._index.names(), n=3)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         return UnknownToolError(f"no tool {name!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all")
 
@@ -359,64 +264,8 @@ class Library:
 
     def close(self) -> None:
         """Closes the index and the counts. The library may be used again after."""
-        with self._threads:
-            if self._index is not None and self._index_pid == os.getpid():
-                self._index.close()
-            self._index, self._seen = None, -1
+        self._index.close()
         self._calls.close()
-
-    def _asked(self, ask: Callable[[Index], T]) -> T:
-        """Asks an index that says what the files say. Damage is answered by building it anew, then in memory."""
-        with self._threads:
-            try:
-                return ask(self._current())
-            except sqlite3.Error:
-                self._seen = -1
-            try:
-                self._opened().rebuild()
-                return ask(self._current())
-            except sqlite3.Error:
-                self._index, self._seen = Index(None), -1
-                return ask(self._current())
-
-    def _opened(self) -> Index:
-        arrived = self._is_absent and self.folder.is_dir()
-        if self._index is None or self._index_pid != os.getpid() or arrived:
-            self._is_absent = not self.folder.is_dir()
-            self._index, self._index_pid, self._seen = Index(self._index_path()), os.getpid(), -1
-        return self._index
-
-    def _index_path(self) -> Path | None:
-        """The index's file; None where nothing can be written, or where there is no library yet."""
-        if not self.folder.is_dir():
-            return None
-        try:
-            self._private.mkdir(exist_ok=True)
-        except OSError:
-            return None
-        return self._private / "index.sqlite" if os.access(self._private, os.W_OK) else None
-
-    def _current(self) -> Index:
-        index = self._opened()
-        try:
-            changed = self.folder.stat().st_mtime_ns
-        except OSError:
-            changed = 0
-        if changed == self._seen and time.monotonic() < self._look_again:
-            return index
-        try:
-            if self._pending.is_dir() and any(self._pending.iterdir()):
-                with contextlib.suppress(LibraryError), self._writing():
-                    pass  # a writer was killed: taking the lock settles what it left
-            index.refresh(files.stamps(self.folder), self._read)
-        except OSError as error:
-            raise LibraryError(
-                f"the tool library {self.folder} cannot be read: {error.strerror or error}",
-                remedy="make the folder readable, or choose another with --tools-dir",
-            ) from error
-        self._look_again = time.monotonic() + _LOOK_AGAIN_SECONDS
-        self._seen = changed if time.time_ns() - changed > _SETTLED_NS else -1
-        return index
 
 
 def _succeeding(tool: Tool, standing: Tool | Flaw | None) -> Tool:
