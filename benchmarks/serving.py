@@ -27,7 +27,7 @@ from typing import Any
 from library import fill
 from mcp import Client, StdioServerParameters
 from serving_peers import definitions, low_level
-from table import Figure, as_text, at_least, at_most, ratio_at_least, ratio_at_most
+from table import Figure, as_text, rate_at_least, ratio_at_least, ratio_at_most, time_at_most
 
 from agent.folders import find_folders
 from mcp_tools.library import Library
@@ -114,7 +114,7 @@ async def in_memory(home: Home) -> Row:
         library.close()
         await sandbox.aclose()
     return [
-        at_most("", "sandboxed tool, in memory, p50, ms (low level, unsandboxed)", ours, 2.5, theirs),
+        time_at_most("", "sandboxed tool, in memory, p50, ms (low level, unsandboxed)", ours, 2.5, theirs),
     ]
 
 
@@ -131,7 +131,7 @@ async def over_stdio(home: Home) -> Row:
     return [
         ratio_at_most("", "sandboxed tool, stdio, p50, ms (FastMCP, unsandboxed)", ours, theirs, 2),
         ratio_at_least("", f"the same, {IN_FLIGHT} in flight, calls/s (the same)", rate, fast_rate, 0.5),
-        at_least("P11", "the same, calls/s (low level, unsandboxed)", rate, 500, statistics.median(bare_rates)),
+        rate_at_least("P11", "the same, calls/s (low level, unsandboxed)", rate, 500, statistics.median(bare_rates)),
     ]
 
 
