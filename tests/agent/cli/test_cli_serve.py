@@ -171,7 +171,7 @@ async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, lib
 
 async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: Library) -> None:
     rather = decide("run_code") | {"repeat": True}
-    model = write_script(home / "script.jsonl", [rather, *CREATION])
+    model = write_script(home / "script.jsonl", [rather, *CREATION, {"text": "no", "repeat": True}])
     async with Client(on_stdio("--model", model), mode="auto") as client:
         made = await client.call_tool("create_tool", {"question": QUESTION})
         found = await client.call_tool("create_tool", {"question": QUESTION})
