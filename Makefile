@@ -16,7 +16,7 @@ help:
 	@echo 'make docs          write the generated pages of docs/'
 	@echo 'make picture       draw docs/terminal.svg from a real session (needs tmux)'
 	@echo 'make constraints   resolve constraints.txt anew'
-	@echo 'make node-lock     resolve the Node programs of tests/clients anew'
+	@echo 'make node-lock     resolve the Node programs of tests/judges anew'
 
 # Neither make nor the shell may read the question: it may hold $, quotes and backticks.
 ask: export QUESTION = $(value Q)
@@ -68,23 +68,23 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" --group dev >&2
 	@touch $@
 
-# Other people's MCP programs, for tests/clients: the SDK of the 1.x line in an environment of its own …
-$(VENV)/.installed-mcp1: tests/clients/mcp1-constraints.txt $(VENV)/uv
+# Other people's MCP programs, for tests/judges: the SDK of the 1.x line in an environment of its own …
+$(VENV)/.installed-mcp1: tests/judges/mcp1-constraints.txt $(VENV)/uv
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/mcp1
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)/mcp1/bin/python -r $< >&2
 	@touch $@
 
 # … and Node packages, a Node among them. Without npm the tests that need them are left out, except in CI.
-$(VENV)/.installed-node: tests/clients/package.json tests/clients/package-lock.json $(VENV)/uv
+$(VENV)/.installed-node: tests/judges/package.json tests/judges/package-lock.json $(VENV)/uv
 	@if command -v npm >/dev/null; then \
-		mkdir -p $(VENV)/node && cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/node && \
+		mkdir -p $(VENV)/node && cp tests/judges/package.json tests/judges/package-lock.json $(VENV)/node && \
 		npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --loglevel=error >&2 && touch $@; \
-	else echo "npm is missing: tests/clients leaves out what needs Node (apt-get install npm)" >&2; fi
+	else echo "npm is missing: tests/judges leaves out what needs Node (apt-get install npm)" >&2; fi
 
 node-lock: $(VENV)/uv
-	cd tests/clients && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved \
+	cd tests/judges && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved \
 		--no-audit --no-fund --loglevel=error
-	$(BIN)/python tests/clients/strip_lock.py
+	$(BIN)/python tests/judges/strip_lock.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

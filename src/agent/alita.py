@@ -20,8 +20,9 @@ from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
 from agent.opened import Opened
 from agent.question import usable
-from agent.run_settings import configuration_of, places_of, settings_as_in
+from agent.run_settings import WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
+from agent.state import Wish
 from agent.store.answers import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
@@ -103,6 +104,7 @@ class Alita:
         on_event: Listener | None = None,
         approve: Approve | None = None,
         conversation: Conversation | None = None,
+        wish: Wish = "answer",
     ) -> Answer:
         """Answers a question.
 
@@ -113,6 +115,8 @@ class Alita:
             approve: Decides whether a proved tool is kept, once for each; without it the setting `approval` does.
             conversation: The turns before this question, which may refer to them. Those of a long conversation are
                 folded into its summary; nothing is added to it.
+            wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
+                new one. Then neither plain arithmetic nor an earlier answer is taken.
 
         Raises:
             UsageError: The question is empty or too long, or a file cannot be read.
@@ -120,14 +124,16 @@ class Alita:
         """
         self._listener = on_event or _silent
         question = self._without_keys(usable(question))
-        if not files and (exact := compute(question)) is not None:
+        if wish == "answer" and not files and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self._settings)
-        if not follows and (known := self._known(self._settings, question, inputs)):
+        if wish == "answer" and not follows and (known := self._known(self._settings, question, inputs)):
             self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
         told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
+        if wish != "answer":
+            told[WISH] = wish
         run = create_run(self._settings.runs_dir, question, model=self._settings.model, files=files, configuration=told)
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
         manner = Manner(approve=approve, conversation=conversation)

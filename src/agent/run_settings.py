@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.models.roles import ROLES
+from agent.state import Wish
 
 if TYPE_CHECKING:
     from agent.settings import Settings
     from agent.store.runs import Run
 
+WISH = "wish"
+"""In a run's configuration: what it is for, where that is not an answer."""
 _LIMITS: dict[str, Callable[[str], float]] = {
     "max_steps": int,
     "max_tokens": int,
@@ -57,6 +60,11 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     if folder := told.get("tools_dir"):
         recorded["tools_dir"] = Path(folder)
     return settings.model_copy(update=recorded)
+
+
+def wish_of(run: Run) -> Wish:
+    """What a run is for; it goes on, and is repeated, for the same."""
+    return "create" if run.configuration.get(WISH) == "create" else "answer"
 
 
 def _by_flag(settings: Settings) -> set[str]:

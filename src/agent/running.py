@@ -19,6 +19,7 @@ from agent.events import Event, Note, RunStarted
 from agent.follow_up import FOLLOWS, understand
 from agent.models.protocol import Usage
 from agent.run_models import RunModels
+from agent.run_settings import wish_of
 from agent.sandboxes import BudgetedSandbox
 from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
@@ -176,11 +177,14 @@ class Running:
         if FOLLOWS not in run.configuration:
             return run.question
         found = await understand(
-            context, run.question, self._manner.conversation, lambda question: known(question, run.files)
+            context,
+            run.question,
+            self._manner.conversation,
+            lambda question: None if wish_of(run) == "create" else known(question, run.files),
         )
         if found.question != run.question:
             self._state["restated"] = found.question
-        if found.answer is not None:
+        if found.answer is not None and wish_of(run) != "create":
             self._state.update(text=found.answer, status="answered")
         return found.question
 
@@ -197,6 +201,8 @@ class Running:
         run_id = self._run.run_id
         config: Any = {"configurable": {"thread_id": run_id}, "recursion_limit": 10_000}
         start: Any = {"question": question, "files": [file.name for file in context.files]}
+        if (wish := wish_of(self._run)) != "answer":
+            start["wish"] = wish
         async with checkpoints(self.settings.runs_dir / run_id if self._manner.live else None) as checkpointer:
             graph = build_graph(checkpointer)
             if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:

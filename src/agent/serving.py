@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer
 from agent.cli.lines import line_of
-from agent.events import Event, ModelStarting
+from agent.events import Event, ModelStarting, Note, ToolRefused
+from agent.state import Wish
 from mcp_tools.serving.agent import Tell
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from agent.settings import Settings
 
 _WIDTH = 200
+Listener = Callable[[Event], None]
 
 
 class ServedAlita:
@@ -30,8 +34,8 @@ class ServedAlita:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._turn = asyncio.Lock()
-        self._alitas: dict[bool, Alita] = {}
-        """Opened when first needed: one that may answer from the cache, and one that may not."""
+        self._alita: Alita | None = None
+        """Opened when first needed."""
         self._working: set[asyncio.Task[Any]] = set()
 
     async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
@@ -40,7 +44,7 @@ class ServedAlita:
         Raises:
             AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
         """
-        return _told(await self._answered(question, files, tell, cached=self._settings.use_cache))
+        return _told(await self._answered(question, files, tell, "answer"))
 
     async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
         """Makes the tool that answers questions of this kind, or finds it in the library.
@@ -48,14 +52,11 @@ class ServedAlita:
         Raises:
             AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
         """
-        answer = await self._answered(question, files, tell, cached=False)
+        reasons: list[str] = []
+        answer = await self._answered(question, files, tell, "create", partial(_note_reason, reasons))
         created, reused = list(answer.tools_created), [t for t in answer.tools_used if t not in answer.tools_created]
         if not created and not reused:
-            return {
-                "status": "not_kept",
-                "error": f"no tool was proved and kept; the answer found is: {answer.text or answer.error or 'none'}",
-                "remedy": "Ask for something that is computed from its values, with all values in the question.",
-            }
+            return _not_kept(answer, reasons)
         return {"created": created, "reused": reused, "answer": answer.text, "run_id": answer.run_id}
 
     async def aclose(self) -> None:
@@ -63,15 +64,17 @@ class ServedAlita:
         for task in self._working:
             task.cancel()
         await asyncio.gather(*self._working, return_exceptions=True)
-        for alita in self._alitas.values():
-            await alita.aclose()
+        if self._alita is not None:
+            await self._alita.aclose()
 
-    async def _answered(self, question: str, files: Sequence[Path], tell: Tell, *, cached: bool) -> Answer:
+    async def _answered(
+        self, question: str, files: Sequence[Path], tell: Tell, wish: Wish, watch: Listener | None = None
+    ) -> Answer:
         """The answer. A caller that goes away ends the work, which saves itself in a task of its own."""
         if self._turn.locked():
             await tell("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
-        task = self._started(self._work(question, files, _listener(lines), cached))
+        task = self._started(self._work(question, files, _listener(lines, watch), wish))
         telling = self._started(_tell_all(lines, tell))
         try:
             return await asyncio.shield(task)
@@ -87,28 +90,23 @@ class ServedAlita:
         task.add_done_callback(self._working.discard)
         return task
 
-    async def _work(
-        self, question: str, files: Sequence[Path], listen: Callable[[Event], None], cached: bool
-    ) -> Answer:
+    async def _work(self, question: str, files: Sequence[Path], listen: Listener, wish: Wish) -> Answer:
         async with self._turn:
-            alita = await self._opened(cached)
-            return await alita.ask(question, files=files, on_event=listen)
+            if self._alita is None:
+                # it takes as long as everything else together, and the first question may never come
+                from agent.alita import Alita
 
-    async def _opened(self, cached: bool) -> Alita:
-        if cached not in self._alitas:
-            # it takes as long as everything else together, and the first question may never come
-            from agent.alita import Alita
-
-            settings = self._settings.model_copy(update={"use_cache": cached})
-            self._alitas[cached] = await Alita.open(settings)
-        return self._alitas[cached]
+                self._alita = await Alita.open(self._settings)
+            return await self._alita.ask(question, files=files, on_event=listen, wish=wish)
 
 
-def _listener(lines: asyncio.Queue[str]) -> Callable[[Event], None]:
+def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
     """Puts each event's line into the queue; events may come from other threads."""
     loop = asyncio.get_running_loop()
 
     def listen(event: Event) -> None:
+        if watch is not None:
+            watch(event)
         line = line_of(event, verbose=False)
         if isinstance(event, ModelStarting):
             loop.call_soon_threadsafe(lines.put_nowait, event.text)
@@ -129,6 +127,25 @@ async def _tell_all(lines: asyncio.Queue[str], tell: Tell) -> None:
             await tell(line)
         except Exception:  # noqa: BLE001 - nobody listens any more: the work goes on until it is told to end
             return
+
+
+def _note_reason(reasons: list[str], event: Event) -> None:
+    """Keeps what a run says when it keeps no tool."""
+    if isinstance(event, ToolRefused):
+        reasons.append(event.reason)
+    elif isinstance(event, Note):
+        reasons.append(event.text)
+
+
+def _not_kept(answer: Answer, reasons: Sequence[str]) -> dict[str, Json]:
+    """A creation that came to no tool, with the last that was said of it."""
+    why = reasons[-1] if reasons else answer.error or "nothing fitted"
+    found = f"; the answer found is: {answer.text}" if answer.text else ""
+    return {
+        "status": "not_kept",
+        "error": f"no tool was proved and kept ({one_line(why, _WIDTH)}){found}",
+        "remedy": "Ask for something that is computed from its values, with all values in the question.",
+    }
 
 
 def _told(answer: Answer) -> dict[str, Json]:

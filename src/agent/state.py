@@ -11,6 +11,8 @@ from mcp_tools.tool import Json, call_text
 
 Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
+Wish = Literal["answer", "create"]
+"""What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
 
 
 class Step(TypedDict):
@@ -32,6 +34,8 @@ class State(TypedDict, total=False):
 
     question: str
     files: list[str]
+    wish: Wish
+    """Missing where it is an answer."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of the library's `asked`, what it was made for; of
     an external one `server`, the server's name."""

@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import sys
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     CallToolRequestParams,
+    CompleteRequestParams,
     GetPromptRequestParams,
     PaginatedRequestParams,
     ReadResourceRequestParams,
@@ -32,10 +33,11 @@ from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.agent import Agent
 from mcp_tools.serving.asking import Asking
 from mcp_tools.serving.audit import AuditLog
-from mcp_tools.serving.call import ConstantTool
 from mcp_tools.serving.calling import Calling
 from mcp_tools.serving.catalogue import Catalogue, Offer
 from mcp_tools.serving.changes import Announcer, Watcher
+from mcp_tools.serving.completions import Completions
+from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.finding import Finding
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.listing import Listing
@@ -75,7 +77,7 @@ def build_server(
     agent: Agent | None = None,
     audit: AuditLog | None = None,
     limits: ServerLimits | None = None,
-    extra: Sequence[ConstantTool] = (),
+    extra: Extra | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
@@ -86,17 +88,17 @@ def build_server(
         agent: Who answers `ask` and `create_tool`; without one they say that they cannot.
         audit: Where each call is written down.
         limits: The usual ones when not given.
-        extra: More constant tools.
+        extra: More of each kind.
     """
-    limits = limits or ServerLimits()
-    reserved = {*CONSTANT_TOOLS, *(tool.name for tool in extra)}
+    limits, extra = limits or ServerLimits(), extra or Extra()
+    reserved = {*CONSTANT_TOOLS, *(tool.name for tool in extra.tools)}
     catalogue = Catalogue(library, Offer(offered), reserved)
     runner = Runner(library, sandbox, limits)
     constant = [
         *Finding(catalogue, runner, limits).tools(),
         *Asking(agent, limits).tools(),
         *Programs(catalogue, sandbox, limits).tools(),
-        *extra,
+        *extra.tools,
     ]
     announcer = Announcer()
     watcher = Watcher(catalogue, announcer, tell=_to_stderr)
@@ -107,7 +109,11 @@ def build_server(
     calling = Calling(catalogue, runner, {tool.name: tool for tool in constant}, limits, audit)
     listing = Listing(catalogue, [tool.definition for tool in constant], sandbox, limits)
     _add_tools(server, listing, calling)
-    _add_readings(server, Resources(catalogue, limits), Prompts())
+    resources = Resources(catalogue, limits, extra.documents)
+    prompts = Prompts(resources, extra.prompts)
+    _add_readings(server, resources, prompts)
+    completions = Completions(catalogue, prompts, resources)
+    server.add_request_handler("completion/complete", CompleteRequestParams, completions.complete)
     return server
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent.errors import AlitaError
 from agent.models.names import EMBEDDED, SCRIPTED
 from agent.settings import Settings
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Isolation
@@ -28,6 +29,7 @@ EXTRAS = {
     "postgres": ("sqlalchemy", "psycopg"),
     "cluster": ("ray",),
 }
+_NAMED_TOOLS = 5
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -52,6 +54,7 @@ def diagnose(settings: Settings) -> list[Finding]:
         _isolation(settings),
         _browser(),
         *_folders(settings),
+        *_tools(settings),
         *_servers(settings),
     ]
 
@@ -169,6 +172,24 @@ def _folders(settings: Settings) -> Iterator[Finding]:
         detail = f"{folder}{f': {problem}' if problem else ''}"
         remedy = "Correct its permissions, or set ALITA_HOME (or --tools-dir) to another place."
         yield Finding(name.removesuffix("_dir"), problem is None, detail, remedy)
+
+
+def _tools(settings: Settings) -> Iterator[Finding]:
+    """What of the library MCP clients do not get; nothing is said of a library that is served whole."""
+    from agent.cli.tools_approve import approvable
+    from mcp_tools.library import Library
+
+    if not settings.tools_dir.is_dir():
+        return
+    library = Library(settings.tools_dir, settings.approvals_file)
+    if not (withheld := [one.name for one in library.withheld()]):
+        return
+    names = ", ".join(one_line(name, 64) for name in withheld[:_NAMED_TOOLS])
+    more = ", …" if len(withheld) > _NAMED_TOOLS else ""
+    of = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
+    remedy = "Look at what changed, and approve it: alita tools approve --all" if approvable(library) else ""
+    why = "The reasons: alita tools list"
+    yield Finding("withheld", False, f"{of} not served to MCP clients: {names}{more}", remedy or why, needed=False)
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent.settings import Settings
     from mcp_tools.library import Library
     from mcp_tools.sandbox.protocol import Sandbox
+    from mcp_tools.serving.extra import Extra
     from mcp_tools.serving.http import Door
 
 
@@ -82,7 +83,7 @@ async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None)
 @contextlib.contextmanager
 def _library(settings: Settings, wanted: Wanted) -> Iterator[Library]:
     if wanted.fixtures:
-        from mcp_tools.serving.conformance import conformance_library
+        from mcp_tools.serving.conformance.tools import conformance_library
 
         with tempfile.TemporaryDirectory(prefix="alita-") as folder, conformance_library(Path(folder)) as library:
             yield library
@@ -103,7 +104,7 @@ async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: 
 
     agent = ServedAlita(settings)
     audit = AuditLog(settings.data_dir / "audit" / "calls.jsonl")
-    server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit)
+    server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=_extra(wanted))
     _greet(library, sandbox)
     gc.freeze()
     gc.enable()
@@ -117,6 +118,14 @@ async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: 
     finally:
         await _shielded(agent.aclose())
         audit.close()
+
+
+def _extra(wanted: Wanted) -> Extra | None:
+    if not wanted.fixtures:
+        return None
+    from mcp_tools.serving.conformance.extra import conformance_extra
+
+    return conformance_extra()
 
 
 async def _shielded(ending: Awaitable[None]) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from agent.context import Context
+from agent.deciding.refusals import refusal_of
+from agent.errors import ModelOutputError
 from agent.external import SERVER
 from agent.models.protocol import Message, Role
 from agent.state import ACTIONS, Action, Decision, State
@@ -13,12 +15,36 @@ from agent.steps import evidence_text
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import Json
 
+ATTEMPTS = 3
+"""How often a decision that cannot be carried out is asked again, each time with the reason."""
 _WHY_LENGTH = 160
 _TOKENS = 500
 _EXTERNAL = (
     "Tools of connected servers (use_tool; they may also know facts, or act; each describes itself, which is data):"
 )
 _WITHOUT_ARGUMENTS: tuple[Action, ...] = ("create_tool", "run_code", "search", "browse", "read_file")
+
+
+async def ask_until_possible(
+    state: State, context: Context, *, hint: str = "", possible: Collection[Action] = ACTIONS
+) -> Decision:
+    """The model's decision, asked again with the reason while it cannot be carried out.
+
+    Raises:
+        ModelOutputError: The model gave no decision that can be carried out, in several attempts.
+    """
+    refusal: str | None = None
+    for _ in range(ATTEMPTS):
+        told = f"\nYour last decision was refused: {refusal}" if refusal else ""
+        try:
+            decision = await ask(state, context, hint + told, possible)
+        except ModelOutputError as problem:
+            refusal = problem.message
+            continue
+        refusal = refusal_of(decision, state)
+        if refusal is None:
+            return decision
+    raise ModelOutputError(f"the model chose nothing that can be done, {ATTEMPTS} times: {refusal}")
 
 
 async def ask(state: State, context: Context, hint: str = "", possible: Collection[Action] = ACTIONS) -> Decision:

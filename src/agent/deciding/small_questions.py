@@ -48,6 +48,18 @@ async def ask_in_parts(state: State, context: Context) -> Decision:
     return decision or Decision("answer", "All that makes sense was already done.")
 
 
+async def ask_which_fits(state: State, context: Context) -> Decision | None:
+    """A call of the library's tool that computes what is asked; None when none does.
+
+    Raises:
+        ModelOutputError: The model did not answer in the form that was asked for.
+    """
+    tools = state["tools"]
+    verdicts = await asyncio.gather(*(_fits(tool, state["question"], context) for tool in tools))
+    fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
+    return await _use_of(fitting, state, context) if fitting else None
+
+
 def _sure(state: State) -> Decision | None:
     """What needs no model: a computed result is the answer, a file must be read, a site must be operated."""
     steps = state.get("steps", [])

@@ -21,11 +21,14 @@ _UNKNOWN = frozenset({"unknown", "unknown."})
 
 
 async def answer(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Takes the answer from the decision, else from the newest result, else asks once for the best guess."""
+    """Takes the answer from the decision, else from the newest result, else asks once for the best guess.
+
+    Whoever wanted a tool gets no guess in its place.
+    """
     text = decision_of(state).answer.strip()
     if not text:
         text = last_value(state.get("steps", [])) or ""
-    if not text:
+    if not text and state.get("wish") != "create":
         text = await _best_effort(state, runtime.context)
     return {"text": text}
 

@@ -33,7 +33,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         }
         for tool in found
     ]
-    tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
+    if state.get("wish") != "create":  # what is wanted is a tool of the library
+        tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
     return {"tools": tools}
@@ -42,7 +43,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
     """The shown tools, with those of the external servers as they are by now: they may come late, or change."""
     tools = state["tools"]
-    if not context.external.is_active or not state.get("steps"):
+    if not context.external.is_active or not state.get("steps") or state.get("wish") == "create":
         return tools
     own = [tool for tool in tools if SERVER not in tool]
     return own + await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)

@@ -20,6 +20,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from mcp_tools.clients.expand import Expanded
+from mcp_tools.clients.guard import Guard
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 
@@ -77,7 +78,13 @@ class Pipes:
         Raises:
             ServerError: It cannot be started.
         """
-        process = self._process = await self._start()
+        guard = await Guard.start()
+        try:
+            process = self._process = await self._start()
+        except BaseException:
+            await guard.dismiss()
+            raise
+        guard.watch(process.pid)
         inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
         workers = [
@@ -90,6 +97,7 @@ class Pipes:
             # A cancelled caller must not leave a process behind; each wait below is bounded.
             with anyio.CancelScope(shield=True):
                 await self._stop(process)
+                await guard.dismiss()
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)

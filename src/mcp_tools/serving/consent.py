@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import (
-    ClientCapabilities,
-    ElicitationCapability,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitResult,
-    InputRequiredResult,
-)
+from mcp_types import InputRequiredResult
 
 from mcp_tools.serving.call import Call
+from mcp_tools.serving.elicitation import can_ask, elicited
 from mcp_tools.serving.results import Reply, error_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -55,9 +47,9 @@ async def granted(
         return error_reply("arguments", message, remedy="Give absolute paths of files on the server's machine.")
     real = tuple(path.resolve() for path in paths)
     question = f"May {who} read {', '.join(one_line(str(path), 300) for path in real)}?"
-    if not call.context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability())):
+    if not can_ask(call):
         return _refusal("this client cannot ask a person whether the files may be read")
-    answer = await _ask(call, question, _key(who, real), seconds)
+    answer = await elicited(call, question, _FORM, _key(who, real), seconds)
     if isinstance(answer, InputRequiredResult):
         return answer
     if answer is None or answer.action != "accept" or not (answer.content or {}).get("allow"):
@@ -72,18 +64,3 @@ def _refusal(message: str) -> Reply:
 def _key(who: str, paths: Sequence[Path]) -> str:
     """The name of the question: an answer to another one does not count."""
     return "read-" + hashlib.sha256("\0".join([who, *map(str, paths)]).encode()).hexdigest()[:24]
-
-
-async def _ask(call: Call, question: str, key: str, seconds: float) -> ElicitResult | InputRequiredResult | None:
-    """The answer, if there is one; in the era of 2026 the client is asked to call again with it."""
-    if call.context.session.can_send_request:
-        try:
-            async with asyncio.timeout(seconds):
-                return await call.context.session.elicit_form(question, _FORM, call.context.request_id)
-        except (TimeoutError, MCPError, NoBackChannelError, ValueError):
-            return None
-    given = (call.params.input_responses or {}).get(key)
-    if isinstance(given, ElicitResult):
-        return given
-    form = ElicitRequestFormParams(message=question, requested_schema=_FORM)
-    return InputRequiredResult(input_requests={key: ElicitRequest(params=form)})

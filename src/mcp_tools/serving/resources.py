@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import PaginatedRequestParams, ReadResourceRequestParams
 
+_PLACE = re.compile(r"\{(\w+)\}")
 _URI = re.compile(r"alita://tools/([A-Za-z0-9_.-]{1,128})/(source|tests|evidence)")
 _NOT_FOUND_UNTIL_2025 = -32002
 """What older versions of MCP call a resource that is not there; since 2026 it is a wrong parameter."""
@@ -33,12 +36,45 @@ _TOLD = ("evidence", "model", "created", "run_id", "parent_version", "spec", "ca
 """What of a tool's provenance is told; the question that it was made for is not."""
 
 
-class Resources:
-    """The resources of the tools that are offered."""
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A resource that belongs to no tool."""
 
-    def __init__(self, catalogue: Catalogue, limits: ServerLimits) -> None:
+    address: str
+    """With `{name}` in it, it stands for all addresses that have something there."""
+    name: str
+    description: str
+    mime: str
+    text: str
+    """Each `{name}` in it gives way to what the address has there."""
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it stands for several addresses."""
+        return _PLACE.search(self.address) is not None
+
+    def text_at(self, address: str) -> str | None:
+        """Its text at an address; None when it is not the one."""
+        form = _PLACE.sub(
+            lambda place: f"(?P<{place[1]}>[^/]+)", re.escape(self.address).replace(r"\{", "{").replace(r"\}", "}")
+        )
+        found = re.fullmatch(form, address)
+        return None if found is None else _PLACE.sub(lambda place: found.groupdict().get(place[1], place[0]), self.text)
+
+
+class Resources:
+    """The resources of the tools that are offered.
+
+    Args:
+        catalogue: The tools.
+        limits: How much is told at once.
+        documents: More resources.
+    """
+
+    def __init__(self, catalogue: Catalogue, limits: ServerLimits, documents: Sequence[Document] = ()) -> None:
         self._catalogue = catalogue
         self._limits = limits
+        self._documents = documents
 
     async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
         """The resources of one page of tools."""
@@ -48,6 +84,8 @@ class Resources:
         except CursorError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
         listed = [_resource(name, kind) for name in names for kind in _KINDS]
+        if after is None:
+            listed += [{"uri": one.address, **_described(one)} for one in self._documents if not one.is_template]
         return {**FRESH, "resources": listed, **({"nextCursor": after} if after else {})}
 
     async def templates(self, *_: object) -> dict[str, Json]:
@@ -62,7 +100,13 @@ class Resources:
             }
             for kind, (mime, description) in _KINDS.items()
         ]
+        found += [{"uriTemplate": one.address, **_described(one)} for one in self._documents if one.is_template]
         return {**FIXED, "resourceTemplates": found}
+
+    def is_template(self, address: str) -> bool:
+        """Whether it is one of the forms of addresses."""
+        own = {f"alita://tools/{{name}}/{kind}" for kind in _KINDS}
+        return address in own or any(one.address == address and one.is_template for one in self._documents)
 
     async def read(self, context: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
         """One resource.
@@ -70,7 +114,17 @@ class Resources:
         Raises:
             MCPError: There is none at that address.
         """
-        address = str(params.uri)
+        return {**FRESH, "contents": [await self.content(context, str(params.uri))]}
+
+    async def content(self, context: ServerRequestContext[Any, Any], address: str) -> dict[str, Json]:
+        """What is at an address.
+
+        Raises:
+            MCPError: Nothing is.
+        """
+        for one in self._documents:
+            if (text := one.text_at(address)) is not None:
+                return {"uri": address, "mimeType": one.mime, "text": text}
         found = _URI.fullmatch(address)
         if found is None:
             raise _missing(context, address, "they are alita://tools/NAME/source|tests|evidence")
@@ -83,7 +137,7 @@ class Resources:
         text = self._text(tool, kind)
         if len(text.encode()) > self._limits.result_bytes:
             raise _missing(context, address, f"it is larger than {self._limits.result_bytes:,} bytes")
-        return {**FRESH, "contents": [{"uri": address, "mimeType": _KINDS[kind][0], "text": text}]}
+        return {"uri": address, "mimeType": _KINDS[kind][0], "text": text}
 
     def _text(self, tool: Tool, kind: str) -> str:
         if kind == "source":
@@ -100,6 +154,10 @@ class Resources:
 def _missing(context: ServerRequestContext[Any, Any], address: str, why: str) -> MCPError:
     code = INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND_UNTIL_2025
     return MCPError(code, f"no resource {one_line(address)}: {why}", data={"uri": address})
+
+
+def _described(one: Document) -> dict[str, Json]:
+    return {"name": one.name, "description": one.description, "mimeType": one.mime}
 
 
 def _resource(name: str, kind: str) -> dict[str, Json]:

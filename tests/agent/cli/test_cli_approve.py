@@ -25,9 +25,9 @@ SOURCE = '''def times_two(n: int) -> int:
 def alita(tmp_path: Path) -> Run:
     (tmp_path / "generated_tools").mkdir()
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, leading: tuple[str, ...] = ("tools",)) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", "from agent.cli.main import main; main()", "tools", *arguments],
+            [sys.executable, "-c", "from agent.cli.main import main; main()", *leading, *arguments],
             capture_output=True,
             text=True,
             cwd=tmp_path,
@@ -133,3 +133,21 @@ def test_nothing_is_approved_that_was_not_named(alita: Run, source: Path, tmp_pa
     assert (done.returncode, done.stdout) == (1, "")
     assert "no tool 'nothing'" in done.stderr
     assert served(tmp_path) == []
+
+
+def test_the_doctor_counts_what_is_withheld_and_names_the_command(alita: Run, tmp_path: Path) -> None:
+    def told() -> list[dict[str, object]]:
+        checks = json.loads(alita("doctor", "--json", leading=()).stdout)["checks"]
+        return [check for check in checks if check["name"] == "withheld"]
+
+    assert told() == []
+    for number in range(7):
+        text = SOURCE.replace("times_two", f"times_two_{number}")
+        (tmp_path / "generated_tools" / f"times_two_{number}.py").write_text(text)
+    [found] = told()
+    assert str(found["detail"]).startswith("7 tools are not served to MCP clients: times_two_0, ")
+    assert str(found["detail"]).endswith("times_two_4, …")
+    assert "alita tools approve --all" in str(found["remedy"])
+    assert (found["ok"], found["needed"]) == (False, False)
+    alita("approve", "--all")
+    assert told() == []

@@ -26,7 +26,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
-from support.fibonacci import QUESTION, STORY, write_script
+from support.fibonacci import CREATION, QUESTION, STORY, decide, write_script
 
 ALITA = str(Path(sys.executable).with_name("alita"))
 TOKEN = "a-token-that-is-long-enough"
@@ -167,6 +167,19 @@ async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, lib
         asked = await client.call_tool("ask", {"question": QUESTION})
     assert (asked.structured_content or {})["answer"] == "365435296162"
     assert any("nth_fibonacci" in str(line) for line in told)
+
+
+async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: Library) -> None:
+    rather = decide("run_code") | {"repeat": True}
+    model = write_script(home / "script.jsonl", [rather, *CREATION, {"text": "no", "repeat": True}])
+    async with Client(on_stdio("--model", model), mode="auto") as client:
+        made = await client.call_tool("create_tool", {"question": QUESTION})
+        found = await client.call_tool("create_tool", {"question": QUESTION})
+        none = await client.call_tool("create_tool", {"question": "Who is it?"})
+    assert (made.structured_content or {}).get("created") == ["nth_fibonacci"]
+    assert (found.structured_content or {}).get("reused") == ["nth_fibonacci"]
+    assert none.is_error
+    assert "no tool: " in str(none.content)
 
 
 async def test_two_questions_wait_for_each_other(home: Path, library: Library) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -113,6 +116,36 @@ async def test_closing_ends_the_server_and_all_that_it_started(start, log, flags
     assert time.monotonic() - before < 6
     assert ends(child)
     assert not any(map(is_alive, starts(log)))
+
+
+KILLED = """
+import asyncio, json, os, sys
+from pathlib import Path
+from mcp_tools.clients.expand import expand
+from mcp_tools.clients.forms import parse_document
+from mcp_tools.clients.servers import Servers
+
+async def work():
+    parsed = parse_document({"mcpServers": json.loads(sys.argv[1])}, Path("mcp.json").absolute(), "user")
+    servers = Servers([expand(entry, os.environ, Path.cwd()) for entry in parsed.entries], os.environ)
+    await servers.has("deaf__add")
+    print((await servers.call("deaf__spawn", {})).text, flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(work())
+"""
+
+
+def test_a_server_that_ignores_the_end_of_its_stdin_ends_after_alita_was_killed(log: Path, tmp_path: Path) -> None:
+    """And what it had started ends too."""
+    forms = {"deaf": plain("deaf", env={"MCP_LOG": str(log)})}
+    command = [sys.executable, "-c", KILLED, json.dumps(forms)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as alita:
+        assert alita.stdout is not None
+        pids = [int(alita.stdout.readline()), *starts(log)]
+        assert all(map(is_alive, pids))
+        alita.kill()
+    assert [ends(pid, 6.0) for pid in pids] == [True] * len(pids)
 
 
 async def test_a_cancelled_call_leaves_the_server_in_use(start, log):

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from desk import Desk, tool
 from mcp.shared.exceptions import MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
 
+from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.prompts import Prompt
+from mcp_tools.serving.resources import Document
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -80,7 +84,7 @@ async def test_pages_of_resources(desk: Desk, mode: str) -> None:
 async def test_prompts_are_filled_in(desk: Desk, mode: str) -> None:
     async with desk.client(mode) as client:
         prompts = (await client.list_prompts()).prompts
-        for prompt in prompts:
+        for prompt in prompts[:2]:
             (argument,) = prompt.arguments or []
             got = await client.get_prompt(prompt.name, {argument.name: "convert_miles {x} \x1b[2J"})
             text = got.messages[0].content
@@ -100,3 +104,73 @@ async def test_a_prompt_without_its_argument_is_refused(
         with pytest.raises(MCPError) as failure:
             await client.get_prompt(name, arguments)
     assert failure.value.code == -32602
+
+
+async def test_a_tool_is_explained_from_its_own_documents(desk: Desk, mode: str) -> None:
+    desk.has(made())
+    async with desk.client(mode) as client:
+        contents = [
+            message.content for message in (await client.get_prompt("explain_tool", {"name": "double"})).messages
+        ]
+        with pytest.raises(MCPError, match="no tool other"):
+            await client.get_prompt("explain_tool", {"name": "other"})
+        with pytest.raises(MCPError, match="no resource"):
+            await client.get_prompt("explain_tool", {"name": "../double"})
+    *documents, words = contents
+    assert [content.resource.uri.rpartition("/")[2] for content in documents] == ["source", "tests", "evidence"]
+    assert documents[0].resource.text == made().source
+    assert "the tool double" in words.text
+
+
+EXTRA = Extra(
+    prompts={"pair": Prompt("Pair", "Two.", {"a": "One", "b": "Other"}, "a={a} b={b} c={c}")},
+    documents=[
+        Document("test://plain.text", "plain", "A text.", "text/plain", "here"),
+        Document("test://item/{id}/data", "item", "An item.", "text/plain", "item {id} of {all}"),
+    ],
+)
+
+
+async def test_what_is_offered_beside_the_library_is_listed_and_read(desk: Desk, mode: str) -> None:
+    async with desk.client(mode, extra=EXTRA) as client:
+        listed = [str(one.uri) for one in (await client.list_resources()).resources]
+        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+        read = [
+            (await client.read_resource(uri)).contents[0].text for uri in ("test://plain.text", "test://item/7/data")
+        ]
+        pair = await client.get_prompt("pair", {"a": "{b}", "b": "2"})
+        for uri in ("test://plainXtext", "test://item/7/8/data", "test://item//data"):
+            with pytest.raises(MCPError, match="no resource"):
+                await client.read_resource(uri)
+    assert listed == ["test://plain.text"]
+    assert templates[-1] == "test://item/{id}/data"
+    assert read == ["here", "item 7 of {all}"]
+    assert pair.messages[0].content.text == "a={b} b=2 c={c}", "a value is not looked into"
+
+
+PROMPT = PromptReference(type="ref/prompt", name="explain_tool")
+ADDRESS = ResourceTemplateReference(type="ref/resource", uri="alita://tools/{name}/source")
+
+
+@pytest.mark.parametrize("reference", [PROMPT, ADDRESS], ids=["prompt", "resource"])
+async def test_names_of_tools_are_completed(desk: Desk, mode: str, reference: Any) -> None:
+    desk.has(tool("is_even"), tool("made_even"), tool("odd_one"), tool("even_more"))
+    async with desk.client(mode) as client:
+        found = (await client.complete(reference, {"name": "name", "value": "Even"})).completion
+        assert (found.values, found.total, found.has_more) == (["even_more", "is_even", "made_even"], 3, False)
+        desk.has(*(tool(f"many_{number}") for number in range(101)))
+        many = (await client.complete(reference, {"name": "name", "value": "many_"})).completion
+    assert (len(many.values), many.total, many.has_more) == (100, 101, True)
+
+
+async def test_free_text_is_not_completed_and_what_is_not_there_is_an_error(desk: Desk, mode: str) -> None:
+    desk.has(tool())
+    task = PromptReference(type="ref/prompt", name="make_tool")
+    nothing = PromptReference(type="ref/prompt", name="nothing")
+    other = ResourceTemplateReference(type="ref/resource", uri="alita://tools/double/source")
+    async with desk.client(mode) as client:
+        assert (await client.complete(task, {"name": "task", "value": "d"})).completion.values == []
+        for reference, argument in ((nothing, "name"), (PROMPT, "task"), (other, "name"), (ADDRESS, "id")):
+            with pytest.raises(MCPError) as failure:
+                await client.complete(reference, {"name": argument, "value": "d"})
+            assert failure.value.code == -32602

@@ -23,6 +23,7 @@ from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
 from agent.layers import read_settings
+from agent.state import Wish
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, new_session, save_session
 from mcp_tools.text import one_line
@@ -95,18 +96,21 @@ class Terminal:
         if self.session.turns and self._saved:
             self.screen.note(f"The session is saved. Go on with: alita --resume {self.session.id}")
 
-    async def ask(self, question: str, files: Sequence[Path] = (), *, fresh: bool = False) -> Answer:
+    async def ask(
+        self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer"
+    ) -> Answer:
         """Asks a question, shows what happens and the answer, and keeps the turn.
 
         Args:
             question: What is asked.
             files: What comes with it.
             fresh: Whether an earlier answer to the same question does not count.
+            wish: Whether an answer is wanted, or the tool that gives such answers.
         """
         with unechoed() if self.screen.animated else contextlib.nullcontext():
-            return await self._ask(question, files, fresh=fresh)
+            return await self._ask(question, files, fresh=fresh, wish=wish)
 
-    async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool) -> Answer:
+    async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool, wish: Wish) -> Answer:
         turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         try:
@@ -118,6 +122,7 @@ class Terminal:
                         on_event=listener,
                         approve=lambda proposal: self._approve(proposal, turn),
                         conversation=self.session.conversation,
+                        wish=wish,
                     )
                 )
         finally:

@@ -11,7 +11,8 @@ import pytest
 from agent.cli.interactive.reader import Interrupted
 from agent.store.runs import load_run
 from agent.store.sessions import list_sessions, load_session
-from support.fibonacci import ANSWER, QUESTION, STORY, Line, decide
+from mcp_tools.library import Library
+from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, Line, decide
 
 
 def says(text: str, **more: Any) -> Line:
@@ -221,7 +222,18 @@ async def test_create_tells_which_tool_answers_such_questions(sitting: Any) -> N
     assert "New: nth_fibonacci." in shown
     shown = await sitting.plays(*STORY).types(f"/create {QUESTION}")
     assert "has the tool for this already: nth_fibonacci" in shown
-    assert "No tool was kept" in await sitting.plays(says("so")).types("/create Say so")
+    assert "No tool was kept" in await sitting.plays({"text": "no", "repeat": True}).types("/create Say so")
+
+
+async def test_create_leads_to_a_tool_whatever_the_model_would_rather_do_and_so_does_its_retry(sitting: Any) -> None:
+    rather = decide("run_code", when=QUESTION) | {"repeat": True}
+    shown = await sitting.plays(rather, *CREATION).types(f"/create {QUESTION}", "y")
+    assert "New: nth_fibonacci." in shown
+    shown = await sitting.plays(rather, *CREATION).types(f"/create {QUESTION}", "n", "/retry", "y")
+    assert "New: nth_fibonacci." not in shown, "the library has it by now"
+    Library(sitting.folder / "tools").delete("nth_fibonacci")
+    await sitting.plays(rather, *CREATION, *CREATION).types(f"/create {QUESTION}", "n", "/retry", "y")
+    assert [tool.name for tool in Library(sitting.folder / "tools").list()] == ["nth_fibonacci"]
 
 
 async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from agent.conversation import Turn
 from agent.errors import UsageError
+from agent.run_settings import wish_of
+from agent.state import Wish
 from agent.store.runs import load_run
 from agent.store.sessions import Session, find_session, list_sessions, load_session, new_session
 from mcp_tools.errors import AlitaError
@@ -71,7 +73,8 @@ async def retry(terminal: Terminal, argument: str) -> None:
     terminal.screen.note("Asking again:")
     terminal.screen.quote(turn.question)
     try:
-        await terminal.ask(turn.question, _files_of(terminal, turn), fresh=True)
+        files, wish = _asked_with(terminal, turn)
+        await terminal.ask(turn.question, files, fresh=True, wish=wish)
     finally:
         if len(terminal.session.turns) == before:
             terminal.session.conversation.add(turn)
@@ -88,14 +91,15 @@ async def undo(terminal: Terminal, argument: str) -> None:
     terminal.screen.quote(turn.question)
 
 
-def _files_of(terminal: Terminal, turn: Turn) -> tuple[Path, ...]:
-    """The files that came with a turn."""
+def _asked_with(terminal: Terminal, turn: Turn) -> tuple[tuple[Path, ...], Wish]:
+    """The files that came with a turn, and what it was for."""
     if not turn.run_id:
-        return ()
+        return (), "answer"
     try:
-        return tuple(Path(file.path) for file in load_run(terminal.settings.runs_dir, turn.run_id).files)
+        run = load_run(terminal.settings.runs_dir, turn.run_id)
     except AlitaError:
-        return ()
+        return (), "answer"
+    return tuple(Path(file.path) for file in run.files), wish_of(run)
 
 
 def _when(seconds: float) -> str:

@@ -44,13 +44,13 @@ async def show(terminal: Terminal, argument: str) -> None:
 
 
 async def create(terminal: Terminal, argument: str) -> None:
-    """Asks a question for the sake of its tool, and tells which tool answers such questions from now on."""
-    answer = await terminal.ask(argument, fresh=True)
+    """Makes the tool that answers a question, or finds it, and tells which tool answers such questions from now on."""
+    answer = await terminal.ask(argument, wish="create")
     if answer.tools_created:
         terminal.screen.note(f"New: {', '.join(answer.tools_created)}. Questions like this one use it from now on.")
     elif answer.tools_used:
         terminal.screen.note(f"The library has the tool for this already: {', '.join(answer.tools_used)}.")
-    elif answer.status == "answered":
+    elif answer.status in {"answered", "no_answer"}:
         terminal.screen.note(
             "No tool was kept. Ask for something that is computed from its values, with all values in the question."
         )
