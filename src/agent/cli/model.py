@@ -1,4 +1,4 @@
-"""`alita model pull|list|path|rm|serve|status`: weights of the models that run here, and the embedded model's server."""
+"""`alita model pull|list|path|rm|serve|status`: weights of the models that run here, and a server of one of them."""
 
 from __future__ import annotations
 

