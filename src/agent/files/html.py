@@ -121,15 +121,29 @@ class Page:
             _fill(soup, table)
 
     def _converted(self, soup: BeautifulSoup) -> str:
-        from markdownify import ATX, MarkdownConverter
+        from markdownify import ATX
 
         if not _is_deep(soup):
             try:
-                return str(MarkdownConverter(heading_style=ATX, escape_misc=False, bullets="-").convert_soup(soup))
+                return str(_converter()(heading_style=ATX, escape_misc=False, bullets="-").convert_soup(soup))
             except RecursionError:
                 pass
         self.lost.append("The page is nested too deeply: its words are shown without headings, tables and links.")
         return _words(soup)
+
+
+def _converter() -> Any:
+    from markdownify import MarkdownConverter
+
+    class Converter(MarkdownConverter):
+        """Keeps a bar inside a cell from dividing it."""
+
+        def process_text(self, el: Any, parent_tags: Any = None) -> str:
+            """The text of an element."""
+            text = str(super().process_text(el, parent_tags))
+            return text.replace("|", "\\|") if parent_tags and parent_tags & {"td", "th"} else text
+
+    return Converter
 
 
 def _fill(soup: BeautifulSoup, table: Any) -> None:

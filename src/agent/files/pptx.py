@@ -61,7 +61,8 @@ def _opened(source: Source) -> Presentation:
     from pptx.parts.presentation import PresentationPart
 
     part = Package.open(str(source.path)).main_document_part
-    return PresentationPart.load(part.partname, part.content_type, part.package, part.blob).presentation
+    show: Presentation = PresentationPart.load(part.partname, part.content_type, part.package, part.blob).presentation
+    return show
 
 
 def _contents(show: Presentation, limits: ReadLimits) -> Contents:
@@ -81,6 +82,8 @@ def _contents(show: Presentation, limits: ReadLimits) -> Contents:
         },
     }
     lost = [*drawn.lost, "Positions, colours, animations and what the master slides show are not in the text."]
+    if any(slide.merged for slide in slides):
+        lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
     if hidden:
         numbers = ", ".join(map(str, hidden))
         lost.insert(0, f"Hidden in the show, but read like the others: slide {numbers}.")
@@ -103,6 +106,7 @@ class _Slide:
 
     def __init__(self, slide: Slide, number: int, drawn: Drawn) -> None:
         self._slide, self._drawn, self.number = slide, drawn, number
+        self.merged = False
         self.hidden = slide.element.get("show", "1") in ("0", "false")
         self.title = one_line(_text(slide.shapes.title.text_frame), 200) if slide.shapes.title else ""
         self.notes = self._notes()
@@ -130,6 +134,7 @@ class _Slide:
         if getattr(shape, "has_text_frame", False) and shape.text_frame.text.strip():
             yield _text(shape.text_frame)
         elif getattr(shape, "has_table", False):
+            self.merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
             yield table([[_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
         elif getattr(shape, "has_chart", False):
             chart = shape.element.find(".//{http://schemas.openxmlformats.org/drawingml/2006/chart}chart")
@@ -158,7 +163,7 @@ class _Slide:
 
     def _comments(self) -> Iterator[str]:
         """Comments of both formats, old and threaded."""
-        from lxml import etree
+        from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
         for relation in self._slide.part.rels.values():
