@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import ReadLimits, Source
 from agent.files.finding import find_words
 from agent.files.paging import read_pages
-from agent.files.problem import FileProblem, too_large
+from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def main() -> None:
     except MemoryError:
         told = _as_problem(too_large(request["name"], limits))
     except Exception as error:  # noqa: BLE001 - a foreign parser may raise anything at a damaged file
-        told = _as_problem(_damaged(request, error))
+        told = _as_problem(damaged(request["name"], request["kind"], error))
     with os.fdopen(reply, "wb") as stream:
         stream.write(json.dumps(told, default=str).encode())
     os._exit(0)  # threads of libraries have nothing left to say
@@ -98,12 +98,3 @@ def _preview(contents: Contents, folder: str) -> dict[str, Any]:
 
 def _as_problem(problem: FileProblem) -> dict[str, Any]:
     return {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
-
-
-def _damaged(request: dict[str, Any], error: Exception) -> FileProblem:
-    said = " ".join(str(error).split())[:200]
-    return FileProblem(
-        "damaged",
-        f"{request['name']} cannot be read as {request['kind']}: {type(error).__name__}{': ' if said else ''}{said}",
-        remedy="It may be damaged: try it in a program (run_code), or ask for it anew.",
-    )
