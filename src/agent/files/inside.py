@@ -16,6 +16,7 @@ from agent.files.finding import find_words
 from agent.files.paging import read_pages
 from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
+from agent.files.speech import Speech, use
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents
@@ -67,6 +68,8 @@ def carry_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
     Raises:
         FileProblem: The file cannot be read, or has no such page.
     """
+    if request.get("speech"):
+        use(Speech(**request["speech"]))
     source = Source(Path(request["path"]), request["kind"], request["name"])
     contents = reader_of(source.kind, request.get("reader", "")).open(source, limits)
     try:
