@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mcp_tools.tool import Json
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class ReadLimits:
     """Entries of an archive, nested ones among them."""
     depth: int = 4
     """Archives within archives."""
-    section: int = 20_000
-    """Characters of one section; a longer one is divided by its reader."""
+    section: int = 12_000
+    """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,11 @@ class Contents(Protocol):
     """The same for programs: sheet sizes, page count, encoding, dialect, pixels, EXIF, seconds, speakers."""
     lost: list[str]
     """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
-    count: int | None
-    """How many sections there are, where that is known without reading all."""
+
+    @property
+    def count(self) -> int | None:
+        """How many sections there are, where that is known without reading all."""
+        ...
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections in order, from that number on, one in memory at a time."""
