@@ -141,9 +141,7 @@ class JournaledSandbox:
         request = {**_shallow(job), "read": [str(path) for path in job.read], "limits": _shallow(job.limits)}
         return _outcome(await self._journal.call("sandbox", request, perform))
 
-    async def describe(
-        self, source: str, function: str, *, packages: tuple[str, ...] = ()
-    ) -> Description | Problem:
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas, or gives the recorded ones."""
 
         async def perform() -> Json:

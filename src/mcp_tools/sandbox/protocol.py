@@ -134,9 +134,7 @@ class Sandbox(Protocol):
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
         ...
 
-    async def describe(
-        self, source: str, function: str, *, packages: tuple[str, ...] = ()
-    ) -> Description | Problem:
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
         ...
 

@@ -61,9 +61,7 @@ class WarmSandbox:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
         return await self._run(job, "call")
 
-    async def describe(
-        self, source: str, function: str, *, packages: tuple[str, ...] = ()
-    ) -> Description | Problem:
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
         job = Job(source=source, entry=function, packages=packages, limits=_DESCRIBE_LIMITS)
         outcome = await self._run(job, "describe")
