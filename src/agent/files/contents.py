@@ -34,8 +34,8 @@ class ReadLimits:
     """Entries of an archive, nested ones among them."""
     depth: int = 4
     """Archives within archives."""
-    section: int = 20_000
-    """Characters of one section; a longer one is divided by its reader."""
+    section: int = 12_000
+    """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
 
 
 @dataclass(frozen=True, slots=True)
