@@ -37,13 +37,23 @@ _SMALL = 2_000
 def by_files(state: State) -> Decision | None:
     """The next action over the attached files; None where rules say nothing."""
     if not readable(state):
-        return None
+        return _unreadable(state)
     ran = any(step["action"] == "run_code" for step in state.get("steps", []))
     if not ran and asked_script(state) is not None:
         return Decision("run_code", "The attached program is run to see what it prints.")
     if not ran and is_computed(state):
         return Decision("run_code", "A program computes it over the whole file.")
     return _reading(state)
+
+
+def _unreadable(state: State) -> Decision | None:
+    """Without a file that can be read there is nothing to look for: why is said, then what the model thinks."""
+    files = state.get("attached", [])
+    if not files:
+        return None
+    if not was_read(files[0], state.get("steps", [])):
+        return Decision("read_file", "The attached file is read.", file=files[0]["name"])
+    return Decision("answer", "The attached file cannot be read.")
 
 
 def is_computed(state: State) -> bool:

@@ -24,7 +24,7 @@ from mcp_tools.text import one_line, printable
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
 """A program over a large table takes longer than a tool."""
 _TOKENS = 300
-_END_OF_CODE = "\n```"
+_END_OF_CODE = "\n```\n"
 _ROUNDS = ((0.0, 1), (0.6, 2), (0.8, 3))
 """Temperature and number of programs, until two agree and nobody outweighs them."""
 _LONGEST_ANSWER = 2_000
@@ -90,7 +90,7 @@ async def _written(
     completions = await context.sample(
         Role.WRITER, messages, count, temperature=temperature, seed=seed, max_tokens=_TOKENS, stop=[_END_OF_CODE]
     )
-    return [assemble_program(f"```python\n{completion.text}\n```") for completion in completions]
+    return [assemble_program(completion.text) for completion in completions]
 
 
 def as_answer(printed: str) -> str:
