@@ -23,7 +23,7 @@ from agent.folders import PROJECT_FILE, Folders, default_tools_folder, find_fold
 from agent.settings import Settings, implied_model
 
 _USERINFO = re.compile(r"//[^/]*@")
-KEYS = ("api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
+KEYS = ("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
 FOLDERS = ("config_dir", "data_dir", "cache_dir", "runtime_dir", "runs_dir", "models_dir")
 ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
     "model": ("LLM_MODEL_NAME",),
@@ -37,12 +37,13 @@ ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
 """Variables that other programs use too. `ALITA_` and the setting's name in capitals stands before them."""
 NOT_FOR_PROJECTS: dict[str, str] = {
     "base_url": "it would decide who receives your questions and your key",
+    "speech_base_url": "it would decide who hears your recordings",
     "isolation": "it would decide how tools are kept from your machine",
     "approval": "it would decide which tools are kept without asking you",
     **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
     **dict.fromkeys(FOLDERS, "it would move what alita keeps"),
 }
-NOT_FOR_DOTENV = ("isolation", "approval", *FOLDERS)
+NOT_FOR_DOTENV = ("isolation", "approval", "speech_base_url", *FOLDERS)
 
 
 @dataclass(frozen=True, slots=True)

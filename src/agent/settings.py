@@ -81,6 +81,13 @@ class Settings(BaseSettings):
     plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
 
+    speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
+        "auto", description="Who writes down what is said in a sound or film."
+    )
+    speech_model: str = Field("", description="Model of `speech`, where it offers several.")
+    speech_base_url: str | None = Field(None, description="OpenAI-compatible endpoint that writes down speech.")
+    speech_api_key: SecretStr | None = Field(None, description="Key of that endpoint.")
+
     tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")
     config_dir: Path = Field(Path(), description="Folder of the user's settings file.")
     data_dir: Path = Field(Path(), description="Folder of what alita keeps.")
@@ -108,7 +115,7 @@ class Settings(BaseSettings):
         """Only what `agent.layers` merged: it alone knows which file may set what."""
         return (init_settings,)
 
-    @field_validator("base_url")
+    @field_validator("base_url", "speech_base_url")
     @classmethod
     def _is_an_endpoint(cls, value: str | None) -> str | None:
         if value is None:
@@ -121,7 +128,7 @@ class Settings(BaseSettings):
         _ = parts.port  # raises for one that is no number
         return value.rstrip("/")
 
-    @field_validator("api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
+    @field_validator("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
     @classmethod
     def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
         if value is None or ((text := value.get_secret_value()).isascii() and text.isprintable()):

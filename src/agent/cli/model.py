@@ -1,10 +1,11 @@
-"""`alita model pull|list|path|rm|serve|status`: the embedded model's weights and its server."""
+"""`alita model pull|list|path|rm|serve|status`: weights of the models that run here, and a server of one of them."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,23 +16,36 @@ from agent.cli.output import print_json, print_note, print_rows, print_text
 
 if TYPE_CHECKING:
     from agent.models.weights import Weights
+    from agent.models.weights_set import WeightsSet
 
-app = options.new_app("The embedded model: its weights and its server.")
+app = options.new_app("The models that run on this machine: their weights, and the embedded model's server.")
 
 MB = 1_000_000
 
 
-def _weights() -> Weights:
+class Name(StrEnum):
+    """The models whose weights are fetched."""
+
+    EMBEDDED = "embedded"
+    SPEECH = "speech"
+
+
+Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that writes down speech.")]
+
+
+def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
     from agent.layers import read_settings
     from agent.models.weights import Weights
+    from agent.models.weights_set import WeightsSet
 
-    return Weights(read_settings().models_dir)
+    folder = read_settings().models_dir
+    return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
 
 
 @app.command()
-def pull(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
+def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
     """Fetches the weights, verifies them, and resumes where an earlier pull stopped."""
-    weights = _weights()
+    weights = _weights(name)
     if quiet:
         path = weights.pull()
     elif sys.stderr.isatty():
@@ -39,7 +53,7 @@ def pull(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
     else:
         path = weights.pull(_Tenths().show)
     if as_json:
-        print_json({"ok": True, "path": str(path), "bytes": path.stat().st_size})
+        print_json({"ok": True, "path": str(path), "bytes": sum(stored.size for stored in weights.stored())})
     else:
         print_text(str(path))
 
@@ -47,29 +61,29 @@ def pull(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
 @app.command("list")
 def list_(as_json: options.AsJson = False) -> None:
     """Lists the weights on this machine."""
-    stored = _weights().stored()
+    stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     if as_json:
-        print_json([{"path": str(s.path), "bytes": s.size, "state": s.state} for s in stored])
+        print_json([{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored])
         return
-    print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state) for s in stored])
+    print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored])
     if not stored:
         print_note("No weights are here. Fetch them with: alita model pull")
 
 
 @app.command()
-def path(as_json: options.AsJson = False) -> None:
+def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
     """Prints where the weights are, or will be."""
-    where = _weights().path
+    where = _weights(name).path
     if as_json:
-        print_json({"path": str(where), "exists": where.is_file()})
+        print_json({"path": str(where), "exists": where.exists()})
     else:
         print_text(str(where))
 
 
 @app.command()
-def rm(as_json: options.AsJson = False) -> None:
+def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
     """Removes the weights and what an interrupted pull left."""
-    weights = _weights()
+    weights = _weights(name)
     removed = weights.remove()
     if as_json:
         print_json({"ok": True, "removed": removed})
@@ -140,7 +154,7 @@ def _print_status(*, as_json: bool) -> None:
         print_text("not running; the first question starts it, or: alita model serve")
 
 
-def _pull_with_bar(weights: Weights) -> Path:
+def _pull_with_bar(weights: Weights | WeightsSet) -> Path:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

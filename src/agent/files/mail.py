@@ -1,0 +1,174 @@
+"""Mail: headers, texts, and attachments, each read by the reader of its kind."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from email import policy
+from email.errors import MessageError
+from email.message import EmailMessage, MIMEPart
+from email.parser import BytesParser
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
+from agent.files.html import Page
+from agent.files.markdown import in_sections
+from agent.files.opening import beginning, damaged, name_of
+from agent.files.problem import FileProblem
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+_HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Message-ID", "In-Reply-To")
+_MOST_SECTIONS = 200
+"""Of one attachment."""
+
+
+class MailReader:
+    """Reads eml."""
+
+    kinds = frozenset({"eml"})
+
+    def open(self, source: Source, limits: ReadLimits) -> Contents:
+        """Reads a message with what is attached to it.
+
+        Raises:
+            FileProblem: It is empty, too large, or no mail.
+        """
+        beginning(source)
+        size = source.path.stat().st_size
+        if size > limits.unpacked:
+            raise FileProblem("too_large", f"{name_of(source)} has {size:,} bytes.", remedy="Ask for its attachments.")
+        try:
+            with source.path.open("rb") as file:
+                message = BytesParser(policy=policy.default).parse(file)
+            if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):
+                raise FileProblem(
+                    "mismatch", f"{name_of(source)} is no mail: it has no headers of one.", remedy="Check its kind."
+                )
+            return _Mail(message, source, limits).contents()
+        except (MessageError, ValueError, LookupError, IndexError, AttributeError, TypeError) as error:
+            raise damaged(source, "mail", error) from None
+        except RecursionError:
+            raise damaged(source, "mail", "it is nested too deeply") from None
+
+
+class _Mail:
+    """One message on its way to text."""
+
+    def __init__(self, message: EmailMessage, source: Source, limits: ReadLimits) -> None:
+        self._message, self._source, self._limits = message, source, limits
+        self._lost: list[str] = []
+        self._data: dict[str, bytes] = {}
+        self._names: list[str] = []
+
+    def contents(self) -> Contents:
+        headers = {name: one_line(str(self._message[name]), 1000) for name in _HEADERS if self._message[name]}
+        shown = "\n".join(f"{name}: {value}" for name, value in headers.items())
+        sections = in_sections([shown, *self._body()], self._limits.section, "message")
+        for part in self._attached():
+            sections += self._read(part)
+        defects = [type(one).__name__ for part in self._message.walk() for one in part.defects]
+        if defects:
+            self._lost.append(f"The mail is malformed in places ({', '.join(dict.fromkeys(defects))}).")
+        facts: dict[str, Json] = {name.lower(): value for name, value in headers.items()}
+        facts["attachments"] = list(self._names)
+        attached = f"\n{len(self._names)} attachments: {', '.join(self._names)}." if self._names else ""
+        summary = f"Mail from {headers.get('From', 'nobody')}: “{headers.get('Subject', '')}”.{attached}"
+        return TextContents("eml", summary, sections, facts, self._lost, self._data)
+
+    def _body(self) -> Iterator[str]:
+        """The text; the html where there is no text, or where it says more."""
+        plain = self._message.get_body(("plain",))
+        html = self._message.get_body(("html",))
+        if plain is not None:
+            yield _text(plain).strip()
+        if html is None:
+            return
+        page = Page(_text(html))
+        if plain is None:
+            self._lost += page.lost
+        elif _words(page.markdown) <= _words(_text(plain)) and "|" not in page.markdown:
+            return
+        if page.markdown:
+            yield f"## The same as a web page\n\n{page.markdown}" if plain is not None else page.markdown
+
+    def _attached(self) -> list[EmailMessage]:
+        bodies = {id(self._message.get_body((kind,))) for kind in ("plain", "html")}
+        found: list[EmailMessage] = []
+
+        def look(part: EmailMessage) -> None:
+            if id(part) in bodies:
+                return
+            if part.get_content_maintype() == "multipart":
+                for inner in part.iter_parts():
+                    look(cast(EmailMessage, inner))
+            elif part is not self._message:
+                found.append(part)
+
+        look(self._message)
+        return found
+
+    def _read(self, part: EmailMessage) -> list[Section]:
+        name = self._name(part)
+        content = _bytes(part)
+        if len(self._names) > self._limits.members:
+            return []
+        self._data[name] = content
+        if self._source.depth >= self._limits.depth:
+            self._lost.append(f"{name} was not read: it lies {self._limits.depth} files deep.")
+            return []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.write_bytes(content)
+            try:
+                return self._sections_of(path, name)
+            except FileProblem as problem:
+                self._lost.append(f"The attachment {name} was not read: {problem.message}")
+                return []
+
+    def _sections_of(self, path: Path, name: str) -> list[Section]:
+        from agent.files.kinds import kind_of
+        from agent.files.registry import reader_of
+
+        kind = kind_of(path)
+        opened = reader_of(kind).open(Source(path, kind, name, self._source.depth + 1), self._limits)
+        try:
+            read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
+            if len(read) > _MOST_SECTIONS:
+                self._lost.append(f"Of the attachment {name} the first {_MOST_SECTIONS} sections are shown.")
+            self._lost += [f"{name}: {sentence}" for sentence in opened.lost]
+            about = Section(f"attachment {name}", opened.summary)
+            return [about, *(Section(f"{name}, {one.name}", one.text) for one in read[:_MOST_SECTIONS])]
+        finally:
+            opened.close()
+
+    def _name(self, part: EmailMessage) -> str:
+        """A name of its own that is safe as a file's."""
+        given = (part.get_filename() or "").replace("\\", "/").rpartition("/")[2]
+        suffix = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt"}.get(part.get_content_type(), "")
+        name = one_line(given, 100).replace("\0", "").strip(". ") or f"attachment-{len(self._names) + 1}{suffix}"
+        while name in self._names:
+            name = f"{len(self._names) + 1}-{name}"
+        self._names.append(name)
+        return name
+
+
+def _bytes(part: MIMEPart) -> bytes:
+    if part.get_content_maintype() == "message":
+        return b"".join(inner.as_bytes() for inner in part.iter_parts())
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
+
+
+def _text(part: MIMEPart) -> str:
+    """Its text, whatever its encoding says."""
+    try:
+        return str(part.get_content())
+    except (LookupError, UnicodeError, KeyError):
+        return _bytes(part).decode("utf-8", "replace")
+
+
+def _words(text: str) -> int:
+    return len("".join(c if c.isalnum() else " " for c in text).split())

@@ -1,0 +1,107 @@
+"""Text in pictures, read on this machine by rapidocr, whose models are inside its wheel."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from agent.files.layout import Piece, laid_out
+from agent.files.opening import without_package
+from agent.files.problem import FileProblem
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LONGEST_SIDE = 2600
+"""Pixels to which a larger picture is shrunk."""
+_THREADS = min(2, os.cpu_count() or 1)
+_UNSURE_BELOW = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The text of a picture."""
+
+    text: str
+    """Its lines, columns kept."""
+    lines: list[tuple[str, float]]
+    """Each piece of text with how certain it is, 0 to 1."""
+    lost: tuple[str, ...] = ()
+
+    @property
+    def confidence(self) -> float | None:
+        """How certain the text is on the average, by its length; None where there is none."""
+        letters = sum(len(text) for text, _ in self.lines)
+        return round(sum(len(text) * sure for text, sure in self.lines) / letters, 3) if letters else None
+
+
+def text_in(picture: Image) -> Seen:
+    """Reads the text of a picture.
+
+    Raises:
+        FileProblem: The package is missing or its models cannot be loaded.
+    """
+    import numpy
+
+    engine = _engine()
+    lost = []
+    width, height = picture.size
+    if max(width, height) > LONGEST_SIDE:
+        lost.append(
+            f"The picture was shrunk from {width} x {height} pixels to find its text: fine print may be missing."
+        )
+        picture = picture.copy()
+        picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    found = engine(numpy.asarray(_on_white(picture))[:, :, ::-1])
+    if found.txts is None or found.boxes is None:
+        return Seen("", [], tuple(lost))
+    lines = [(str(text), round(float(sure), 3)) for text, sure in zip(found.txts, found.scores, strict=True)]
+    doubtful = [text for text, sure in lines if sure < _UNSURE_BELOW]
+    if doubtful:
+        lost.append(f"Uncertain in the picture's text: {', '.join(repr(text) for text in doubtful[:5])}.")
+    pieces = [_piece(box, text) for box, (text, _) in zip(found.boxes, lines, strict=True)]
+    return Seen(laid_out(pieces), lines, tuple(lost))
+
+
+def _on_white(picture: Image) -> Image:
+    """Without transparency, which would be black."""
+    from PIL import Image as Images
+
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        picture = picture.convert("RGBA")
+        return Images.alpha_composite(Images.new("RGBA", picture.size, "white"), picture).convert("RGB")
+    if picture.mode.startswith("I;16") or picture.mode in ("I", "F"):
+        low, high = picture.getextrema()
+        scale = 255 / ((high - low) or 1)  # type: ignore[operator]  # two numbers in these modes
+        picture = picture.point(lambda value: (value - low) * scale).convert("L")
+    return picture.convert("RGB")
+
+
+def _piece(box: Any, text: str) -> Piece:
+    across, down = [float(x) for x, _ in box], [float(y) for _, y in box]
+    return Piece(min(across), min(down), max(across), max(down), text)
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Any:
+    try:
+        from rapidocr import RapidOCR
+    except ImportError:
+        raise without_package("rapidocr", "ocr", "the text of pictures cannot be read") from None
+    try:
+        return RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.max_side_len": LONGEST_SIDE,
+                "EngineConfig.onnxruntime.intra_op_num_threads": _THREADS,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            }
+        )
+    except Exception as error:  # noqa: BLE001 - its engines raise errors of their own kinds
+        raise FileProblem(
+            "unsupported",
+            f"rapidocr cannot load its models, so the text of pictures cannot be read: {error}.",
+            remedy="Install it anew: pip install --force-reinstall rapidocr onnxruntime",
+        ) from None

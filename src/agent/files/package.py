@@ -1,0 +1,83 @@
+"""Documents that are zip files inside: opened only when they hold what they should and do not grow beyond limits."""
+
+from __future__ import annotations
+
+from zipfile import BadZipFile, ZipFile
+
+from agent.files.contents import ReadLimits, Source
+from agent.files.opening import beginning, damaged, name_of
+from agent.files.problem import FileProblem
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_LOCKED = 1
+"""Bit of a member's flags: its content is encrypted."""
+
+
+def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFile:
+    """Opens the zip file of a document.
+
+    Args:
+        source: The document.
+        limits: What it may grow to.
+        member: What a document of its kind has in it.
+
+    Raises:
+        FileProblem: It is empty, no zip file, cut off, encrypted, a bomb, or holds something else.
+    """
+    head = beginning(source)
+    if head.startswith(_OLE):
+        raise FileProblem(
+            "encrypted",
+            f"{name_of(source)} is locked by a password, or is of the format before {source.kind}.",
+            remedy=f"Ask for a copy without a password, saved as {source.kind}.",
+        )
+    if not head.startswith(b"PK"):
+        raise FileProblem(
+            "mismatch", f"{name_of(source)} is no {source.kind}: it is no zip file inside.", remedy="Check its kind."
+        )
+    try:
+        archive = ZipFile(source.path)
+    except (BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise FileProblem(
+            "truncated", f"{name_of(source)} breaks off or is damaged: {error}.", remedy="Ask for the whole file."
+        ) from None
+    try:
+        _check(archive, source, limits, member)
+    except FileProblem:
+        archive.close()
+        raise
+    return archive
+
+
+def read_member(archive: ZipFile, source: Source, name: str) -> bytes:
+    """The content of a member.
+
+    Raises:
+        FileProblem: It is missing or damaged.
+    """
+    try:
+        return archive.read(name)
+    except (BadZipFile, KeyError, OSError, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
+        raise damaged(source, source.kind, error) from None
+    except Exception as error:
+        if type(error).__module__ in ("zlib", "lzma"):
+            raise damaged(source, source.kind, error) from None
+        raise
+
+
+def _check(archive: ZipFile, source: Source, limits: ReadLimits, member: str) -> None:
+    members = archive.infolist()
+    size = sum(one.file_size for one in members)
+    if size > limits.unpacked or len(members) > limits.members:
+        raise FileProblem(
+            "bomb",
+            f"{name_of(source)} would unpack to {size:,} bytes in {len(members):,} members; "
+            f"{limits.unpacked:,} bytes and {limits.members:,} members are the limits.",
+            remedy="Do not open it unless you know who made it.",
+        )
+    if any(one.flag_bits & _LOCKED for one in members):
+        raise FileProblem("encrypted", f"{name_of(source)} is encrypted.", remedy="Ask for a copy without encryption.")
+    if member and member not in archive.namelist():
+        raise FileProblem(
+            "mismatch", f"{name_of(source)} is no {source.kind}: it has no {member}.", remedy="Check its kind."
+        )

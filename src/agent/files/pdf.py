@@ -1,0 +1,216 @@
+"""PDF, page by page: text, tables as columns, notes and fields; a page that is only a picture is read by OCR."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.files import pdf_page
+from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.opening import beginning, damaged, name_of, without_package
+from agent.files.problem import FileProblem
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]  # it has no stubs
+
+_PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+_SHARE_FOR_OCR = 0.5
+"""Part of the time limit that may go into reading pictures."""
+_MOST_CHARACTERS = 1_000_000
+"""Of one page: more is no page that anybody printed."""
+
+
+class PdfReader:
+    """Reads PDF."""
+
+    kinds = frozenset({"pdf"})
+
+    def open(self, source: Source, limits: ReadLimits) -> Contents:
+        """Opens a PDF; pages are read when they are asked for.
+
+        Raises:
+            FileProblem: It is empty, damaged, cut off, or locked by a password.
+        """
+        head = beginning(source)
+        if b"%PDF-" not in head:
+            raise FileProblem(
+                "mismatch", f"{name_of(source)} is no PDF: it does not begin as one.", remedy="Ask for the file again."
+            )
+        document = _opened(source)
+        cut = _is_cut(source.path)
+        if len(document) == 0:
+            document.close()
+            raise _broken(source, cut, "it has no pages")
+        contents = PdfContents(document, Path(name_of(source)).stem, limits)
+        if cut:
+            contents.lost.append("The file does not end as a PDF does: pages may be missing.")
+        return contents
+
+
+def _opened(source: Source) -> PdfDocument:
+    try:
+        from pypdfium2 import PdfDocument, PdfiumError
+    except ImportError:
+        raise without_package("pypdfium2", "files", "PDF cannot be read") from None
+    try:
+        return PdfDocument(source.path)
+    except PdfiumError as error:
+        if error.err_code in (_PASSWORD, _SECURITY):
+            raise FileProblem(
+                "encrypted",
+                f"{name_of(source)} is locked by a password.",
+                remedy="Ask for a copy without a password.",
+            ) from None
+        raise _broken(source, _is_cut(source.path), str(error)) from None
+
+
+def _broken(source: Source, cut: bool, why: str) -> FileProblem:
+    if not cut:
+        return damaged(source, "PDF", why)
+    return FileProblem(
+        "truncated", f"{name_of(source)} breaks off: its end is missing ({why}).", remedy="Ask for the whole file."
+    )
+
+
+def _is_cut(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 2048))
+        return b"%%EOF" not in file.read()
+
+
+@dataclass(slots=True)
+class PdfContents:
+    """An open PDF."""
+
+    document: PdfDocument
+    stem: str
+    limits: ReadLimits
+    kind: str = "pdf"
+    summary: str = ""
+    facts: dict[str, Json] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+    count: int | None = None
+    _until: float = 0.0
+    _pages: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.count = len(self.document)
+        told = {key.lower(): one_line(value, 300) for key, value in self.document.get_metadata_dict().items() if value}
+        outline = list(self._outline())
+        attached = self._attached()
+        self.facts = {"pages": self.count, **told}
+        if outline:
+            self.facts["outline"] = list(outline)
+        if attached:
+            self.facts["attachments"] = [name for name, _ in attached]
+            names = ", ".join(one_line(name) for name, _ in attached)
+            self.lost.append(f"Files are attached to the PDF, saved beside its text but not read: {names}.")
+        self.summary = _summary(self.count, told, outline)
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The pages."""
+        for number in range(first, len(self.document) + 1):
+            label = self.document.get_page_label(number - 1)
+            numbered = f" (numbered {one_line(label, 20)})" if label and label != str(number) else ""
+            yield Section(f"page {number}{numbered}", self._text(number))
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
+        path = folder / f"{self.stem}.pages.jsonl"
+        with path.open("w", encoding="utf-8") as out:
+            for number in range(1, len(self.document) + 1):
+                out.write(json.dumps({"page": number, "text": self._text(number)}, ensure_ascii=False) + "\n")
+        saved = [path]
+        for index, (name, content) in enumerate(self._attached(), 1):
+            safe = Path(name.replace("\\", "/")).name.strip(". ") or "file"
+            saved.append(folder / f"{self.stem}.attached-{index}-{safe[-100:]}")
+            saved[-1].write_bytes(content)
+        return saved
+
+    def close(self) -> None:
+        """Closes the document."""
+        self.document.close()
+
+    def _text(self, number: int) -> str:
+        if number not in self._pages:
+            self._pages = {number: self._read(number)}
+        return self._pages[number]
+
+    def _read(self, number: int) -> str:
+        from pypdfium2 import PdfiumError
+
+        try:
+            page = self.document[number - 1]
+        except PdfiumError:
+            self._tell(f"Page {number} is damaged and cannot be read.")
+            return "(this page is damaged)"
+        try:
+            return self._text_of(page, number)
+        finally:
+            page.close()
+
+    def _text_of(self, page: Any, number: int) -> str:
+        text = pdf_page.text_of(page)
+        if len(text) > _MOST_CHARACTERS:
+            self._tell(f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown.")
+            text = text[:_MOST_CHARACTERS]
+        pictures, others = pdf_page.objects_of(page)
+        if not text.strip() and pictures + others:
+            text = self._ocr(page, number)
+        elif pictures:
+            some = "a picture" if pictures == 1 else f"{pictures} pictures"
+            self._tell(f"Page {number} has {some} besides its text, not described here.")
+        notes = pdf_page.notes_on(page, self.document)
+        return "\n".join([text.strip("\n"), *notes]) if notes else text
+
+    def _ocr(self, page: Any, number: int) -> str:
+        from agent.files.ocr import text_in
+
+        self._until = self._until or time.monotonic() + self.limits.seconds * _SHARE_FOR_OCR
+        if time.monotonic() > self._until:
+            self._tell(f"Page {number} and pages after it are pictures that there was no time for: ask for them alone.")
+            return "(a picture, not read)"
+        try:
+            seen = text_in(pdf_page.picture_of(page))
+        except FileProblem as problem:
+            self._tell(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
+            return "(a picture, not read)"
+        sure = f", certain to {seen.confidence:.0%}" if seen.confidence is not None else ": no text was found"
+        self._tell(f"Page {number} is only a picture; its text was read by OCR{sure}.")
+        for sentence in seen.lost:
+            self._tell(f"Page {number}: {sentence}")
+        return seen.text or "(a picture without text)"
+
+    def _outline(self) -> Iterator[dict[str, Json]]:
+        for place, item in enumerate(self.document.get_toc(max_depth=3)):
+            if place == 200:
+                self.lost.append("The outline has more than 200 entries; the rest is left out.")
+                return
+            target = item.get_dest()
+            index = target.get_index() if target else None
+            page = index + 1 if index is not None else None
+            yield {"title": one_line(item.get_title() or "", 200), "page": page, "level": item.level}
+
+    def _attached(self) -> list[tuple[str, bytes]]:
+        found = (self.document.get_attachment(index) for index in range(min(self.document.count_attachments(), 50)))
+        return [(one.get_name(), bytes(one.get_data())) for one in found]
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self.lost:
+            self.lost.append(sentence)
+
+
+def _summary(pages: int, told: dict[str, str], outline: list[dict[str, Json]]) -> str:
+    title = f" “{told['title']}”" if "title" in told else ""
+    author = f" by {told['author']}" if "author" in told else ""
+    lines = [f"PDF of {pages:,} page{'s' if pages != 1 else ''}{title}{author}."]
+    top = [f"{one['title']} (page {one['page']})" for one in outline if one["level"] == 0][:12]
+    if top:
+        lines.append("Outline: " + "; ".join(top))
+    return "\n".join(lines)

@@ -1,0 +1,128 @@
+"""Who writes down speech, and what is written: one of three engines, chosen by the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent.files.problem import FileProblem
+
+if TYPE_CHECKING:
+    from agent.files.sound import Samples
+    from agent.settings import Settings
+
+Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
+PULL = "alita model pull speech"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said between two moments."""
+
+    start: float
+    """Seconds from the beginning of the stretch."""
+    end: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said in a stretch of sound."""
+
+    engine: str
+    """Who wrote it down, with its model: `faster-whisper tiny.en`."""
+    said: list[Said]
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Who writes down speech. JSON-plain, so that it can be given to another process."""
+
+    engine: Engine = "auto"
+    model: str = ""
+    folder: str = ""
+    """Of the models."""
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for another process; `Speech(**it)` is it again."""
+        return asdict(self)
+
+
+_given: list[Speech] = []
+
+
+def use(speech: Speech) -> None:
+    """Decides for this process who writes down speech; without it, the user's settings do."""
+    _given[:] = [speech]
+
+
+def from_settings(settings: Settings) -> Speech:
+    """What the settings say. The endpoint of speech gets its own key; that of all models only at its own address."""
+    key = settings.speech_api_key or (None if settings.speech_base_url else settings.api_key)
+    return Speech(
+        engine="api" if settings.speech == "auto" and settings.speech_base_url else settings.speech,
+        model=settings.speech_model,
+        folder=str(settings.models_dir),
+        base_url=settings.speech_base_url or settings.base_url or "",
+        api_key=key.get_secret_value() if key else "",
+    )
+
+
+def fetch(speech: Speech) -> str:
+    """Fetches the weights that the choice needs, unless they are there: before a process without a network reads.
+
+    Returns:
+        Why they could not be had; empty when nothing stands in the way.
+    """
+    from agent.errors import WeightsError
+    from agent.models.weights_set import WeightsSet
+
+    if speech.engine not in ("auto", "faster-whisper") or Path(speech.model).is_dir() or not _installed():
+        return ""
+    try:
+        WeightsSet(Path(speech.folder)).pull()
+    except WeightsError as error:
+        return str(error)
+    return ""
+
+
+def transcribe(samples: Samples) -> Transcript:
+    """What is said in a stretch of sound.
+
+    Args:
+        samples: Mono, 16,000 a second, each from -1 to 1.
+
+    Raises:
+        FileProblem: Nobody can write it down: a package or the weights are missing, or the endpoint refused.
+    """
+    speech = _given[0] if _given else _from_user()
+    return _engine_of(speech)(samples, speech)
+
+
+def _from_user() -> Speech:
+    from agent.layers import read_settings
+
+    return from_settings(read_settings())
+
+
+def _engine_of(speech: Speech) -> Callable[[Samples, Speech], Transcript]:
+    from agent.files import speech_api, speech_local
+
+    engine = speech.engine
+    if engine == "none":
+        raise FileProblem("unsupported", "Writing down speech is switched off (setting `speech`).")
+    if engine == "api":
+        return speech_api.transcribe
+    if engine == "openai-whisper" or (engine == "auto" and not _installed() and find_spec("whisper")):
+        return speech_local.openai_whisper
+    return speech_local.faster_whisper
+
+
+def _installed() -> bool:
+    return find_spec("faster_whisper") is not None
