@@ -34,8 +34,8 @@ def load(files: list[dict[str, Any]]) -> dict[str, Any]:
         files: Each with name, path, kind, facts, and the path of its text where it has one.
     """
     found = [(label, value) for file in files for label, value in _opened(file)]
-    if len(found) == 1:
-        return {_usual_name(found[0][1]): found[0][1]}
+    if len(found) == 1 or (len(files) == 1 and not any(hasattr(value, "columns") for _, value in found)):
+        return {_usual_name(value): value for _, value in found}
     named: dict[str, Any] = {}
     for label, value in found:
         name = base = _identifier(label, _usual_name(value))
@@ -63,7 +63,9 @@ def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
         return [(name, _records(_json(path, kind)))]
     if kind == "xml":
         return [(name, _elements(path))]
-    return [(name, _text(file["text"] or path, file["facts"]))]
+    return [
+        (name if isinstance(value, str) else f"{name} pages", value) for value in _texts(file["text"], file["facts"])
+    ]
 
 
 def _delimited(path: str, facts: dict[str, Any]) -> Any:
@@ -275,6 +277,16 @@ def _elements(path: str) -> Any:
     return table
 
 
+def _texts(path: str, facts: dict[str, Any]) -> list[Any]:
+    """A file's text, and where it has pages also a list of these."""
+    if path.endswith(".transcript.json"):
+        return [_json(path, "json")["text"]]
+    if path.endswith(".pages.jsonl"):
+        pages = [page["text"] for page in _json(path, "jsonl")]
+        return ["\n".join(pages), pages]
+    return [_text(path, facts)]
+
+
 def _text(path: str, facts: dict[str, Any]) -> str:
     with Path(path).open(encoding=str(facts.get("encoding") or "utf-8"), errors="replace") as file:
         return file.read().removeprefix("\ufeff")
@@ -285,12 +297,14 @@ def _usual_name(value: Any) -> str:
         return "table"
     if isinstance(value, str):
         return "text"
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "pages"
     return "root" if hasattr(value, "tag") else "data"
 
 
 def _identifier(label: str, otherwise: str) -> str:
     stem = label.rpartition("/")[2]
-    stem = stem.rpartition(".")[0] or stem
+    stem = re.sub(r"\.\w{1,5}(?= pages$|$)", "", stem) or stem
     name = re.sub(r"\W+", "_", stem.strip()).strip("_").lower()
     if not name:
         return otherwise
@@ -308,6 +322,8 @@ def _told(name: str, value: Any) -> str:
         import xml.etree.ElementTree as ET
 
         return f"{name}: xml.etree.ElementTree.Element. It begins:\n{ET.tostring(value, 'unicode')[:_SHOWN_TEXT]}"
+    if name.endswith("pages") and isinstance(value, list):
+        return f"{name}: list of {len(value)} str, the text of each page"
     size = f" of {len(value)}" if isinstance(value, dict | list) else ""
     shown = json.dumps(value, ensure_ascii=False, default=str)[: 2 * _SHOWN_TEXT]
     return f"{name}: {type(value).__name__}{size}, from JSON. It begins:\n{shown}"

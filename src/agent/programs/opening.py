@@ -12,8 +12,10 @@ from agent.attached import TABLES, TREES, readable
 from agent.state import AttachedFile, State
 
 MODULE = "attached"
-TEXTS = frozenset(["txt", "md", "source", "pdb", "cif", "html", "svg"])
+TEXTS = frozenset(["txt", "md", "source", "pdb", "cif", "svg"])
 """Kinds that a program reads as text as they are."""
+_AS_TEXT = (".pages.jsonl", ".transcript.json", ".md", ".txt")
+"""How the files end in which readers write a text."""
 _LOOKS = re.compile(
     r"\bcolou?r|\bfill(?:ed)?\b|\bhighlight|\bshaded?\b|\bbold\b|\bcomments?\b|\bformulas?\b|\bhidden\b|\bcells?\b"
     r"|\b(?:green|red|blue|yellow|orange|purple|pink|gr[ae]y)\b",
@@ -38,7 +40,7 @@ def text_of(file: AttachedFile) -> str:
     """The path of a file's text; empty where it has none."""
     if file["kind"] in TEXTS:
         return file["path"]
-    return next((path for path in file["data"] if path.endswith((".txt", ".md"))), "")
+    return next((path for path in file["data"] if path.endswith(_AS_TEXT)), "")
 
 
 def variables_of(state: State) -> str:

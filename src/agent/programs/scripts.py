@@ -20,7 +20,9 @@ _OUTPUT = re.compile(
     r"|\bresult of (?:the |this )?(?:attached )?(?:script|program|code|file)|\breturn(?:s|ed)?\b|\bconsole\b",
     re.IGNORECASE,
 )
-_LAST = re.compile(r"\b(?:final|last|at the (?:very )?end|ends? (?:with|on|at)|finish\w* (?:with|on|at))\b", re.IGNORECASE)
+_LAST = re.compile(
+    r"\b(?:final|last|at the (?:very )?end|ends? (?:with|on|at)|finish\w* (?:with|on|at))\b", re.IGNORECASE
+)
 _FIRST = re.compile(r"\bfirst (?:line|number|value|word|output|thing)\b", re.IGNORECASE)
 _NUMERIC = re.compile(r"\b(?:number|numeric|integer|figure)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")

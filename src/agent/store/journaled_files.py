@@ -12,6 +12,11 @@ from mcp_tools.tool import Json
 
 KIND = "file"
 """What the journal calls these calls."""
+_WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
+"""Kinds that programs can hardly read, and of which the reader makes no file for them."""
+_MOST_PAGES = 100_000
+_LONGEST_TEXT = 5_000_000
+"""Characters."""
 _LONGEST_SCRIPT = 1_000_000
 """Bytes."""
 
@@ -34,8 +39,10 @@ class JournaledFiles:
         async def perform() -> Json:
             from agent.files.reading import preview
 
+            folder = self._new_folder()
             try:
-                seen = await preview(path, name=name, folder=self._place_for(name))
+                seen = await preview(path, name=name, folder=folder)
+                made = seen.data or (await _as_text(path, name, folder) if seen.kind in _WRITTEN_OUT else ())
             except FileProblem as problem:
                 return _unread(path, name, problem)
             return {
@@ -48,7 +55,7 @@ class JournaledFiles:
                 "sections": seen.sections,
                 "facts": seen.facts,
                 "lost": list(seen.lost),
-                "data": [str(found) for found in seen.data],
+                "data": [str(found) for found in made],
                 "problem": "",
             }
 
@@ -89,11 +96,23 @@ class JournaledFiles:
 
         return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
 
-    def _place_for(self, name: str) -> Path:
+    def _new_folder(self) -> Path:
         """A folder for what is made of one file."""
-        place = self._folder / str(sum(1 for _ in self._folder.iterdir()) + 1 if self._folder.exists() else 1)
-        place.mkdir(parents=True, exist_ok=True)
-        return place
+        self._folder.mkdir(exist_ok=True)
+        number = sum(1 for _ in self._folder.iterdir()) + 1
+        folder = self._folder / str(number)
+        folder.mkdir()
+        return folder
+
+
+async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
+    """The text of a document as a file, for programs that search and count in it."""
+    from agent.files.reading import read
+
+    part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT)
+    target = folder / "text.md"
+    target.write_text(part.text, encoding="utf-8", errors="replace")
+    return (target,)
 
 
 def _unread(path: Path, name: str, problem: FileProblem) -> dict[str, Json]:
