@@ -106,8 +106,6 @@ def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProb
             f"{name} was not read within {limits.seconds:g} seconds.",
             remedy="Read a part of it (page), or compute with it in a program (run_code).",
         )
-    if status == -signal.SIGXFSZ:
-        return FileProblem("bomb", f"{name} unpacks to more than {limits.unpacked:,} bytes.")
     said = signal.Signals(-status).name if -status in set(signal.Signals) else f"status {status}"
     return FileProblem(
         "damaged",

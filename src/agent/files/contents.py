@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mcp_tools.tool import Json
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.problem import FileProblem
 from agent.files.tables import as_table, rows_per_page
 from agent.files.text import text_encoding
-from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
 
 COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import ReadLimits, Source
 from agent.files.finding import find_words
 from agent.files.paging import read_pages
-from agent.files.problem import FileProblem, too_large
+from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
 
 if TYPE_CHECKING:
@@ -33,13 +33,9 @@ def main() -> None:
     limits = ReadLimits(**request["limits"])
     confine(limits)
     try:
-        told = carry_out(request, limits)
+        told = attempt(request, limits)
     except FileProblem as problem:
-        told = _as_problem(problem)
-    except MemoryError:
-        told = _as_problem(too_large(request["name"], limits))
-    except Exception as error:  # noqa: BLE001 - a foreign parser may raise anything at a damaged file
-        told = _as_problem(_damaged(request, error))
+        told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
     with os.fdopen(reply, "wb") as stream:
         stream.write(json.dumps(told, default=str).encode())
     os._exit(0)  # threads of libraries have nothing left to say
@@ -61,12 +57,23 @@ def confine(limits: ReadLimits) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def carry_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
+def attempt(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
     """The reply to a request.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.
     """
+    try:
+        return _carried_out(request, limits)
+    except FileProblem:
+        raise
+    except MemoryError as error:
+        raise too_large(request["name"], limits) from error
+    except Exception as error:  # a foreign parser may raise anything at a damaged file
+        raise damaged(request["name"], request["kind"], error) from error
+
+
+def _carried_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
     source = Source(Path(request["path"]), request["kind"], request["name"])
     contents = reader_of(source.kind, request.get("reader", "")).open(source, limits)
     try:
@@ -94,16 +101,3 @@ def _preview(contents: Contents, folder: str) -> dict[str, Any]:
         "lost": list(dict.fromkeys(contents.lost)),
         "data": [str(path) for path in data],
     }
-
-
-def _as_problem(problem: FileProblem) -> dict[str, Any]:
-    return {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
-
-
-def _damaged(request: dict[str, Any], error: Exception) -> FileProblem:
-    said = " ".join(str(error).split())[:200]
-    return FileProblem(
-        "damaged",
-        f"{request['name']} cannot be read as {request['kind']}: {type(error).__name__}{': ' if said else ''}{said}",
-        remedy="It may be damaged: try it in a program (run_code), or ask for it anew.",
-    )

@@ -45,3 +45,13 @@ def too_large(name: str, limits: ReadLimits) -> FileProblem:
         f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.",
         remedy="Compute with it in a program (run_code) that takes it in parts.",
     )
+
+
+def damaged(name: str, kind: str, error: Exception) -> FileProblem:
+    """A parser failed at a file in a way of its own."""
+    said = " ".join(str(error).split())[:200]
+    return FileProblem(
+        "damaged",
+        f"{name} cannot be read as {kind}: {type(error).__name__}{': ' if said else ''}{said}",
+        remedy="It may be damaged: try it in a program (run_code), or ask for it anew.",
+    )

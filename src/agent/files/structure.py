@@ -9,10 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Source
-from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
 
 _SHOWN = 12
 """Names that a summary lists."""

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.decoding import Encoding, encoding_of, sample_of
 from agent.files.problem import FileProblem
 from agent.files.structure import Structure, structure_of
-from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
 
 COUNTED = 32 << 20
 """Bytes up to which a file is read whole to tell its structure and its number of pages."""
