@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.opening import damaged, name_of
 from agent.files.problem import FileProblem
-from agent.files.sound import clock, length_of, opened, samples, sound_track, tags
+from agent.files.sound import RATE, clock, length_of, opened, samples, sound_track, tags
 from agent.files.speech import Said, Transcript, transcribe
 from mcp_tools.tool import Json
 
@@ -46,8 +46,7 @@ class AudioReader:
             }
         channels = {1: "mono", 2: "stereo"}.get(track.channels, f"{track.channels} channels")
         summary = f"Sound of {clock(length)} ({length:.1f} s), {channels}, {track.rate:,} Hz, {facts['codec']}."
-        if facts["tags"]:
-            summary += "\n" + "; ".join(f"{key}: {value}" for key, value in tags_shown(facts["tags"]))
+        summary += "".join(f"\n{key}: {value}" for key, value in tags_shown(facts["tags"]))
         spoken = Spoken(source.path, length)
         return SoundContents(source.kind, summary, facts, spoken, spoken.stretches, stem=Path(name_of(source)).stem)
 
@@ -89,7 +88,7 @@ class Spoken:
     def _write_down(self, start: float) -> list[Said]:
         sound, broken = samples(self._path, start, STRETCH)
         if broken:
-            self._tell(f"The sound breaks off after {clock(start + len(sound) / 16_000)}: {broken}.")
+            self._tell(f"The sound breaks off after {clock(start + len(sound) / RATE)}: {broken}.")
         if not len(sound):
             return []
         try:
@@ -100,7 +99,8 @@ class Spoken:
         self.engine = told.engine
         for sentence in told.lost:
             self._tell(sentence)
-        return [Said(start + one.start, start + one.end, one.text) for one in told.said if one.text]
+        end = start + len(sound) / RATE
+        return [Said(start + one.start, min(start + one.end, end), one.text) for one in told.said if one.text]
 
     def _tell(self, sentence: str) -> None:
         if sentence not in self.lost:

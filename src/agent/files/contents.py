@@ -62,8 +62,11 @@ class Contents(Protocol):
     """The same for programs: sheet sizes, page count, encoding, dialect, pixels, EXIF, seconds, speakers."""
     lost: list[str]
     """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
-    count: int | None
-    """How many sections there are, where that is known without reading all."""
+
+    @property
+    def count(self) -> int | None:
+        """How many sections there are, where that is known without reading all."""
+        ...
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections in order, from that number on, one in memory at a time."""

@@ -92,10 +92,11 @@ class Page:
             element.replace_with(" ".join(t.get_text(" ") for t in element.find_all(["text", "title"])))
         for element in soup.find_all([*_DROPPED, "head"]):
             element.extract()
-        comments = soup.find_all(string=lambda text: isinstance(text, Comment))
+        found = soup.find_all(string=lambda text: isinstance(text, Comment))
+        comments = [one for one in found if not one.startswith(("?xml", "[if"))]
         if comments:
             self.lost.append(f"Left out: {len(comments)} comments in the source.")
-        for comment in comments:
+        for comment in found:
             comment.extract()
         self._fields(soup)
 
@@ -140,7 +141,7 @@ def _converter() -> Any:
 
         def process_text(self, el: Any, parent_tags: Any = None) -> str:
             """The text of an element."""
-            text = str(super().process_text(el, parent_tags))
+            text = str(super().process_text(el, parent_tags))  # type: ignore[misc]  # it has no types
             return text.replace("|", "\\|") if parent_tags and parent_tags & {"td", "th"} else text
 
     return Converter

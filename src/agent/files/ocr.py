@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
 LONGEST_SIDE = 2600
 """Pixels to which a larger picture is shrunk."""
-_THREADS = min(2, os.cpu_count() or 1)
+_THREADS = 1
+"""Of onnxruntime: its threads spin while they wait, so that a second one costs more than it gives on a busy machine."""
 _UNSURE_BELOW = 0.8
 
 

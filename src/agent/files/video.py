@@ -22,6 +22,8 @@ _MOST_MOMENTS = 24
 _BETWEEN = 2.0
 """Seconds between two moments at least."""
 _WIDEST = 1280
+_NOISE = 40
+"""Levels of grey of 256."""
 _MOST_PIXELS = 8192 * 8192
 
 
@@ -142,15 +144,15 @@ class FilmContents:
         return self._moments
 
     def _look(self) -> Iterator[Moment]:
-        reads = True
+        reads, text, before = True, "", None
         for seconds, picture in moments(self.source, self.length, self.lost):
-            text = ""
-            if reads:
+            if reads and (before is None or _differ(before, picture)):
                 try:
                     text = _text_in(picture)
                 except FileProblem as problem:
                     self.lost.append(str(problem).replace("\n", " "))
                     reads = False
+            before = picture
             out = io.BytesIO()
             picture.save(out, "jpeg", quality=85)
             yield Moment(seconds, out.getvalue(), text)
@@ -196,6 +198,14 @@ def _frame_at(container: Any, stream: Any, seconds: float) -> Any:
         if frame.time is None or frame.time >= seconds - 0.001:
             break
     return frame
+
+
+def _differ(one: Image, other: Image) -> bool:
+    """Whether there may be another text: some dot is brighter or darker by more than compression makes it."""
+    from PIL import ImageChops
+
+    greatest: Any = ImageChops.difference(one.convert("L"), other.convert("L")).getextrema()
+    return bool(greatest[1] > _NOISE)
 
 
 def _text_in(picture: Image) -> str:
