@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent.context import Context
 from agent.events import ToolCalled
@@ -25,10 +27,19 @@ class CallResult:
     """For the next prompt: the call with its result, or what was wrong and how to mend it."""
 
 
-async def call_tool(context: Context, tool: Tool, arguments: dict[str, Json]) -> CallResult:
-    """Calls a tool; a misfit of arguments or result, or a failure, is a result that a model can act on."""
+async def call_tool(
+    context: Context, tool: Tool, arguments: dict[str, Json], *, read: Sequence[Path] = ()
+) -> CallResult:
+    """Calls a tool; a misfit of arguments or result, or a failure, is a result that a model can act on.
+
+    Args:
+        context: What a run may reach.
+        tool: The tool.
+        arguments: Its arguments.
+        read: What it may open, if it reads files.
+    """
     shown = call_text(tool.name, arguments)
-    granted = context.files if tool.capabilities.read else ()
+    granted = read if tool.capabilities.read else ()
     try:
         outcome = await run_tool(tool, arguments, context.sandbox, read=granted)
     except ArgumentsError as misfit:

@@ -20,6 +20,7 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
     from agent.approval import Approval
+    from agent.store.journaled_files import JournaledFiles
 
 WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
@@ -48,6 +49,10 @@ class Context:
     external: ExternalTools = field(default_factory=NoExternalTools)
     approval: Approval | None = None
     """Decides which proved tools are kept; None keeps all."""
+    reader: JournaledFiles | None = None
+    """Reads the files; None where there are none."""
+    sees: bool = False
+    """Whether a model was named that reads pictures."""
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""

@@ -164,6 +164,23 @@ class ToolCalled(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FileRead(_Event):
+    """An attached file was looked at, or a part of it was read."""
+
+    kind: ClassVar[str] = "file_read"
+    name: str
+    type: str
+    """What it is by its content: `xlsx`, `pdf`, `csv`."""
+    where: str
+    """`preview`, `page 3 of 12`, or what was looked for."""
+    lost: Sequence[str] = ()
+    """What reading it does not show, one sentence each."""
+    ok: bool = True
+    message: str = ""
+    """Why it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerWritten(_Event):
     """A further piece of the answer's text arrived from the model. The answer itself may be put into another form."""
 
@@ -198,6 +215,7 @@ Event: TypeAlias = (
     | ToolRefused
     | Restated
     | ToolCalled
+    | FileRead
     | AnswerWritten
     | RunFinished
 )

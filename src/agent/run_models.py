@@ -7,8 +7,9 @@ from typing import cast
 
 from agent.budget import Budget
 from agent.models.budgeted import BudgetedModel
-from agent.models.protocol import Model
+from agent.models.protocol import Model, Role
 from agent.models.roles import Models
+from agent.pictures import WithPictures
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledModel
 
@@ -37,6 +38,8 @@ class RunModels:
         if role not in self._by_role:
             model = None
             if self._models is not None:
-                model = cast(Model, BudgetedModel(self._models.for_role(role), self._budget))
+                asked = self._models.for_role(role)
+                asked = WithPictures(asked) if role == Role.VISION else asked
+                model = cast(Model, BudgetedModel(asked, self._budget))
             self._by_role[role] = JournaledModel(model, self._journal, name=self._names(role)[0], role=role)
         return cast(Model, self._by_role[role])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.models.protocol import Role
 from agent.models.roles import ROLES
 from agent.state import Wish
 
@@ -27,7 +28,9 @@ _LIMITS: dict[str, Callable[[str], float]] = {
 def configuration_of(settings: Settings) -> dict[str, str]:
     """What an answer depends on beside question and files: models, endpoint and limits."""
     model = settings.model
-    roles = {role: ",".join(settings.models_for(role)) for role in ROLES if settings.models_for(role) != (model,)}
+    told = [role for role in ROLES if settings.models_for(role) != (model,)]
+    told += [Role.VISION] if settings.vision and Role.VISION not in told else []  # unless named, nobody is asked
+    roles = {role: ",".join(settings.models_for(role)) for role in told}
     limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
     return {"model": model, "base_url": settings.base_url or "", **limits, **roles}
 

@@ -23,6 +23,7 @@ from agent.run_settings import wish_of
 from agent.sandboxes import BudgetedSandbox
 from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
+from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from mcp_tools.text import one_line
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from agent.settings import Settings
     from agent.store.journal import Journal
     from agent.store.redact import Redactor
+
+FILES = "files"
+"""The folder of a run in which is kept what was made of its files for programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,8 @@ class Running:
             files=tuple(Path(file.path) for file in self._run.files),
             external=external,
             approval=decided if "approval" in self._run.configuration else None,
+            reader=JournaledFiles(journal.path.parent / FILES, journal) if self._run.files else None,
+            sees=bool(self.settings.vision),
         )
 
     async def _question(self, context: Context) -> str:

@@ -46,9 +46,9 @@ class BudgetedSandbox:
             job = replace(job, limits=replace(job.limits, wall_seconds=max(left, _SHORTEST)))
         return await self._sandbox.run(job)
 
-    async def describe(self, source: str, function: str) -> Description | Problem:
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas."""
-        return await self._sandbox.describe(source, function)
+        return await self._sandbox.describe(source, function, packages=packages)
 
     async def aclose(self) -> None:
         """Ends the sandbox."""

@@ -29,6 +29,30 @@ class Step(TypedDict):
     """The result as JSON, when the step computed one."""
 
 
+class AttachedFile(TypedDict):
+    """An attached file as it was looked at before anything was decided, or a file inside an attached archive."""
+
+    name: str
+    path: str
+    """Absolute; programs in the sandbox find it there, read-only."""
+    kind: str
+    """By its content: `xlsx`, `pdf`, `csv`; empty where it cannot be read."""
+    size: int
+    """Bytes."""
+    summary: str
+    """Its structure, in a few lines."""
+    beginning: str
+    sections: int | None
+    """Pages that can be read; None where they are not counted."""
+    facts: dict[str, Json]
+    lost: list[str]
+    """What reading it does not show."""
+    data: list[str]
+    """Paths of what was made of it for programs: its text, a transcript, its members."""
+    problem: str
+    """Why it cannot be read; empty when it can."""
+
+
 class State(TypedDict, total=False):
     """What a run knows. Everything that is not plain JSON lives in the context."""
 
@@ -36,6 +60,8 @@ class State(TypedDict, total=False):
     files: list[str]
     wish: Wish
     """Missing where it is an answer."""
+    attached: list[AttachedFile]
+    """The files of the question that were looked at, and those inside of archives."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of the library's `asked`, what it was made for; of
     an external one `server`, the server's name."""
@@ -65,12 +91,21 @@ class Decision:
     arguments: dict[str, Json] = field(default_factory=dict)
     answer: str = ""
     """The answer's text, for `answer`."""
+    file: str = ""
+    """The file to read, for `read_file`; the next unread one without."""
+    page: int = 1
+    """Where to read it."""
+    find: str = ""
+    """Words to look for in it instead."""
 
     @property
     def input(self) -> str:
         """What the action works on, in short; equal inputs make a repetition."""
         if self.action == "use_tool":
             return call_text(self.tool, dict(sorted(self.arguments.items())))
+        if self.action == "read_file" and self.file:
+            where = f" find {self.find!r}" if self.find else ""
+            return f"read_file {self.file}{where}" + (f" page {self.page}" if self.page > 1 else "")
         return self.action
 
     def as_json(self) -> dict[str, Json]:
@@ -102,4 +137,13 @@ class Decision:
             tool if action == "use_tool" else "",
             arguments if action == "use_tool" else {},
             "" if answer is None else str(answer),
+            **(_place(chosen) if action == "read_file" else {}),
         )
+
+
+def _place(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Which file is to be read, and where."""
+    page = chosen.get("page") or 1
+    if not isinstance(page, int) or isinstance(page, bool) or page < 1:
+        raise ModelOutputError(f"`page` is a number from 1 on, not {str(page)[:80]!r}.")
+    return {"file": str(chosen.get("file") or ""), "page": page, "find": str(chosen.get("find") or "")}

@@ -13,6 +13,10 @@ from mcp_tools.tool import Json
 
 PREVIEW = 1500
 """Characters of one finding in a prompt; the whole stays in the journal."""
+READING = 6000
+"""Characters of one reading of a file; as much of it is shown."""
+_SURROUNDINGS = 2500
+"""Characters that a finding says around what was read."""
 
 
 def decision_of(state: State) -> Decision:
@@ -46,12 +50,17 @@ def evidence_text(steps: Sequence[Step]) -> str:
     """All findings, oldest first, marked as data."""
     if not steps:
         return "none"
-    return "\n" + "\n".join(_shown(f"step {s['number']} {s['action']}", s["finding"]) for s in steps)
+    return "\n" + "\n".join(_shown(f"step {s['number']} {s['action']}", s["finding"], _size(s)) for s in steps)
 
 
-def _shown(source: str, finding: str) -> str:
+def _size(step: Step) -> int:
+    """How much of a finding is shown: of what was read in a file all, which was sized when it was read."""
+    return READING + _SURROUNDINGS if step["action"] == "read_file" else PREVIEW
+
+
+def _shown(source: str, finding: str, size: int) -> str:
     """One finding. Every later decision shows it again: those that are short are remembered."""
-    return _short_block(source, finding) if len(finding) <= PREVIEW else data_block(source, preview(finding))
+    return _short_block(source, finding) if len(finding) <= size else data_block(source, preview(finding, size))
 
 
 @lru_cache(maxsize=512)

@@ -15,6 +15,7 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library import Approval, Flaw, Library
 from mcp_tools.library.files import META_HASH, META_PROVENANCE, object_path
 from mcp_tools.library.trust import SERVED
+from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Job, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool, call_text
 
@@ -113,7 +114,7 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> tuple[
         listed = "\n".join(f"  {obstacle}" for obstacle in obstacles)
         raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
     sandbox = await open_sandbox()
-    described = await sandbox.describe(source, name)
+    described = await sandbox.describe(source, name, packages=imported(source, tool.capabilities.packages))
     if isinstance(described, Problem):
         raise LibraryError(
             f"no schema can be derived from {name}.py: {described.message}", remedy=f"correct {library.path(name)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
@@ -11,6 +11,7 @@ from mcp_tools.checks.protocol import Report
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Description, Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Tool
 
@@ -46,7 +47,9 @@ async def run_tool(
     """
     validate_arguments(tool, arguments)
     granted = tuple(path.absolute() for path in read)
-    outcome = await sandbox.run(Job(tool.source, tool.name, arguments, read=granted, limits=limits or Limits()))
+    packages = imported(tool.source, tool.capabilities.packages)
+    job = Job(tool.source, tool.name, arguments, read=granted, packages=packages, limits=limits or Limits())
+    outcome = await sandbox.run(job)
     misfits = validate_result(tool, outcome.value) if outcome.ok else []
     if not misfits:
         return outcome
@@ -68,16 +71,19 @@ async def run_source(
         RefusedSourceError: It does not pass the checks.
         ArgumentsError: The arguments do not fit the function.
     """
-    report = check(source, capabilities=Capabilities(read=bool(read)))
+    capabilities = Capabilities(read=bool(read), packages=file_packages() if read else ())
+    report = check(source, capabilities=capabilities)
     if not report.ok:
         raise RefusedSourceError(report)
     entry = Source(source, Capabilities(), None, None).entry
     assert entry is not None, "the checks let only sources with a public function pass"
-    described = await sandbox.describe(source, entry.name)
+    described = await sandbox.describe(source, entry.name, packages=imported(source, capabilities.packages))
     if isinstance(described, Problem):
         return Outcome(False, sandbox.isolation, problem=described)
-    return await run_tool(_as_tool(described, source), arguments, sandbox, read=read, limits=limits)
+    return await run_tool(_as_tool(described, source, capabilities), arguments, sandbox, read=read, limits=limits)
 
 
-def _as_tool(described: Description, source: str) -> Tool:
-    return Tool(described.name, described.description, described.input_schema, described.output_schema, source)
+def _as_tool(described: Description, source: str, capabilities: Capabilities) -> Tool:
+    form = described.input_schema, described.output_schema
+    declared = {"capabilities": asdict(capabilities)}
+    return Tool(described.name, described.description, *form, source, provenance=declared)

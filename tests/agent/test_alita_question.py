@@ -203,23 +203,13 @@ async def test_an_endless_loop_is_refused_and_ends_in_the_best_answer(desk):
     assert "already done" in desk.notes
 
 
-@pytest.mark.parametrize(
-    ("action", "said"), [("search", "searching the web"), ("browse", "driving a browser"), ("read_file", "reading")]
-)
+@pytest.mark.parametrize(("action", "said"), [("search", "searching the web"), ("browse", "driving a browser")])
 async def test_a_route_without_a_room_says_so_and_the_run_goes_on(desk, action, said):
     told = f"step 1 {action}"
     answer = await desk.plays(decide("answer", answer="Unknown to me", when=told), decide(action)).ask("Who won?")
     assert (answer.text, answer.status, answer.steps) == ("Unknown to me", "answered", 1)
     assert f"{action} is not configured" in desk.notes
     assert said in desk.notes
-
-
-async def test_an_attached_file_that_nothing_reads_is_told(desk, tmp_path):
-    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
-    lines = [decide("answer", answer="I cannot read it", when="step 1 read_file"), decide("read_file", when="data.csv")]
-    answer = await desk.plays(*lines).ask("Sum it", files=[tmp_path / "data.csv"])
-    assert answer.text == "I cannot read it"
-    assert "no reading attached files" in desk.notes
 
 
 async def test_a_missing_file_is_bad_usage(desk, tmp_path):

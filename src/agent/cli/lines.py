@@ -84,6 +84,13 @@ def _called(event: e.ToolCalled) -> Line:
     return Line("call", f"{call} {sign} {one_line(event.preview, 60)} ({time_text(event.seconds)})", style=style)
 
 
+def _file(event: e.FileRead) -> Line:
+    if not event.ok:
+        return Line("file", f"{event.name} ✗ {event.message}", style="yellow", whole=True)
+    lost = f"; not shown: {' '.join(event.lost)}" if event.lost else ""
+    return Line("file", f"{event.name}, {event.type}: {event.where}{lost}")
+
+
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
     return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
@@ -102,6 +109,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     ),
     e.Restated: lambda event: Line("asked", event.question, "●", whole=True),
     e.ToolCalled: _called,
+    e.FileRead: _file,
     e.Warned: lambda event: Line("warning", event.text, style="bold yellow", whole=True),
     e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),
 }

@@ -85,6 +85,13 @@ def _called(event: e.ToolCalled) -> str:
     return f"The call {one_line(call_text(event.name, event.arguments), 100)} {end} {event.preview}"
 
 
+def _file(event: e.FileRead) -> str:
+    if not event.ok:
+        return f"The file {event.name} was not read: {event.message}"
+    lost = f" Not shown: {' '.join(event.lost)}" if event.lost else ""
+    return f"The file {event.name}, {event.type}, was read: {event.where}.{lost}"
+
+
 def _model(event: e.ModelCalled) -> str:
     tokens = event.usage.input_tokens + event.usage.output_tokens
     return f"The model {event.model} answered as {event.role}, {tokens:,} tokens, {event.seconds:.1f} seconds"
@@ -101,6 +108,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     e.ToolRefused: lambda event: f"The tool {event.name} is not kept: {event.reason}",
     e.Restated: lambda event: f"The question is understood as: {event.question}",
     e.ToolCalled: _called,
+    e.FileRead: _file,
     e.Warned: lambda event: f"Warning: {event.text}",
     e.Note: lambda event: f"Note: {event.text}",
     e.RunFinished: lambda event: summary_sentence(event.answer),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args
 
 from agent.context import Context
+from agent.deciding.file_rules import by_files, read_on
 from agent.deciding.one_call import ask
 from agent.deciding.refusals import refusal_of
 from agent.deciding.rules import has_data, must_operate_a_site, shows_code, unread
@@ -67,7 +68,9 @@ def _sure(state: State) -> Decision | None:
         text = value_text(steps[-1]["value"])
         if text.strip():
             return Decision("answer", "The evidence holds the result.", answer=text)
-    if unread(state.get("files", []), steps):
+    if (over_files := by_files(state)) is not None:
+        return over_files
+    if not state.get("attached") and unread(state.get("files", []), steps):
         return Decision("read_file", "A file is attached that has not been read.")
     if must_operate_a_site(state["question"]) and not any(step["action"] == "browse" for step in steps):
         return Decision("browse", "A web site must be operated.")
@@ -81,7 +84,7 @@ async def _from_evidence(state: State, context: Context) -> Decision | None:
         return None
     messages = _prompt("stated", question=state["question"], evidence=evidence_text(found))
     if await _word(context, messages, ("yes", "no")) == "no":
-        return None
+        return read_on(state)
     return await ask(state, context, possible={"answer"})
 
 

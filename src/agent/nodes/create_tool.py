@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agent.approval import ApprovedShelf
+from agent.attached import files_text, granted
 from agent.calls import call_tool
 from agent.context import Context
 from agent.errors import ModelOutputError
@@ -18,6 +19,7 @@ from agent.writer import EventWatcher, ModelWriter
 from mcp_tools.create import Creation, Request
 from mcp_tools.create import create_tool as create
 from mcp_tools.errors import CreationError, StoppedError
+from mcp_tools.packages import file_packages
 from mcp_tools.tool import Capabilities
 
 
@@ -28,10 +30,13 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
     steps = state.get("steps", [])
     request = Request(
         question=state["question"],
-        evidence=f"Known so far: {evidence_text(steps)}" if steps else "",
+        evidence="\n".join(
+            filter(None, (_about_files(state), f"Known so far: {evidence_text(steps)}" if steps else ""))
+        ),
         files=context.files,
+        data=granted(state, context),
         run_id=context.run_id,
-        capabilities=Capabilities(read=bool(context.files)),
+        capabilities=Capabilities(read=True, packages=file_packages()) if context.files else Capabilities(),
     )
     try:
         creation = await create(
@@ -51,7 +56,7 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
         context.emit(ToolRegistered(creation.tool.name, _short(path), creation.tool.status))
     else:
         context.emit(Note(f"the library already has it: {creation.tool.name}"))
-    result = await call_tool(context, creation.tool, creation.arguments)
+    result = await call_tool(context, creation.tool, creation.arguments, read=granted(state, context))
     if not result.ok and creation.choice == "create":
         return {**_scratch(state, context, creation), "created": [creation.tool.name]}
     return {
@@ -59,6 +64,17 @@ async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]
         "created": [creation.tool.name] if creation.choice == "create" else [],
         "used": [creation.tool.name] if result.ok else [],
     }
+
+
+def _about_files(state: State) -> str:
+    """What a tool that opens the files should know of them."""
+    attached = state.get("attached")
+    if not attached:
+        return ""
+    return (
+        "The function opens the files whose paths it is given; pandas, openpyxl, pypdfium2 and PIL may be imported. "
+        f"How they begin:\n{files_text(attached)}"
+    )
 
 
 def _scratch(state: State, context: Context, creation: Creation, *, told: bool = False) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""search, browse, read_file: routes that exist, and say clearly that nothing stands behind them yet."""
+"""search, browse: routes that exist, and say clearly that nothing stands behind them yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from agent.steps import step
 _WANTED = {
     "search": "searching the web",
     "browse": "driving a browser",
-    "read_file": "reading attached files",
 }
 
 
@@ -32,8 +31,3 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Says that browsing is not configured."""
     return _refuse("browse", state, runtime.context)
-
-
-async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Says that reading files is not configured."""
-    return _refuse("read_file", state, runtime.context)

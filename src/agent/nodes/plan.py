@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.attached import look_at_files
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.external import SERVER
@@ -37,7 +38,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
-    return {"tools": tools}
+    return {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
 
 
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.attached import file_named, granted
 from agent.calls import CallResult, call_external, call_tool
 from agent.context import Context
 from agent.events import Note
@@ -13,6 +14,7 @@ from agent.external import SERVER
 from agent.state import State
 from agent.steps import decision_of, step
 from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.tool import Json
 
 
 async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -26,7 +28,9 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     except (UnknownToolError, LibraryError) as gone:
         runtime.context.emit(Note(gone.message))
         return {"steps": [step(state, ok=False, finding=str(gone))]}
-    result = await call_tool(runtime.context, tool, decision.arguments)
+    result = await call_tool(
+        runtime.context, tool, _with_places(decision.arguments, state), read=granted(state, runtime.context)
+    )
     return _found(state, tool.name, result)
 
 
@@ -35,3 +39,9 @@ def _found(state: State, name: str, result: CallResult) -> dict[str, Any]:
         "steps": [step(state, ok=result.ok, finding=result.finding, value=result.value)],
         "used": [name] if result.ok else [],
     }
+
+
+def _with_places(arguments: dict[str, Json], state: State) -> dict[str, Json]:
+    """The arguments with the path of an attached file for each that is its name."""
+    found = {name: file_named(value, state) for name, value in arguments.items() if isinstance(value, str) and value}
+    return {**arguments, **{name: file["path"] for name, file in found.items() if file is not None}}

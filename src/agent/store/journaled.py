@@ -141,13 +141,13 @@ class JournaledSandbox:
         request = {**_shallow(job), "read": [str(path) for path in job.read], "limits": _shallow(job.limits)}
         return _outcome(await self._journal.call("sandbox", request, perform))
 
-    async def describe(self, source: str, function: str) -> Description | Problem:
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas, or gives the recorded ones."""
 
         async def perform() -> Json:
-            return asdict(await self._asked().describe(source, function))
+            return asdict(await self._asked().describe(source, function, packages=packages))
 
-        request = {"source": source, "describe": function}
+        request = {"source": source, "describe": function, **({"packages": packages} if packages else {})}
         found = await self._journal.call("sandbox", request, perform)
         return Description(**found) if "input_schema" in found else Problem(**found)
 

@@ -140,6 +140,21 @@ def _answers(record: Record) -> Call:
     )
 
 
+def _file(record: Record) -> Call:
+    """A look at an attached file, or the reading of a part of it."""
+    request, output = record.request, record.output or {}
+    if "script" in request:
+        return _call(record, f"script {request['script']}", [], [Passage("code", output.get("text", ""))])
+    if problem := output.get("problem"):
+        title = f"{request['do']} {request['name']}"
+        return _call(record, title, [Passage("request", _text(request))], [Passage("problem", problem)], ok=False)
+    if request["do"] == "look":
+        came = [Passage("preview", _text(output))]
+        return _call(record, f"look at {request['name']}", [Passage("file", request["path"])], came)
+    came = [Passage("text", output["text"]), Passage("not shown", "\n".join(output["lost"]))]
+    return _call(record, f"read {request['name']}: {output['where']}", [Passage("file", request["path"])], came)
+
+
 def _any(record: Record) -> Call:
     came = [] if record.error else [Passage("output", _text(record.output))]
     return _call(record, record.kind, [Passage("request", _text(record.request))], came)
@@ -157,4 +172,5 @@ _KINDS: dict[str, Callable[[Record], Call]] = {
     "approval": _approval,
     "conversation": _conversation,
     "answers": _answers,
+    "file": _file,
 }

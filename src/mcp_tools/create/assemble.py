@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from mcp_tools.create.needed import bound, names_used, needed_for, touched
 from mcp_tools.create.rename import rename_functions
+from mcp_tools.packages import imported
 from mcp_tools.tool import ToolSpec
 
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:^[ \t]*```|```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -54,6 +55,8 @@ _FROM_MODULE = {
     ),
     "typing": ("Any", "Optional", "Union", "List", "Dict", "Tuple", "Set", "Iterable", "Callable"),
 }
+_OF_PACKAGES = {"pd": "pandas", "pandas": "pandas", "openpyxl": "openpyxl", "pypdfium2": "pypdfium2"}
+"""Names by which packages are used, where they are not imported."""
 _OUTSIDE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 """Statements that stand outside of the function that others become."""
 _HOME_OF = {name: module for module, names in _FROM_MODULE.items() for name in names}
@@ -138,7 +141,8 @@ def _assembled(tree: ast.Module, spec: ToolSpec, patterns: Sequence[str]) -> str
         tree.body = needed_for(entry.name, tree.body)
         _name(entry, tree, spec.name)
         _complete(entry, spec)
-    return f"{_header(spec)}\n\n{_spaced(tree.body)}\n{_runner(spec.name)}"
+    body = _spaced(tree.body)
+    return f"{_header(imported(body, spec.capabilities.packages))}\n\n{body}\n{_runner(spec.name)}"
 
 
 def _add_forgotten(tree: ast.Module, patterns: Sequence[str]) -> None:
@@ -285,6 +289,9 @@ def _missing_imports(tree: ast.Module) -> list[ast.stmt]:
             found.append(ast.Import([ast.alias(name)]))
         elif name in _HOME_OF:
             found.append(ast.ImportFrom(_HOME_OF[name], [ast.alias(name)], 0))
+        elif name in _OF_PACKAGES:
+            module = _OF_PACKAGES[name]
+            found.append(ast.Import([ast.alias(module, None if name == module else name)]))
     return found
 
 
@@ -299,9 +306,9 @@ def _used_as_module(tree: ast.Module, name: str) -> bool:
     )
 
 
-def _header(spec: ToolSpec) -> str:
-    packages = ", ".join(f'"{package}"' for package in spec.capabilities.packages)
-    return f'# /// script\n# requires-python = ">=3.11"\n# dependencies = [{packages}]\n# ///'
+def _header(packages: Sequence[str]) -> str:
+    listed = ", ".join(f'"{package}"' for package in packages)
+    return f'# /// script\n# requires-python = ">=3.11"\n# dependencies = [{listed}]\n# ///'
 
 
 def _spaced(body: Sequence[ast.stmt]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_tools.create.file_arguments import with_paths
 from mcp_tools.create.keep import keep
 from mcp_tools.create.look import look
 from mcp_tools.create.protocol import Creation, Request, Shelf, Watcher, Writer
@@ -22,7 +23,7 @@ async def create_tool(
     Raises:
         CreationError: No program gave any result.
     """
-    wanted = await write_spec(request, writer)
+    wanted = with_paths(await write_spec(request, writer), request.files)
     watcher.spec_written(wanted.spec, wanted.arguments)
     found = await look(wanted, request, library, sandbox)
     if found.tool is not None:

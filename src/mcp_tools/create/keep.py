@@ -14,9 +14,10 @@ from mcp_tools.create.vote import Verdict
 from mcp_tools.create.workshop import Workshop
 from mcp_tools.errors import ArgumentsError, LibraryError
 from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.packages import imported
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Problem
-from mcp_tools.tool import Json, Status, Tool, call_text
+from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
 
 async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tuple[str, ...]) -> Creation:
@@ -49,7 +50,8 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
         return replace(scratch, reason="; ".join(found))
     if not shop.writer.is_weak and shop.tests and not shop.tests_passed(winner):
         return replace(scratch, reason="it passes none of the examiner's tests")
-    described = await shop.sandbox.describe(winner.source, wanted.spec.name)
+    packages = _capabilities(shop, winner).packages
+    described = await shop.sandbox.describe(winner.source, wanted.spec.name, packages=packages)
     if isinstance(described, Problem):
         return replace(scratch, reason=f"no schema could be derived: {described.message}")
     draft = Tool(
@@ -65,7 +67,7 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
             "openWorldHint": False,
         },
         status=Status.VERIFIED,
-        provenance={**_provenance(shop, verdict, suite, mutation), "rejected": list(rejected)},
+        provenance={**_provenance(shop, winner, verdict, suite, mutation), "rejected": list(rejected)},
     )
     if misfits := _misfits(draft, wanted.arguments, [winner.outcomes[0].value, *(t.expected for t in suite)]):
         return replace(scratch, reason=f"its annotations do not fit: {'; '.join(misfits)}")
@@ -89,13 +91,21 @@ def _contradicted(shop: Workshop, verdict: Verdict, winner: Candidate) -> list[s
     return [f"a test of the examiner fails: {call_text(name, t.arguments)} must give {t.expected!r}" for t in failed]
 
 
-def _provenance(shop: Workshop, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]) -> dict[str, Json]:
+def _capabilities(shop: Workshop, winner: Candidate) -> Capabilities:
+    """What the tool may touch, without the packages that it does not import."""
+    declared = shop.wanted.spec.capabilities
+    return replace(declared, packages=imported(winner.source, declared.packages))
+
+
+def _provenance(
+    shop: Workshop, winner: Candidate, verdict: Verdict, suite: Sequence[Test], mutation: dict[str, int]
+) -> dict[str, Json]:
     """Where the tool comes from, and what was believed for which reason."""
     request = shop.request
     return {
         "spec": asdict(shop.wanted.spec),
         "asked": None if request.files else remembered(request.question, shop.wanted.arguments),
-        "capabilities": asdict(shop.wanted.spec.capabilities),
+        "capabilities": asdict(_capabilities(shop, winner)),
         "tests": [asdict(test) for test in suite],
         "evidence": {
             "support": verdict.support,

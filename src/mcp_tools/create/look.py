@@ -8,7 +8,7 @@ from mcp_tools.create.protocol import Request, Shelf
 from mcp_tools.create.spec import Wanted
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library import validate_arguments
-from mcp_tools.sandbox.protocol import Job, Sandbox
+from mcp_tools.sandbox.protocol import Limits, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
 _NEIGHBOURS = 3
@@ -39,7 +39,7 @@ async def look(wanted: Wanted, request: Request, library: Shelf, sandbox: Sandbo
         except ArgumentsError as misfit:
             rejected.append(f"{tool.name}: takes other arguments ({misfit.message[:80]})")
             continue
-        outcome = await sandbox.run(Job(tool.source, tool.name, wanted.arguments, read=request.files))
+        outcome = await sandbox.run(request.job(tool.source, tool.name, wanted.arguments, Limits()))
         if outcome.ok:
             return Look(tool, outcome.value, tuple(rejected))
         rejected.append(f"{tool.name}: fails on these arguments")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from mcp_tools.checks.protocol import Report
-from mcp_tools.sandbox.protocol import Outcome
+from mcp_tools.packages import imported
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
 
 Part = Literal["writer", "examiner"]
@@ -59,8 +60,16 @@ class Request:
     evidence: str = ""
     """What earlier steps found, as marked data; empty when the question stands alone."""
     files: tuple[Path, ...] = ()
+    """Each becomes a parameter of the tool, which gets its path."""
+    data: tuple[Path, ...] = ()
+    """What was made of the files for programs, which they may read too."""
     run_id: str = ""
     capabilities: Capabilities = field(default_factory=Capabilities)
+
+    def job(self, source: str, entry: str | None, arguments: dict[str, Json], limits: Limits) -> Job:
+        """One call of a candidate, which may read the files and import what it names of the packages."""
+        packages = imported(source, self.capabilities.packages)
+        return Job(source, entry, arguments, read=(*self.files, *self.data), packages=packages, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from mcp_tools.create.protocol import Candidate, Request, Test
 from mcp_tools.create.spec import Wanted
 from mcp_tools.create.trial import passed, varied
 from mcp_tools.create.vote import Verdict
-from mcp_tools.sandbox.protocol import Job, Limits, Sandbox
+from mcp_tools.sandbox.protocol import Limits, Sandbox
 from mcp_tools.tool import Json
 
 _MUTANT_SECONDS = 1.0
@@ -68,7 +68,7 @@ async def _mutants_killed(
     killed = 0
     for version in versions:
         for test in suite:
-            job = Job(version, wanted.spec.name, test.arguments, read=request.files, limits=limits)
+            job = request.job(version, wanted.spec.name, test.arguments, limits)
             if not passed(test, await sandbox.run(job)):
                 killed += 1
                 break

@@ -14,7 +14,7 @@ from mcp_tools.create.protocol import Request, Writer
 from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.create.trial import TRIAL_LIMITS
 from mcp_tools.prompt import load_prompt
-from mcp_tools.sandbox.protocol import Job, Sandbox
+from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Json, ToolSpec
 
 _LONGEST_ANSWER = 2_000
@@ -96,6 +96,6 @@ async def _tried(source: str, request: Request, sandbox: Sandbox, argument_sets:
 
 
 async def _printed(source: str, request: Request, sandbox: Sandbox) -> str:
-    outcome = await sandbox.run(Job(source, None, read=request.files, limits=TRIAL_LIMITS))
+    outcome = await sandbox.run(request.job(source, None, {}, TRIAL_LIMITS))
     text = outcome.stdout.strip() if outcome.ok else ""
     return text if len(text) <= _LONGEST_ANSWER else ""

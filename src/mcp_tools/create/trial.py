@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mcp_tools.checks import check
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.protocol import Candidate, Request, Test
-from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
+from mcp_tools.sandbox.protocol import Limits, Outcome, Sandbox
 from mcp_tools.tool import Json, ToolSpec
 
 TRIAL_LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
@@ -37,7 +37,7 @@ async def try_out(
 
     async def one(arguments: dict[str, Json]) -> Outcome:
         async with gate:
-            return await sandbox.run(Job(source, spec.name, arguments, read=request.files, limits=TRIAL_LIMITS))
+            return await sandbox.run(request.job(source, spec.name, arguments, TRIAL_LIMITS))
 
     first = await one(argument_sets[0])
     if first.problem is not None and first.problem.kind in {"wall_time", "cpu_time"}:

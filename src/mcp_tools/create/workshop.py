@@ -7,6 +7,7 @@ from dataclasses import replace
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.attempts import PROGRAMS, STRONG, WEAK, Attempt
 from mcp_tools.create.examine import write_tests
+from mcp_tools.create.file_arguments import without_paths
 from mcp_tools.create.literals import leaves
 from mcp_tools.create.protocol import Candidate, Request, Test, Watcher, Writer
 from mcp_tools.create.scratch import Scratch, as_function, write_programs
@@ -35,7 +36,8 @@ class Workshop:
         self.candidates: list[Candidate] = []
         self.programs: list[Scratch] = []
         self.tests: list[Test] = []
-        self.argument_sets = [wanted.arguments, *variations(wanted.arguments)]
+        others = variations(without_paths(wanted.arguments, request.files))
+        self.argument_sets = [wanted.arguments, *({**wanted.arguments, **other} for other in others)]
         self.first_test = len(self.argument_sets)
 
     async def work(self) -> Verdict:
@@ -53,10 +55,8 @@ class Workshop:
         return verdict
 
     async def _rounds(self) -> None:
-        try:
-            self.tests = await write_tests(self.wanted, self.writer)
-        except ModelFixableError as failure:
-            self.watcher.note(f"no tests from the examiner: {failure.message}")
+        if not self.request.files:  # an examiner knows no file, and cannot say what stands in it
+            await self._examine()
         self.argument_sets += [test.arguments for test in self.tests]
         for round_ in range(len(WEAK if self.writer.is_weak else STRONG)):
             await self._ask(round_)
@@ -66,6 +66,12 @@ class Workshop:
                 verdict = self._vote()
             if self._enough(verdict):
                 break
+
+    async def _examine(self) -> None:
+        try:
+            self.tests = await write_tests(self.wanted, self.writer)
+        except ModelFixableError as failure:
+            self.watcher.note(f"no tests from the examiner: {failure.message}")
 
     async def _ask(self, round_: int) -> None:
         """The attempts of one round, of a weak model only as many as it takes to agree."""
@@ -146,6 +152,8 @@ class Workshop:
             winner = verdict.winner
             if winner is None or not winner.report.ok:
                 return False
+            if self.request.files:
+                return verdict.believable
             return not self._failed_tests(winner) or (verdict.believable and self.tests_passed(winner) > 0)
         return verdict.settled
 

@@ -134,8 +134,8 @@ class Sandbox(Protocol):
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
         ...
 
-    async def describe(self, source: str, function: str) -> Description | Problem:
-        """Derives both schemas from the real signature, inside the sandbox."""
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
+        """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
         ...
 
     async def aclose(self) -> None:

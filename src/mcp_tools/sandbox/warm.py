@@ -61,9 +61,10 @@ class WarmSandbox:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
         return await self._run(job, "call")
 
-    async def describe(self, source: str, function: str) -> Description | Problem:
-        """Derives both schemas from the real signature, inside the sandbox."""
-        outcome = await self._run(Job(source=source, entry=function, limits=_DESCRIBE_LIMITS), "describe")
+    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
+        """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
+        job = Job(source=source, entry=function, packages=packages, limits=_DESCRIBE_LIMITS)
+        outcome = await self._run(job, "describe")
         if outcome.problem is not None:
             return outcome.problem
         return Description(**outcome.value)

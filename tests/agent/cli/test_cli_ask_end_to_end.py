@@ -145,12 +145,21 @@ def test_a_megabyte_from_a_pipe_is_refused_before_anything_is_kept(terminal):
     assert terminal.runs == []
 
 
-def test_an_attached_file_without_a_reader_is_told(terminal):
-    (terminal.here / "data.csv").write_text("1,2\n")
-    lines = [decide("answer", answer="unreadable", when="step 1"), decide("read_file", when="Files: data.csv")]
+def test_an_attached_file_is_looked_at_and_read(terminal):
+    (terminal.here / "data.csv").write_text("item,price\nlamp,31\n")
+    lines = [decide("answer", answer="31", when="step 1"), decide("read_file", file="data.csv", when="Files: data.csv")]
+    got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "What is the price of the lamp?")
+    assert (got.code, got.out) == (0, "31\n")
+    assert "file    data.csv, csv: preview" in got.err
+    assert "file    data.csv, csv: page 1 of 1" in got.err
+
+
+def test_a_file_that_no_reader_can_read_is_told(terminal):
+    (terminal.here / "data.csv").write_bytes(b"")
+    lines = [decide("answer", answer="unreadable", when="step 1"), decide("read_file", file="data.csv")]
     got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "Sum it")
     assert (got.code, got.out) == (0, "unreadable\n")
-    assert "read_file is not configured: this version of alita has no reading attached files yet" in got.err
+    assert "data.csv is empty" in got.err
 
 
 def test_a_wrong_key_is_told_with_the_way_out_and_stands_nowhere(terminal, openai_server):

@@ -49,6 +49,8 @@ class Activity:
                 self._doing = f"{self._route or 'create_tool'}, candidate {number}"
             case e.ToolCalled():
                 self._doing = f"called {event.name}"
+            case e.FileRead():
+                self._doing = f"read {event.name}"
             case _:
                 pass
 

@@ -1,0 +1,63 @@
+"""read_file: a page of an attached file, or the lines of it that have some words; a picture is also looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agent.attached import PICTURES, file_named
+from agent.context import Context
+from agent.events import FileRead, Note
+from agent.models.protocol import Role
+from agent.pictures import describe_picture
+from agent.state import AttachedFile, State
+from agent.steps import READING, decision_of, step
+from mcp_tools.text import printable
+
+_WEAK_READING = 2_400
+"""Characters of one reading for a weak model, which reads slowly and loses itself in more."""
+
+
+async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Reads where the decision says; the text, what is not in it and how to read on are the step's finding."""
+    context, decision = runtime.context, decision_of(state)
+    file = file_named(decision.file, state)
+    if file is None or context.reader is None:
+        return _failed(state, context, _unknown(decision.file, state))
+    if file["problem"]:
+        return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
+    limit = _WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
+    part = await context.reader.read(
+        Path(file["path"]), file["name"], page=decision.page, find=decision.find, limit=limit
+    )
+    if problem := part.get("problem"):
+        context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
+        return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
+    context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
+    seen = await describe_picture(context, file, state["question"]) if file["kind"] in PICTURES else ""
+    return {"steps": [step(state, ok=True, finding=_finding(file, part, seen))]}
+
+
+def _finding(file: AttachedFile, part: dict[str, Any], seen: str) -> str:
+    lines = [
+        f"read_file {file['name']} ({part['where']}): {printable(file['summary'])}",
+        part["text"],
+        f"What a model sees in it: {seen}" if seen else "",
+        f"Not shown: {' '.join(part['lost'])}" if part["lost"] else "",
+        f"To read on: {part['more']}" if part["more"] else "",
+    ]
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _unknown(name: str, state: State) -> str:
+    files = state.get("attached", [])
+    if not files:
+        return "No file is attached: attach one with --file, or answer without."
+    return f"There is no attached file {name!r}; the files are: {', '.join(file['name'] for file in files)}."
+
+
+def _failed(state: State, context: Context, text: str) -> dict[str, Any]:
+    context.emit(Note(text))
+    return {"steps": [step(state, ok=False, finding=text)]}

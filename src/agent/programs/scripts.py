@@ -1,0 +1,67 @@
+"""What an attached program prints: it is run, by rule, wherever that is what is asked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agent.attached import granted
+from agent.context import Context
+from agent.events import ToolCalled
+from agent.programs.paths import with_paths
+from agent.state import AttachedFile, State
+from mcp_tools.packages import file_packages, imported
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome
+from mcp_tools.text import one_line
+
+LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
+_OUTPUT = re.compile(
+    r"\bprint(?:s|ed|out)?\b|\boutputs?\b|\b(?:run|runs|running|execut\w+)\b|\b(?:ends?|finish\w*) (?:with|at|on)\b"
+    r"|\bresult of (?:the |this )?(?:attached )?(?:script|program|code|file)|\breturn(?:s|ed)?\b|\bconsole\b",
+    re.IGNORECASE,
+)
+_LAST = re.compile(
+    r"\b(?:final|last|at the (?:very )?end|ends? (?:with|on|at)|finish\w* (?:with|on|at))\b", re.IGNORECASE
+)
+_FIRST = re.compile(r"\bfirst (?:line|number|value|word|output|thing)\b", re.IGNORECASE)
+_NUMERIC = re.compile(r"\b(?:number|numeric|integer|figure)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+
+def asked_script(state: State) -> AttachedFile | None:
+    """The attached Python program whose output is asked for."""
+    scripts = [file for file in state.get("attached", []) if not file["problem"] and file["name"].endswith(".py")]
+    return scripts[0] if len(scripts) == 1 and _OUTPUT.search(state["question"]) else None
+
+
+async def run_script(file: AttachedFile, state: State, context: Context) -> Outcome | None:
+    """Runs an attached program as it is, its standard input empty; None when it cannot be read."""
+    assert context.reader is not None, "a run with files has a reader"
+    source = await context.reader.script(Path(file["path"]))
+    if not source.strip():
+        return None
+    source = with_paths(source, state.get("attached", []))
+    job = Job(source, None, read=granted(state, context), packages=imported(source, file_packages()), limits=LIMITS)
+    outcome = await context.sandbox.run(job)
+    said = outcome.stdout.strip() or (outcome.problem.message if outcome.problem else "it printed nothing")
+    context.emit(ToolCalled(file["name"], {}, outcome.ok, one_line(said), outcome.seconds))
+    return outcome
+
+
+def finding_of(file: AttachedFile, outcome: Outcome) -> str:
+    """What the program did, in words."""
+    printed = f"Running {file['name']} printed:\n{outcome.stdout.strip()}" if outcome.stdout.strip() else ""
+    ended = f"Running {file['name']} ended with {outcome.problem.message}" if outcome.problem else ""
+    return "\n".join(filter(None, (printed, ended))) or f"Running {file['name']} printed nothing."
+
+
+def asked_part(question: str, printed: str) -> str:
+    """Of what a program printed the part that is asked for: the last or the first line, a number in it, or all."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    part = lines[-1] if _LAST.search(question) else lines[0] if _FIRST.search(question) else "\n".join(lines)
+    numbers = _NUMBER.findall(part)
+    if _NUMERIC.search(question) and "\n" not in part and numbers:
+        return str(numbers[0] if _FIRST.search(question) else numbers[-1])
+    return part

@@ -1,0 +1,120 @@
+"""A weak model's programs over attached files: several are written, and the answer that most of them print counts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from agent.attached import granted
+from agent.context import Context
+from agent.events import ToolCalled
+from agent.models.protocol import Role
+from agent.programs.opening import MODULE, module_source, openable, packages_of, variables_of
+from agent.state import State
+from agent.steps import value_text
+from mcp_tools.create.answers import answer_key
+from mcp_tools.create.assemble import assemble_program
+from mcp_tools.packages import file_packages
+from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome
+from mcp_tools.text import one_line, printable
+
+LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
+"""A program over a large table takes longer than a tool."""
+_TOKENS = 300
+_END_OF_CODE = "\n```\n"
+_ROUNDS = ((0.0, 1), (0.6, 2), (0.8, 3))
+"""Temperature and number of programs, until two agree and nobody outweighs them."""
+_LONGEST_ANSWER = 2_000
+_EMPTY = re.compile(r"nan|nat|none|null|empty\b.*|series\(\[\].*|\[\]|\{\}|", re.IGNORECASE)
+_NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+_MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2}) 00:00:00")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What programs over the files printed."""
+
+    answer: str
+    """The one that most of them gave; empty when none did."""
+    failure: str = ""
+    """What the last one that failed said."""
+
+
+async def vote_on_files(state: State, context: Context) -> Printed:
+    """Writes and runs programs until two agree."""
+    files = Files(state, context)
+    variables = await files.run(variables_of(state))
+    if not variables.ok:
+        return Printed("", _failure(variables))
+    messages = load_prompt("agent", "file_program").render(
+        variables=printable(data_block("variables", variables.stdout.strip()).partition("\n")[2].rpartition("\n")[0]),
+        question=state["question"],
+    )
+    answers: list[str] = []
+    failure = ""
+    for round_, (temperature, count) in enumerate(_ROUNDS, 1):
+        for source in await _written(context, messages, temperature, count, seed=round_):
+            outcome = await files.run(f"from {MODULE} import *\n{source}")
+            printed = as_answer(outcome.stdout) if outcome.ok else ""
+            shown = one_line(printed or _failure(outcome))
+            context.emit(ToolCalled("program", {}, bool(printed), shown, outcome.seconds))
+            answers += [printed] if printed else []
+            failure = failure if printed else _failure(outcome)
+        if _settled(answers):
+            break
+    return Printed(_most_frequent(answers), failure)
+
+
+class Files:
+    """Runs programs that import the attached files."""
+
+    def __init__(self, state: State, context: Context) -> None:
+        self._sandbox = context.sandbox
+        self._read = granted(state, context)
+        self._modules = {MODULE: module_source(state)}
+        installed = file_packages()
+        self._packages = tuple(name for name in packages_of(openable(state)) if name in installed)
+
+    async def run(self, source: str) -> Outcome:
+        """Runs a program."""
+        job = Job(source, None, read=self._read, modules=self._modules, packages=self._packages, limits=LIMITS)
+        return await self._sandbox.run(job)
+
+
+async def _written(
+    context: Context, messages: list[dict[str, str]], temperature: float, count: int, *, seed: int
+) -> list[str]:
+    completions = await context.sample(
+        Role.WRITER, messages, count, temperature=temperature, seed=seed, max_tokens=_TOKENS, stop=[_END_OF_CODE]
+    )
+    return [assemble_program(completion.text) for completion in completions]
+
+
+def as_answer(printed: str) -> str:
+    """What a program printed as an answer: no marks of types, no midnight after a date; empty for nothing."""
+    text = _MIDNIGHT.sub(r"\1", _NUMPY.sub(r"\1", printed.strip()))
+    if _EMPTY.fullmatch(text) or len(text) > _LONGEST_ANSWER:
+        return ""
+    try:
+        return value_text(ast.literal_eval(text))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return text
+
+
+def _settled(answers: list[str]) -> bool:
+    counts = Counter(map(answer_key, answers)).most_common(2)
+    return bool(counts) and counts[0][1] >= 2 and (len(counts) == 1 or counts[0][1] > counts[1][1])
+
+
+def _most_frequent(answers: list[str]) -> str:
+    """The answer that most programs gave, the earliest of equals: the first was written without chance."""
+    counts = Counter(map(answer_key, answers))
+    return max(answers, key=lambda answer: counts[answer_key(answer)], default="")
+
+
+def _failure(outcome: Outcome) -> str:
+    problem = outcome.problem
+    return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"

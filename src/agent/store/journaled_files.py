@@ -1,0 +1,132 @@
+"""Attached files whose every reading goes through a journal: a replay opens none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agent.files.problem import FileProblem
+from agent.state import AttachedFile
+from agent.store.journal import Journal
+from mcp_tools.tool import Json
+
+KIND = "file"
+"""What the journal calls these calls."""
+_WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
+"""Kinds that programs can hardly read, and of which the reader makes no file for them."""
+_MOST_PAGES = 100_000
+_LONGEST_TEXT = 5_000_000
+"""Characters."""
+_LONGEST_SCRIPT = 1_000_000
+"""Bytes."""
+
+
+class JournaledFiles:
+    """Looks at files and reads them, or gives what was recorded.
+
+    Args:
+        folder: Where is kept what programs can use better than the files themselves; made when it is needed.
+        journal: Records every call.
+    """
+
+    def __init__(self, folder: Path, journal: Journal) -> None:
+        self._folder = folder
+        self._journal = journal
+
+    async def look(self, path: Path, name: str) -> AttachedFile:
+        """What a file is and how it begins; why it cannot be read is in the result."""
+
+        async def perform() -> Json:
+            from agent.files.reading import preview
+
+            folder = self._new_folder()
+            try:
+                seen = await preview(path, name=name, folder=folder)
+                made = seen.data or (await _as_text(path, name, folder) if seen.kind in _WRITTEN_OUT else ())
+            except FileProblem as problem:
+                return _unread(path, name, problem)
+            return {
+                "name": name,
+                "path": str(path),
+                "kind": seen.kind,
+                "size": seen.size,
+                "summary": seen.summary,
+                "beginning": seen.beginning,
+                "sections": seen.sections,
+                "facts": seen.facts,
+                "lost": list(seen.lost),
+                "data": [str(found) for found in made],
+                "problem": "",
+            }
+
+        request = {"do": "look", "path": str(path), "name": name}
+        seen: AttachedFile = await self._journal.call(KIND, request, perform)
+        return seen
+
+    async def read(self, path: Path, name: str, *, page: int, find: str, limit: int) -> dict[str, Any]:
+        """A part of a file: `where`, `text`, `more` (how to read on) and `lost`; or a `problem`."""
+
+        async def perform() -> Json:
+            from agent.files.reading import read
+
+            try:
+                part = await read(path, name=name, page=page, find=find, limit=limit)
+            except FileProblem as problem:
+                return {"problem": _told(problem)}
+            return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
+
+        request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
+        found: dict[str, Any] = await self._journal.call(KIND, request, perform)
+        return found
+
+    async def script(self, path: Path) -> str:
+        """The source of an attached program; empty when it cannot be read."""
+
+        async def perform() -> Json:
+            import tokenize
+
+            try:
+                with path.open("rb") as file:
+                    encoding, _ = tokenize.detect_encoding(file.readline)
+                    file.seek(0)
+                    source = file.read(_LONGEST_SCRIPT + 1)
+                return {"text": source.decode(encoding) if len(source) <= _LONGEST_SCRIPT else ""}
+            except (OSError, SyntaxError, UnicodeDecodeError):
+                return {"text": ""}
+
+        return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
+
+    def _new_folder(self) -> Path:
+        """A folder for what is made of one file."""
+        self._folder.mkdir(exist_ok=True)
+        number = sum(1 for _ in self._folder.iterdir()) + 1
+        folder = self._folder / str(number)
+        folder.mkdir()
+        return folder
+
+
+async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
+    """The text of a document as a file, for programs that search and count in it."""
+    from agent.files.reading import read
+
+    part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT)
+    target = folder / "text.md"
+    target.write_text(part.text, encoding="utf-8", errors="replace")
+    return (target,)
+
+
+def _unread(path: Path, name: str, problem: FileProblem) -> dict[str, Json]:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0
+    nothing: dict[str, Json] = {"kind": "", "summary": "", "beginning": "", "sections": None}
+    return {
+        **{"name": name, "path": str(path), "size": size, "problem": _told(problem)},
+        **nothing,
+        **{"facts": {}, "lost": [], "data": []},
+    }
+
+
+def _told(problem: FileProblem) -> str:
+    return f"{problem.message} {problem.remedy}".strip()
