@@ -1,0 +1,1 @@
+"""The GAIA benchmark: questions, attempts in a ledger, scores and reports."""
