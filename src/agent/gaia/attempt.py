@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from mcp_tools.tool import Json
 
 AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "interrupted"]
-"""`ok`: the run came to its end, with or without an answer. `limit`: a limit ended it, in a best guess if there was one.
+"""`ok`: the run came to its end, with or without an answer. `limit`: a limit ended it, in a best guess if any.
 `timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: the attachment was not
 there, and nobody was asked. `interrupted`: it was stopped and can go on."""
 
