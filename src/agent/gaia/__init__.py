@@ -1,1 +1,1 @@
-"""The GAIA benchmark: questions, attempts in a ledger, scores and reports."""
+"""The GAIA benchmark: questions, files, answers, scores, and what is handed in."""
