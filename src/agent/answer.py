@@ -25,7 +25,7 @@ class Answer:
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
-    """Of work: what was waited for an endpoint does not count."""
+    """Of work: what was waited does not count."""
     run_id: str = ""
     model: str = ""
     error: str | None = None
@@ -35,7 +35,7 @@ class Answer:
     restated: str | None = None
     """The question that was answered, where a follow-up did not stand alone."""
     waited: float = 0.0
-    """Seconds in which an endpoint made it wait."""
+    """Seconds in which it waited for an endpoint's rate limit, or for what had to be opened first."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""

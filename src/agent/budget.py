@@ -44,7 +44,8 @@ class Budget:
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
     waited: float = 0.0
-    """Seconds in which an endpoint made the run wait; they are no work, and count against no limit."""
+    """Seconds in which the run waited for an endpoint's rate limit, or for what had to be opened first; they are no
+    work, and count against no limit."""
     _waiting: int = 0
     """Calls that wait at present."""
     _since: float = 0.0
@@ -56,7 +57,7 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start, without what was waited for an endpoint."""
+        """Wall time since the start, without what was waited."""
         return (self._since if self._waiting else time.monotonic()) - self.started
 
     @property
@@ -69,7 +70,7 @@ class Budget:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Stops the clock: what happens inside is waiting until an endpoint lets the run go on."""
+        """Stops the clock: what happens inside is no work."""
         if not self._waiting:
             self._since = time.monotonic()
             for deadline in self._deadlines:

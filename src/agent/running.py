@@ -158,14 +158,16 @@ class Running:
         """What the nodes may reach; None when the run was stopped before."""
         opened, live, journal, budget = self._around.opened, self._manner.live, self._journal, self._budget
         try:
-            models = await opened.models(self.settings) if live else None
+            with budget.waiting():  # fetching a model is no work on a question
+                models = await opened.models(self.settings) if live else None
         except StoppedError as halted:
             self._around.tell(Note(halted.message))
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         external = opened.external(journal, live=live)
-        sandbox = await opened.sandbox(self.settings) if live else None
+        with budget.waiting():
+            sandbox = await opened.sandbox(self.settings) if live else None
         await importing
         decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
         return Context(

@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     )
     timeout: float = Field(180.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
     concurrency: int = Field(8, ge=1, le=1000, description="Model calls at once.")
+    retries: int = Field(4, ge=0, le=1000, description="How often a busy endpoint is asked again.")
     model_idle_seconds: float = Field(
         900.0,
         ge=1,
