@@ -13,8 +13,9 @@ from pathlib import Path
 from agent.gaia.report import plots
 from agent.gaia.report.opened import Report
 from agent.gaia.report.rows import Rows, facets, rows_of
+from agent.gaia.report.summary import Summary
 from agent.gaia.report.tables import Table, facts, headline, tables
-from agent.gaia.report.words import count, interval_text, money_text, of_text, percent, seconds_text
+from agent.gaia.report.words import count, interval_text, money_text, percent, seconds_text
 from agent.store.redact import Redactor
 from mcp_tools.text import one_line, printable
 
@@ -33,6 +34,8 @@ _SORTS = {
     "cost": "most costly",
     "steps": "most steps",
 }
+_PERCENT = "\u00a0%"
+"""A sign that stays with its number."""
 _IN_SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
@@ -55,7 +58,7 @@ def _lines(report: Report, rows: Rows, redactor: Redactor) -> Iterator[str]:
     )
 
     def clean(text: str) -> str:
-        return escape(redactor.text(printable(text)))
+        return escape(redactor.text(printable(text))).replace(" %", _PERCENT)
 
     yield '<!DOCTYPE html>\n<html lang="en">'
     yield f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -66,6 +69,8 @@ def _lines(report: Report, rows: Rows, redactor: Redactor) -> Iterator[str]:
     yield '<a class="skip" href="#questions">To the questions</a><main>'
     yield f"<header><h1>{clean(one_line(report.name or 'Benchmark', 120))}</h1>"
     yield '<button type="button" id="theme" hidden>Dark or light</button></header>'
+    about = [", ".join(report.summary.models), f"begun {report.created}" if report.created else ""]
+    yield f'<p class="soft about">{clean(" · ".join(filter(None, about)))}</p>'
     yield f'<p class="headline">{clean(headline(report.summary))}</p>'
     yield from _cards(report)
     yield from (f'<p class="notice">{clean(notice)}</p>' for notice in (*report.notices, *_left_out(rows)))
@@ -89,8 +94,8 @@ def _cards(report: Report) -> Iterator[str]:
     money = money_text(effort.money).partition(" (")[0]
     cards = [
         ("accuracy", percent(summary.share.value) if known else "unknown", "over all selected questions"),
-        ("right", of_text(summary.share) if known else "unknown", count(summary.questions, "selected question")),
-        ("95 % interval", interval_text(summary.share.interval) if known else "unknown", "Wilson"),
+        ("right", f"{summary.share.right:,}" if known else "unknown", f"of {summary.share.of:,}{_times(summary)}"),
+        ("95 % interval", interval_text(summary.share.interval, "–") if known else "unknown", "Wilson"),
         ("errors", f"{summary.errors:,}", f"{summary.attempted:,} attempted"),
         ("missing", f"{summary.missing:,}", "not attempted"),
         ("time", seconds_text(effort.median_seconds), f"median; {seconds_text(effort.seconds)} of work in all"),
@@ -99,8 +104,13 @@ def _cards(report: Report) -> Iterator[str]:
     ]
     yield '<dl class="cards">'
     for name, value, note in cards:
-        yield f"<div><dt>{escape(name)}</dt><dd>{escape(value)} <small>{escape(note)}</small></dd></div>"
+        figure = escape(value).replace(" %", _PERCENT)
+        yield f"<div><dt>{escape(name)}</dt><dd>{figure} <small>{escape(note)}</small></dd></div>"
     yield "</dl>"
+
+
+def _times(summary: Summary) -> str:
+    return f" ({summary.questions:,} questions × {summary.epochs} epochs)" if summary.epochs > 1 else ""
 
 
 def _plots(report: Report, redactor: Redactor) -> Iterator[str]:

@@ -12,6 +12,7 @@ from agent.gaia.attempt import Attempt
 from agent.gaia.ledger import read_ledger
 from agent.gaia.report.counted import Counted, counted, tasks_of
 from agent.gaia.report.summary import Summary, summarise
+from agent.gaia.report.words import count
 from agent.gaia.task import Task
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -116,8 +117,8 @@ def _notices(summary: Summary) -> list[str]:
         found.append(f"{summary.unselected:,} attempts at questions that were not selected are in no figure")
     if summary.leaks:
         found.append(
-            f"the leak guard met copies of the dataset in {len(summary.leaks):,} questions; "
-            f"{summary.leaked_right:,} right answers are among them"
+            f"the leak guard met copies of the dataset in {count(len(summary.leaks), 'question')}; "
+            f"right attempts among those that met one: {summary.leaked_right:,}"
         )
     return found
 

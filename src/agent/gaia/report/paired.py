@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -23,5 +22,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     if only_first < 0 or only_second < 0:
         raise ValueError(f"{min(only_first, only_second)} questions")
     split = only_first + only_second
-    tail = sum(comb(split, k) for k in range(min(only_first, only_second) + 1))
+    ways, tail = 1, 0
+    for k in range(min(only_first, only_second) + 1):
+        tail += ways
+        ways = ways * (split - k) // (k + 1)  # from C(split, k) to C(split, k + 1)
     return float(min(Fraction(1), Fraction(2 * tail, 2**split)))

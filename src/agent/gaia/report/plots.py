@@ -31,7 +31,9 @@ def accuracy_by_level(summary: Summary) -> str:
     rows = [(name.replace("level no level", "no level"), share) for name, share in groups if share.of]
     if not rows or not summary.is_scored:
         return _nothing("Accuracy by level", "nothing was scored")
-    return _figure("Accuracy by level", "95 % intervals (Wilson)", "".join(_level_rows(rows)))
+    step = min(42.0, (HEIGHT - _TOP - 24) / len(rows))
+    height = round(_TOP + step * len(rows) + 24)
+    return _figure("Accuracy by level", "95 % intervals (Wilson)", "".join(_level_rows(rows, step)), height)
 
 
 def accuracy_by_cost(attempts: Sequence[Attempt]) -> str:
@@ -90,16 +92,10 @@ def reuse_of_tools(attempts: Sequence[Attempt]) -> str:
     place = _scaled((0.0, float(len(attempts))), (0.0, float(most)))
     marks = list(_y_axis([0, most], lambda y: f"{y:,.0f}", place))
     marks += [_tick_x(place(x, 0)[0], f"{x:,}", anchor) for x, anchor in ((0, "start"), (len(attempts), "end"))]
-    close = abs(place(0, created[-1])[1] - place(0, reused[-1])[1]) < 14
-    for name, counts in (("created", created), ("reused", reused)):
+    for line, (name, counts) in enumerate((("created", created), ("reused", reused))):
         points = [place(float(n), float(counts[n])) for n in _sampled(len(counts))]
-        x, y = points[-1]
-        lower = close and counts[-1] == min(created[-1], reused[-1]) and name == "created"
         marks.append(f'<polyline class="line {name}" points="{_path(points)}"/>')
-        marks.append(
-            f'<text class="{name}" x="{x - 4:.1f}" y="{y + (14 if lower else -4):.1f}" text-anchor="end">'
-            f"{name} {counts[-1]:,}</text>"
-        )
+        marks.append(_label(_LEFT + 8, _TOP + 14 + 15 * line, f"{name} {counts[-1]:,}", "start", name))
     return _figure(title, "added up over the attempts, in the order of the ledger", "".join(marks))
 
 
@@ -111,9 +107,8 @@ def percent_tick(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _level_rows(rows: Sequence[tuple[str, Share]]) -> Iterator[str]:
-    left, right = 66, WIDTH - 92
-    step = min(34, (HEIGHT - _TOP - _BOTTOM) / len(rows))
+def _level_rows(rows: Sequence[tuple[str, Share]], step: float) -> Iterator[str]:
+    left, right = 66, WIDTH - 114
     bottom = _TOP + step * len(rows)
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x = left + (right - left) * tick
@@ -192,10 +187,10 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _figure(title: str, note: str, marks: str) -> str:
+def _figure(title: str, note: str, marks: str, height: int = HEIGHT) -> str:
     return (
         f"<figure><figcaption><b>{escape(title)}</b> <span>{escape(note)}</span></figcaption>"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}: {escape(note)}">'
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}: {escape(note)}">'
         f"{marks}</svg></figure>"
     )
 

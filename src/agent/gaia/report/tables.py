@@ -64,7 +64,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("tokens", f"{effort.input_tokens:,} read + {effort.output_tokens:,} written; {each}"),
         ("cost", money_text(effort.money)),
         ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
-        ("tries", f"{summary.retried:,} earlier attempts were tried again; tokens, cost and time hold them"),
+        ("tried again", _retried(summary.retried)),
         ("begun", report.created),
     ]
 
@@ -82,6 +82,10 @@ def tables(summary: Summary) -> list[Table]:
         Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()])),
     ]
     return [table for table in shown if table.rows]
+
+
+def _retried(attempts: int) -> str:
+    return f"{count(attempts, 'attempt')}; tokens, cost and time hold the earlier ones too" if attempts else ""
 
 
 def _pass_at_1(summary: Summary) -> str:

@@ -8,13 +8,14 @@ from typing import Literal
 
 from agent.errors import RunError
 from agent.gaia.report.effort import finite
-from agent.traces.facts import sized_line
+from agent.steps import preview
 from agent.traces.read import read_trace
 from agent.traces.trace import Call, Trace, TraceStep
+from mcp_tools.text import one_line
 
 EventKind = Literal["model", "tool", "file", "web", "other"]
 
-LONGEST_TEXT = 600
+LONGEST_TEXT = 900
 LONGEST_CODE = 20_000
 _KINDS: dict[str, EventKind] = {
     "model": "model",
@@ -33,6 +34,7 @@ _KINDS: dict[str, EventKind] = {
     "page": "web",
     "browser": "web",
 }
+_JSON_SIGNS = str.maketrans("", "", '{}"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,9 @@ class Event:
     """US dollars of a model call; None when unknown, and 0 of what costs nothing."""
     ok: bool
     asked: str
-    """The last of what went in, cut with its size told."""
+    """The last of what went in; of a long text its two ends."""
     came: str
-    """The first of what came out, cut with its size told."""
+    """The first of what came out; of a long text its two ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +106,17 @@ def _event(step: TraceStep, call: Call, began: float) -> Event:
         tokens=usage.input_tokens + usage.output_tokens if usage else 0,
         cost=usage.cost if usage else 0.0,
         ok=call.ok,
-        asked=sized_line(call.given[-1].text, LONGEST_TEXT) if call.given else "",
-        came=sized_line(call.came[0].text, LONGEST_TEXT) if call.came else "",
+        asked=preview(call.given[-1].text, LONGEST_TEXT) if call.given else "",
+        came=preview(call.came[0].text, LONGEST_TEXT) if call.came else "",
     )
 
 
 def _title(call: Call) -> str:
     """Who or what was called; of kinds that a trace does not know, what they were asked."""
-    if call.title != call.kind or not call.given:
-        return f"{call.kind}: {call.title}" if call.title != call.kind else call.kind
-    return f"{call.kind}: {sized_line(call.given[0].text, 100)}"
+    title = call.title
+    if title == call.kind and call.given:
+        title = one_line(call.given[0].text.translate(_JSON_SIGNS), 100)
+    return title if _KINDS.get(call.kind) == call.kind else f"{call.kind}: {title}"
 
 
 def _made(trace: Trace) -> list[Made]:

@@ -15,9 +15,9 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{100 * share:.1f} %"
 
 
-def interval_text(interval: Interval) -> str:
+def interval_text(interval: Interval, to: str = " to ") -> str:
     """Both ends of an interval."""
-    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
+    return f"{100 * interval.low:.1f}{to}{100 * interval.high:.1f} %"
 
 
 def of_text(share: Share) -> str:

@@ -140,7 +140,7 @@ def test_tools_resolutions_and_leaks_are_counted():
     assert (failed.name, failed.failed) == ("sum", 1)
     assert report.summary.resolutions == {"correct": 2, "reasoning_gap": 1}
     assert report.summary.leaks == {"q2": ("mirror.example",)}
-    assert any("1 right answers are among them" in notice for notice in report.notices)
+    assert any("right attempts among those that met one: 1" in notice for notice in report.notices)
 
 
 def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path):

@@ -97,7 +97,6 @@
       facts.append(node("dt", "", name), node("dd", "", value));
     };
     say("task", row.id);
-    say("question", row.question);
     say("file", row.file);
     say("answer", row.answer);
     say("as it was given", row.raw);
