@@ -43,9 +43,9 @@ class Attempt:
     started: str = ""
     """UTC, ISO 8601."""
     seconds: float = 0.0
-    """Of work: neither queueing nor waiting for a rate limit counts."""
+    """Of work: neither queueing nor waiting counts."""
     waited: float = 0.0
-    """Seconds that an endpoint made it wait."""
+    """Seconds that it waited for an endpoint's rate limit, or for what had to be opened first."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None

@@ -1,6 +1,7 @@
 """The ledger of a benchmark: append-only JSON lines, one for each attempt, the only truth about what was done.
 
     {"kind": "header", "ledger": 1, "alita": "…", "created": "…", "fingerprint": "…", "dataset": "…", …}
+    {"kind": "selection", "epochs": 1, "tasks": [{"task_id": "…", "level": 1, "file_name": ""}, …]}
     {"kind": "attempt", "task_id": "…", "epoch": 1, "fingerprint": "…", "status": "ok", …}
 
 A further header follows where another configuration was mixed in. Submission, results and report are derived.
@@ -12,16 +13,20 @@ import asyncio
 import fcntl
 import json
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt
 from agent.gaia.fingerprint import Fingerprint, differences
+from agent.gaia.task import Task
 from mcp_tools.tool import Json
+
+T = TypeVar("T")
 
 VERSION = 1
 """Of the ledger's form: members are added within it, never changed or removed."""
@@ -58,10 +63,40 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """Which questions count, as the runner was told at a start."""
+
+    tasks: tuple[Task, ...]
+    """Without their questions."""
+    epochs: int = 1
+    """How often each is to be answered."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The line of the ledger."""
+        tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
+        return {"kind": "selection", "epochs": self.epochs, "tasks": tasks}
+
+    @classmethod
+    def from_json(cls, line: dict[str, Any]) -> Choice:
+        """Reads a line.
+
+        Raises:
+            ValueError: It is no selection.
+        """
+        try:
+            tasks = [Task(str(t["task_id"]), "", t.get("level"), str(t.get("file_name", ""))) for t in line["tasks"]]
+            return cls(tuple(tasks), max(1, int(line.get("epochs", 1))))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"a selection names its tasks: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
     """What a ledger holds."""
 
     headers: tuple[Header, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    """One for each start that changed it; the last one counts."""
     attempts: tuple[Attempt, ...] = ()
     """In the order of writing; where a question and epoch has several, the last one counts."""
     problems: tuple[str, ...] = ()
@@ -87,6 +122,7 @@ class Ledger:
     def __init__(self, path: Path, descriptor: int, records: Records) -> None:
         self.path = path
         self.headers = list(records.headers)
+        self.choices = list(records.choices)
         self.problems = records.problems
         self._attempts = list(records.attempts)
         self._descriptor = descriptor
@@ -133,6 +169,18 @@ class Ledger:
         self._write(attempt.as_json())
         self._sync()
         self._attempts.append(attempt)
+
+    def select(self, tasks: Sequence[Task], epochs: int) -> None:
+        """Writes down which questions count from now on, so that none leaves the denominator unseen.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        selection = Choice(tuple(replace(task, question="") for task in tasks), epochs)
+        if not self.choices or self.choices[-1] != selection:
+            self._write(selection.as_json())
+            self._sync()
+            self.choices.append(selection)
 
     async def record(self, attempt: Attempt) -> None:
         """Adds a line; it is on the disk when this returns. Lines that arrive during a sync share the next one.
@@ -240,6 +288,7 @@ def _repaired(descriptor: int, path: Path) -> Records:
 
 def _parsed(raw: bytes, path: Path) -> Records:
     headers: list[Header] = []
+    choices: list[Choice] = []
     attempts: list[Attempt] = []
     problems: list[str] = []
     for number, text in enumerate(raw.split(b"\n"), start=1):
@@ -252,12 +301,20 @@ def _parsed(raw: bytes, path: Path) -> Records:
             raise _no_ledger(path)
         elif line is None:
             problems.append(f"line {number} of {path.name} is damaged; its attempt is done again")
+        elif line.get("kind") == "selection":
+            _add(Choice.from_json, line, choices, f"line {number} of {path.name}", problems)
         elif line.get("kind") == "attempt":
-            try:
-                attempts.append(Attempt.from_json(line))
-            except ValueError as error:
-                problems.append(f"line {number} of {path.name} is no attempt: {error}")
-    return Records(tuple(headers), tuple(attempts), tuple(problems))
+            _add(Attempt.from_json, line, attempts, f"line {number} of {path.name}", problems)
+    return Records(tuple(headers), tuple(choices), tuple(attempts), tuple(problems))
+
+
+def _add(
+    read: Callable[[dict[str, Any]], T], line: dict[str, Any], found: list[T], place: str, problems: list[str]
+) -> None:
+    try:
+        found.append(read(line))
+    except ValueError as error:
+        problems.append(f"{place} cannot be used: {error}")
 
 
 def _header(line: dict[str, Any], path: Path) -> Header:
