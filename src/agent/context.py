@@ -20,6 +20,7 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
     from agent.approval import Approval
+    from agent.gaia.leak_guard import LeakGuard
     from agent.store.journaled_files import JournaledFiles
 
 WEAK_MODELS = frozenset({EMBEDDED})
@@ -53,6 +54,10 @@ class Context:
     """Reads the files; None where there are none."""
     sees: bool = False
     """Whether a model was named that reads pictures."""
+    seed: int | None = None
+    """Added to the seed of each model call."""
+    guard: LeakGuard | None = None
+    """Asked before anything of the web is shown; None lets everything pass."""
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""
@@ -106,6 +111,8 @@ class Context:
         A strong model may think before it writes, which counts as output, and may open a code block after prose. Only
         the last call, which goes beyond a limit of the run, has a length for every model.
         """
+        if self.seed is not None:
+            options = {**options, "seed": self.seed + (options.get("seed") or 0)}
         if model.name in WEAK_MODELS or self.budget.last_call:
             return options
         return {name: value for name, value in options.items() if name not in {"max_tokens", "stop"}}

@@ -32,7 +32,10 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     told += [Role.VISION] if settings.vision and Role.VISION not in told else []  # unless named, nobody is asked
     roles = {role: ",".join(settings.models_for(role)) for role in told}
     limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
-    return {"model": model, "base_url": settings.base_url or "", **limits, **roles}
+    told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}
+    told |= {"without": ",".join(settings.without)} if settings.without else {}
+    told |= {"leak_guard": "on"} if settings.leak_guard else {}
+    return {"model": model, "base_url": settings.base_url or "", **limits, **told, **roles}
 
 
 def places_of(settings: Settings) -> dict[str, str]:
@@ -58,6 +61,9 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     recorded |= {name: _LIMITS[name](value) for name in kept if (value := told.get(name))}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None
+    recorded["seed"] = int(seed) if (seed := told.get("seed")) else None
+    recorded["without"] = tuple(names.split(",")) if (names := told.get("without")) else ()
+    recorded["leak_guard"] = told.get("leak_guard") == "on"
     if mode := told.get("approval"):
         recorded["approval"] = mode
     if folder := told.get("tools_dir"):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from agent.budget import Budget
     from agent.conversation import Conversation
+    from agent.gaia.leak_guard import LeakGuard
     from agent.opened import Opened
     from agent.settings import Settings
     from agent.store.journal import Journal
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 FILES = "files"
 """The folder of a run in which is kept what was made of its files for programs."""
+
+
+_ACTION_OF = {"create": "create_tool"}
+"""Abilities whose action is called otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,11 @@ class Running:
             self._control.request_drain("interrupted")
 
     @property
+    def seconds(self) -> float:
+        """Work so far, in seconds."""
+        return self._budget.seconds
+
+    @property
     def answer(self) -> Answer:
         """What it came to so far."""
         state = self._state
@@ -105,6 +115,7 @@ class Running:
             steps=len(state.get("steps", [])),
             usage=self._budget.usage,
             seconds=self._budget.seconds,
+            waited=self._budget.waited,
             run_id=self._run.run_id,
             model=self._run.model,
             error=self._error,
@@ -152,14 +163,16 @@ class Running:
         """What the nodes may reach; None when the run was stopped before."""
         opened, live, journal, budget = self._around.opened, self._manner.live, self._journal, self._budget
         try:
-            models = await opened.models(self.settings) if live else None
+            with budget.standing_still():
+                models = await opened.models(self.settings) if live else None
         except StoppedError as halted:
             self._around.tell(Note(halted.message))
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         external = opened.external(journal, live=live)
-        sandbox = await opened.sandbox(self.settings) if live else None
+        with budget.standing_still():
+            sandbox = await opened.sandbox(self.settings) if live else None
         await importing
         decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
         return Context(
@@ -175,7 +188,16 @@ class Running:
             approval=decided if "approval" in self._run.configuration else None,
             reader=JournaledFiles(journal.path.parent / FILES, journal) if self._run.files else None,
             sees=bool(self.settings.vision),
+            seed=self.settings.seed,
+            guard=self._guard(),
         )
+
+    def _guard(self) -> LeakGuard | None:
+        if not self.settings.leak_guard:
+            return None
+        from agent.gaia.leak_guard import LeakGuard
+
+        return LeakGuard(self._around.tell, self._run.question)
 
     async def _question(self, context: Context) -> str:
         """The question that the graph answers; a follow-up whose answer is known already fills the state."""
@@ -209,6 +231,8 @@ class Running:
         start: Any = {"question": question, "files": [file.name for file in context.files]}
         if (wish := wish_of(self._run)) != "answer":
             start["wish"] = wish
+        if self.settings.without:
+            start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
         async with checkpoints(self.settings.runs_dir / run_id if self._manner.live else None) as checkpointer:
             graph = build_graph(checkpointer)
             if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:

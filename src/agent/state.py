@@ -62,6 +62,8 @@ class State(TypedDict, total=False):
     """Missing where it is an answer."""
     attached: list[AttachedFile]
     """The files of the question that were looked at, and those inside of archives."""
+    without: list[Action]
+    """Actions that are not possible in this run."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of the library's `asked`, what it was made for; of
     an external one `server`, the server's name."""
