@@ -52,7 +52,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     summary, effort = report.summary, report.summary.effort
     each = f"median {number(effort.median_tokens)} a question"
-    waited = f", and {seconds_text(effort.waited)} waiting for rate limits" if effort.waited else ""
+    waited = f", and {seconds_text(effort.waited)} of waiting for endpoints" if effort.waited else ""
     middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
     return [
         ("attempted", f"{summary.attempted:,} of {summary.share.of:,}"),
@@ -66,6 +66,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
         ("tried again", _retried(summary.retried)),
         ("begun", report.created),
+        ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
     ]
 
 
