@@ -79,6 +79,7 @@
     const sign = row.status === "missing" ? "–" : row.status === "error" ? "!" : { right: "✓", wrong: "✗", open: "○" }[state];
     const mark = node("span", "mark", sign);
     mark.title = `${row.outcome}, ${row.status}`;
+    mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", mark.title);
     const kind = row.type === "no file" ? "" : row.type;
     const said = row.status === "ok" ? row.answer || "" : `(${row.status}) ${row.answer || ""}`;
