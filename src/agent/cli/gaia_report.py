@@ -138,7 +138,11 @@ def _write_page(opened: Report, path: Path, runs: Path, redactor: Redactor) -> N
     page = as_html(opened, runs, redactor)
     write_file(path, page)
     print_text(str(path))
-    print_note(f"{len(page.encode()) / 2**20:,.1f} MB; it needs no network: open it in any browser.")
+    print_note(f"{_size_text(len(page.encode()))}; it needs no network: open it in any browser.")
+
+
+def _size_text(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} kB"
 
 
 def _give(text: str, output: Path | None) -> None:

@@ -76,7 +76,7 @@ def _named(tasks: Sequence[str]) -> str:
 
 
 def _tables(comparison: Comparison) -> list[Table]:
-    head = ("run", "right", "accuracy", "95 % interval", "time, median", "tokens, median", "cost")
+    head = ("run", "right", "accuracy", "95 % interval", "median time", "median tokens", "cost")
     sides = Table("On the common questions", head, (_row(comparison.first), _row(comparison.second)))
     changes = (("Gained", comparison.gained), ("Lost", comparison.lost))
     return [sides, *(_changes(title, changed) for title, changed in changes if changed)]

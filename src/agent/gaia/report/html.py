@@ -126,7 +126,7 @@ def _plots(report: Report, redactor: Redactor) -> Iterator[str]:
 def _table(table: Table, redactor: Redactor, *, is_open: bool) -> Iterator[str]:
     note = f" <small>{escape(table.note)}</small>" if table.note else ""
     yield f"<details{' open' if is_open else ''}><summary>{escape(table.title)}{note}</summary>"
-    yield '<div class="scroll" tabindex="0"><table><thead><tr>'
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}"><table><thead><tr>'
     yield "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head) + "</tr></thead><tbody>"
     for row in table.rows:
         first, *others = (escape(redactor.text(one_line(cell, 200))) for cell in row)

@@ -25,7 +25,7 @@ _ROUTE = "actions in the order of their first use"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under a title. The first column is text, the others are figures."""
+    """Rows of cells under a title. The first column is text, the others are figures, the dearest first."""
 
     title: str
     head: tuple[str, ...]
@@ -52,7 +52,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     summary, effort = report.summary, report.summary.effort
     each = f"median {number(effort.median_tokens)} a question"
-    waited = f", and {seconds_text(effort.waited)} waiting for rate limits" if effort.waited else ""
+    waited = f", and {seconds_text(effort.waited)} of waiting for endpoints" if effort.waited else ""
     middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
     return [
         ("attempted", f"{summary.attempted:,} of {summary.share.of:,}"),
@@ -66,6 +66,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
         ("tried again", _retried(summary.retried)),
         ("begun", report.created),
+        ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
     ]
 
 
@@ -100,7 +101,7 @@ def _pass_at_1(summary: Summary) -> str:
 
 
 def _of_groups(title: str, noun: str, groups: Sequence[Group], *, is_scored: bool, note: str = "") -> Table:
-    head = (noun, "right", "accuracy", "95 % interval", "attempted", "errors", "time, median", "tokens, median", "cost")
+    head = (noun, "right", "accuracy", "95 % interval", "errors", "median time", "cost", "median tokens", "attempted")
     return Table(title, head, _cut([_of_group(group, is_scored=is_scored) for group in groups]), note)
 
 
@@ -112,11 +113,11 @@ def _of_group(group: Group, *, is_scored: bool) -> tuple[str, ...]:
         of_text(share) if is_scored else UNKNOWN,
         percent(share.value) if is_scored else UNKNOWN,
         interval_text(share.interval) if is_scored else UNKNOWN,
-        f"{group.attempted:,}",
         f"{group.errors:,}",
         seconds_text(effort.median_seconds),
-        number(effort.median_tokens),
         money,
+        number(effort.median_tokens),
+        f"{group.attempted:,}",
     )
 
 

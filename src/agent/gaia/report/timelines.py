@@ -10,6 +10,7 @@ from agent.errors import RunError
 from agent.gaia.report.effort import finite
 from agent.steps import preview
 from agent.traces.read import read_trace
+from agent.traces.terminal import FORMS
 from agent.traces.trace import Call, Trace, TraceStep
 from mcp_tools.text import one_line
 
@@ -106,9 +107,14 @@ def _event(step: TraceStep, call: Call, began: float) -> Event:
         tokens=usage.input_tokens + usage.output_tokens if usage else 0,
         cost=usage.cost if usage else 0.0,
         ok=call.ok,
-        asked=preview(call.given[-1].text, LONGEST_TEXT) if call.given else "",
+        asked=_asked(call),
         came=preview(call.came[0].text, LONGEST_TEXT) if call.came else "",
     )
+
+
+def _asked(call: Call) -> str:
+    texts = [passage.text for passage in call.given if passage.label not in FORMS]
+    return preview(texts[-1], LONGEST_TEXT) if texts else ""
 
 
 def _title(call: Call) -> str:
