@@ -73,12 +73,12 @@ def weather_report(draw: Draw) -> Made:
 @question(3, ".mp4", tools="speech recognition, video, code")
 def chair_count(draw: Draw) -> Made:
     """Listen which rooms are meant. Read in the pictures how many chairs these have. Add up."""
-    rooms = ["Room A", "Room B", "Room C", "Room D"]
+    rooms = ["Kitchen", "Library", "Garage", "Theatre"]
     chairs = draw.some(range(11, 60), 4)
     gone = draw.some(range(4), 2)
     said = (
-        f"Please take all the chairs out of {rooms[gone[0]]} and out of {rooms[gone[1]]} before Friday. "
-        "The chairs in the other rooms can stay where they are. Thank you very much."
+        f"Please take all the chairs out of the {rooms[gone[0]].lower()} and out of the {rooms[gone[1]].lower()} "
+        "before Friday. The chairs in the other rooms can stay where they are. Thank you very much."
     )
     pictures = [[room, "", f"{count} chairs"] for room, count in zip(rooms, chairs, strict=True)]
     text = (

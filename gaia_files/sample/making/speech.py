@@ -25,7 +25,7 @@ def spoken(text: str, extension: str) -> bytes | None:
     """
     if not _programs():
         return None
-    options = ["-ar", "22050", "-b:a", "40k"] if extension == ".mp3" else ["-ar", "11025", "-c:a", "adpcm_ms"]
+    options = ["-ar", "22050", "-b:a", "40k"] if extension == ".mp3" else ["-ar", "11025", "-c:a", "pcm_u8"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         wave = _say(text, folder)
