@@ -14,6 +14,9 @@ AlitaError
 │   ├── WeightsError            the embedded model's file is missing, cut short or altered     (exit 1)
 │   ├── RunError                a run cannot be found, resumed or replayed                     (exit 2)
 │   ├── SessionError            a session cannot be found or read                              (exit 2)
+│   ├── DatasetError            questions of a benchmark cannot be had: no file, no access        (exit 2)
+│   ├── SubmissionError         answers cannot be handed in as they are                           (exit 2)
+│   ├── CourseError             the course's server refused, failed or cannot be reached          (exit 1)
 │   └── StorageError            a folder cannot be written: read-only, disk full               (exit 1)
 └── ModelFixableError
 └── ModelOutputError        prose instead of JSON, truncated JSON, an unknown action
@@ -85,6 +88,22 @@ class SessionError(UserError):
     """A session cannot be found or read."""
 
     exit_code = 2
+
+
+class DatasetError(UserError):
+    """The questions of a benchmark cannot be had: no such file, no question in it, no access to the hub."""
+
+    exit_code = 2
+
+
+class SubmissionError(UserError):
+    """Answers cannot be handed in as they are: one is missing, doubled, unknown or no answer."""
+
+    exit_code = 2
+
+
+class CourseError(UserError):
+    """The course's server refused, failed or cannot be reached."""
 
 
 class StorageError(UserError):

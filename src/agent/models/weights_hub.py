@@ -26,7 +26,7 @@ def from_hub(file: WeightsFile, part: Path, advance: Advance) -> None:
 
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     url = f"{endpoint.rstrip('/')}/{file.repository}/resolve/main/{file.name}"
-    _require_reachable(url)
+    require_reachable(url)
     timeout = httpx2.Timeout(60.0, connect=_CONNECT_SECONDS)
     failures = 0
     with httpx2.Client(timeout=timeout, follow_redirects=True) as client:
@@ -69,7 +69,7 @@ def _go_on(client: object, url: str, file: WeightsFile, part: Path, advance: Adv
                 advance(out.tell())
 
 
-def _require_reachable(url: str) -> None:
+def require_reachable(url: str) -> None:
     """Finds out within seconds that there is no network: a name look-up has no time limit of its own."""
     parts = urlsplit(url)
     if parts.scheme in urllib.request.getproxies():

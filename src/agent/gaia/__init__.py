@@ -1,0 +1,1 @@
+"""The GAIA benchmark: questions, files, answers, scores, and what is handed in."""

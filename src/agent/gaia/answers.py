@@ -1,0 +1,187 @@
+"""The final form of an answer: what stands after the last FINAL ANSWER, written as the question asks.
+
+The form never changes what an answer means: a unit goes only where the question itself names it, an order is made only
+where the question asks for it, and what is ambiguous is left as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+
+from agent.gaia.asked import Asked, Rounding, asked_of
+
+_MARK = re.compile(r"FINAL\s+ANSWER\s*(?:\*\*)?\s*:(?:\*\*)?", re.IGNORECASE)
+_WRAPPED = (
+    re.compile(r"\*\*([^*]+)\*\*", re.DOTALL),
+    re.compile(r"`+([^`]+)`+", re.DOTALL),
+    re.compile(r'"([^"]+)"', re.DOTALL),
+    re.compile(r"“([^“”]+)”", re.DOTALL),
+    re.compile(r"\\boxed\{([^{}]+)\}"),
+    re.compile(r"\$(\d[\d.,]*)\$"),
+    re.compile(r"(?:the )?(?:final )?answer(?: is)?\s*:\s*(.+)", re.IGNORECASE | re.DOTALL),
+    re.compile(r"(?:the )?(?:final )?answer is ([-+]?\d[\d.,]*)", re.IGNORECASE),
+)
+_SHORTENED = re.compile(
+    r"inc|ltd|corp|bros|etc|prof|gen|col|capt|sgt|hon|rev|est|dept|univ|assn|intl|approx|vol|fig|eds|misc",
+    re.IGNORECASE,
+)
+_BETWEEN_WORDS = re.compile(r"[\W_]")
+_BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+")
+_IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+_QUANTITY = re.compile(r"([$€£¥]?)\s*([-+−]?)\s*(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s*(%|[^\W\d][^\d,;:()]*)?", re.DOTALL)
+_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_CARDINALS = {
+    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14",
+    "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20",
+}  # fmt: skip
+_CURRENCIES = {"$": r"\$|dollar|\busd\b", "€": r"€|euro|\beur\b", "£": r"£|pound|\bgbp\b", "¥": r"¥|\byen\b|yuan"}
+_UNITS = {
+    "km": "kilomet", "m": "met", "cm": "centimet", "mm": "millimet", "kg": "kilogram", "g": "gram", "mg": "milligram",
+    "l": "lit", "ml": "millilit", "h": "hour", "hrs": "hour", "min": "minute", "s": "second", "ft": "feet",
+    "mi": "mile", "lb": "pound", "lbs": "pound", "usd": "dollar", "eur": "euro", "gbp": "pound",
+}  # fmt: skip
+_SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+
+
+def final_answer(text: str) -> str:
+    """The text after the last `FINAL ANSWER:` that something follows; the text itself without one."""
+    marks = list(_MARK.finditer(text))
+    if not marks:
+        return text.strip()
+    loud = [mark for mark in marks if mark[0].isupper()]  # `the final answer: …` may be part of an answer
+    marks = loud or marks
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    said = (_closed(text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True))
+    return next((answer for answer in reversed(list(said)) if answer), "")
+
+
+def in_asked_format(answer: str, question: str) -> str:
+    """The answer in the form that the question asks for; what it means stays."""
+    asked = asked_of(question)
+    if asked.verbatim:
+        return answer.strip()
+    text = _bare(answer.strip())
+    if asked.separator:
+        return _listed(text, asked)
+    return _counted(text, asked, question) if asked.quantity else text
+
+
+def _closed(text: str) -> str:
+    """Without the end of an emphasis that began before the text: `**FINAL ANSWER: 42**`."""
+    return text[:-2].rstrip() if text.endswith("**") and text.count("**") % 2 else text
+
+
+def _bare(text: str) -> str:
+    """Without quotes, emphasis, an announcement or a full stop around the whole."""
+    while True:
+        inner = next((found[1].strip() for form in _WRAPPED if (found := form.fullmatch(text))), "")
+        if not inner and _ends_a_sentence(text):
+            inner = text[:-1].rstrip()
+        if not inner:
+            return text
+        text = inner
+
+
+def _ends_a_sentence(text: str) -> bool:
+    """Whether the last full stop belongs to the sentence, not to a word: `Paris.`, but not `D.C.` or `Acme Inc.`."""
+    if not text.endswith("."):
+        return False
+    word = _BETWEEN_WORDS.split(text.split()[-1][:-1])[-1]
+    return word.isdigit() or (word.isalpha() and len(word) > 2 and not _SHORTENED.fullmatch(word))
+
+
+def _listed(text: str, asked: Asked) -> str:
+    """A list on one line, in the order asked for; as it stands where its elements are not clear."""
+    sign = asked.separator.strip()
+    elements = [_bare(element) for element in _elements(text, sign)]
+    if not elements or any(sign in element for element in elements):
+        return text
+    return asked.separator.join(_ordered(elements, asked))
+
+
+def _elements(text: str, sign: str) -> list[str]:
+    """The elements of a list that is written as JSON, as lines, or in one line; none if that is not clear."""
+    found = _json_elements(text)
+    if found:
+        return found
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        return [_BULLET.sub("", line, count=1).strip() for line in lines]
+    if _THOUSANDS.search(text):
+        return []
+    inside = _IN_BRACKETS.fullmatch(text)
+    elements = [element.strip() for element in (inside[1] if inside else text).split(sign)]
+    if len(elements) > 2 and elements[-1].startswith("and "):
+        elements[-1] = elements[-1].removeprefix("and ").lstrip()
+    return elements if all(elements) else []
+
+
+def _json_elements(text: str) -> list[str]:
+    try:
+        found = json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(found, list) or not all(type(element) in (str, int) for element in found):
+        return []
+    return [str(element).strip() for element in found]
+
+
+def _ordered(elements: list[str], asked: Asked) -> list[str]:
+    if asked.order == "alphabetical":
+        return sorted(elements, key=str.casefold, reverse=asked.reverse)
+    numbers = [_PLAIN_NUMBER.fullmatch(element) for element in elements]
+    if asked.order and all(numbers):
+        return sorted(elements, key=Decimal, reverse=asked.reverse)
+    return elements
+
+
+def _counted(text: str, asked: Asked, question: str) -> str:
+    """A number in digits, rounded as asked, without a unit that the question names itself."""
+    if text.lower() in _CARDINALS:
+        return _CARDINALS[text.lower()]
+    found = _QUANTITY.fullmatch(text)
+    if not found:
+        return text
+    currency, sign, whole, fraction, unit = (part or "" for part in found.groups())
+    unit = unit.strip()
+    if _SCALES.search(unit):
+        return text
+    number = _rounded(sign.replace("−", "-") + whole.replace(",", "") + fraction, asked.rounding)
+    if asked.units or not _named(currency, unit, question):
+        return text.replace(text[found.start(2) : found.end(4) if fraction else found.end(3)], number, 1)
+    return number
+
+
+def _named(currency: str, unit: str, question: str) -> bool:
+    """Whether the question names the currency and every word of the unit, so that the number says it all."""
+    asked = question.lower()
+    if currency and not re.search(_CURRENCIES[currency], asked):
+        return False
+    if unit == "%":
+        return "%" in asked or "percent" in asked
+    words = (re.sub(r"[^\w]", "", word) for word in unit.lower().split())
+    return all(_is_named(word, asked) for word in words)
+
+
+def _is_named(word: str, asked: str) -> bool:
+    stem = word if len(word) < 4 else word.removesuffix("s")
+    return any(re.search(rf"\b{re.escape(name)}", asked) for name in {stem, _UNITS.get(word, stem)})
+
+
+def _rounded(number: str, rounding: Rounding | None) -> str:
+    if rounding is None:
+        return number
+    with localcontext() as context:
+        context.prec, context.rounding = len(number) + 10, ROUND_HALF_UP
+        value = Decimal(number)
+        if rounding.places is not None:
+            value = value.quantize(Decimal(1).scaleb(-rounding.places))
+        elif rounding.nearest and abs(value) >= rounding.nearest:
+            value = (value / rounding.nearest).quantize(Decimal(1)) * rounding.nearest
+        elif rounding.significant and value:
+            value = value.quantize(Decimal(1).scaleb(value.adjusted() - rounding.significant + 1))
+        return f"{value:f}"

@@ -1,0 +1,126 @@
+"""The form that a question asks its answer to have: a list, an order, a rounding, a bare number."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Order = Literal["", "alphabetical", "ascending", "descending"]
+
+_LONGEST = 20_000
+_VERBATIM = re.compile(
+    r"punctuation|verbatim|word for word|exactly as|exact (?:text|wording|quote|line)|quot(?:e|es|ed|ation)\b|syntax"
+    r"|\bcode\b",
+    re.IGNORECASE,
+)
+_IN_WORDS = re.compile(r"in words\b|spell(?:ed|ing)? (?:it |them )?out|written out|as a word", re.IGNORECASE)
+_QUANTITY = re.compile(
+    r"\bhow (?:many|much|long|far|old|tall|high|deep|heavy|fast|wide|large)\b|\bwhat (?:number|percentage|percent)\b"
+    r"|\bthe (?:total|sum|number|average|mean|median|difference|ratio|percentage|amount|count|cost|price)\b"
+    r"|\bround(?:ed)?\b|decimal places?|significant (?:figures|digits)|\bnumeric|\binteger\b",
+    re.IGNORECASE,
+)
+_WITH_UNITS = re.compile(
+    r"(?:with|includ(?:e|ing)|along with|specify|state|and)(?: the| its| their| a| appropriate| correct)*"
+    r" (?:units?\b|currency|(?:dollar|euro|pound|percent|degree) (?:sign|symbol)|symbol)",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"(comma|semi-?colon)s?[- ](?:separated|delimited)|separated by (?:a )?(comma|semi-?colon)s?", re.I)
+_TIGHT = re.compile(r"(?:without|no|omit\w*|remov\w+)(?: any| the)? (?:white)?spaces?\b", re.IGNORECASE)
+_ALPHABETICAL = re.compile(
+    r"\b(reverse )?(?:alphabetical order|alphabetically|alphabetized?)(?! (?:by|of|according|based|on)\b)",
+    re.IGNORECASE,
+)
+_ASCENDING = re.compile(
+    r"\b(?:ascending|increasing|numerical) order(?! (?:by|of|according|based|on)\b)"
+    r"|from (?:smallest to (?:largest|biggest|greatest)|lowest to highest|least to (?:greatest|most))",
+    re.IGNORECASE,
+)
+_DESCENDING = re.compile(
+    r"\b(?:descending|decreasing) order(?! (?:by|of|according|based|on)\b)"
+    r"|from (?:(?:largest|biggest|greatest) to (?:smallest|least)|highest to lowest|most to least)",
+    re.IGNORECASE,
+)
+_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_COUNT = rf"(\d|{'|'.join(_COUNTS)})"
+_PLACES = re.compile(rf"{_COUNT} (?:decimal (?:places?|points?|digits?)|decimals?\b|places? after)", re.IGNORECASE)
+_SIGNIFICANT = re.compile(rf"{_COUNT} significant (?:figures?|digits?)", re.IGNORECASE)
+_FRACTIONS = {"whole number": 0, "integer": 0, "unit": 0, "tenth": 1, "hundredth": 2, "thousandth": 3}
+_TENS = {"ten": 10, "hundred": 100, "thousand": 1000, "million": 10**6}
+_NEAREST = re.compile(
+    rf"nearest (?:(0?\.0*1)\b|(10+(?:,000)*)\b|({'|'.join(_FRACTIONS)})\b|({'|'.join(_TENS)})\b)", re.IGNORECASE
+)
+_OTHER_ROUNDING = re.compile(r"\bround(?:ed|ing)? (?:up|down|off each|each|all|every)|\beach\b[^.?!]*round", re.I)
+_SCALED = re.compile(r"(?:how many|how much|in) (?:thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """To how many decimals, to which multiple, or to how many significant digits; one of them is set."""
+
+    places: int | None = None
+    nearest: int | None = None
+    significant: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The form of an answer."""
+
+    verbatim: bool
+    """The signs themselves matter: nothing is touched."""
+    quantity: bool
+    """A number in digits."""
+    units: bool
+    """The number's unit belongs to the answer."""
+    rounding: Rounding | None
+    separator: str
+    """What stands between the elements of a list; empty when no list is asked for."""
+    order: Order
+    reverse: bool
+
+
+def asked_of(question: str) -> Asked:
+    """What a question says about the form of its answer; what is ambiguous counts as not asked for."""
+    if len(question) > _LONGEST:  # what lies between is data
+        question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
+    alphabetical = _ALPHABETICAL.search(question)
+    order: Order = ""
+    if bool(alphabetical) + bool(_ASCENDING.search(question)) + bool(_DESCENDING.search(question)) == 1:
+        order = "alphabetical" if alphabetical else "ascending" if _ASCENDING.search(question) else "descending"
+    return Asked(
+        verbatim=bool(_VERBATIM.search(question)),
+        quantity=bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question),
+        units=bool(_WITH_UNITS.search(question)),
+        rounding=_rounding(question),
+        separator=_separator(question),
+        order=order,
+        reverse=order == "descending" or bool(alphabetical and alphabetical[1]),
+    )
+
+
+def _separator(question: str) -> str:
+    kinds = {(found[0] or found[1]).lower()[:4] for found in _LIST.findall(question)}
+    if len(kinds) != 1:
+        return ""
+    sign = "," if kinds == {"comm"} else ";"
+    return sign if _TIGHT.search(question) else f"{sign} "
+
+
+def _rounding(question: str) -> Rounding | None:
+    """The one rounding that is asked for; None when there are several, or one of the steps on the way."""
+    if _OTHER_ROUNDING.search(question):
+        return None
+    found = {Rounding(places=_count(text)) for text in _PLACES.findall(question)}
+    found |= {Rounding(significant=max(1, _count(text))) for text in _SIGNIFICANT.findall(question)}
+    for small, multiple, fraction, tens in _NEAREST.findall(question):
+        if small or fraction:
+            found.add(Rounding(places=len(small.partition(".")[2]) if small else _FRACTIONS[fraction.lower()]))
+        elif not _SCALED.search(question):  # 17 thousand, to the nearest thousand, is 17
+            found.add(Rounding(nearest=int(multiple.replace(",", "")) if multiple else _TENS[tens.lower()]))
+    return found.pop() if len(found) == 1 else None
+
+
+def _count(text: str) -> int:
+    return _COUNTS.get(text.lower()) or int(text)

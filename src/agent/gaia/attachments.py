@@ -1,0 +1,200 @@
+"""Finds the file of a question: in the folders of the user, else fetched once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent.errors import AlitaError, CourseError, DatasetError
+from agent.gaia.course import CourseApi, Refusal, plain_name
+from agent.gaia.hub import Hub
+from agent.gaia.task import Task
+from agent.settings import Settings
+from agent.store.written import whole_file
+from mcp_tools.text import one_line
+
+USUAL_FOLDER = Path("gaia_files")
+"""Of the current folder."""
+_SPLITS = ("2023/validation", "2023/test")
+"""Where the dataset keeps its files; a copy of the whole dataset is a folder to look into, too."""
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """The file of a question, or why there is none."""
+
+    path: Path | None
+    sha256: str
+    """Of its content; empty without a file."""
+    status: Literal["none", "found", "missing"]
+    """`none`: the question has no file."""
+    origin: str
+    """Where it came from: a folder, `cache`, `hub` or `course`."""
+    message: str
+    """When it is missing: where it was looked for, and what to do."""
+
+
+class Attachments:
+    """Looks for files in a fixed order, and keeps what it fetches.
+
+    Args:
+        folders: Looked into first, in this order.
+        cache: Folder of what was fetched.
+        hub: The gated dataset; not asked when not given.
+        course: The course's server; not asked when not given.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], cache: Path, *, hub: Hub | None = None, course: CourseApi | None = None
+    ) -> None:
+        self._folders = tuple(folders)
+        self._cache = cache
+        self._hub = hub
+        self._course = course
+        self._out_of_reach: dict[str, AlitaError] = {}
+        """Why the hub or the course gives nothing at all: asked once, not once a question."""
+
+    def resolve(self, task: Task) -> Attachment:
+        """The file of a task. It may wait for the network; it never raises.
+
+        A name leads nowhere but into the folders: one with `..`, a drive or a root counts as missing.
+        """
+        if not task.file_name:
+            return Attachment(None, "", "none", "", "")
+        name = _relative(task.file_name)
+        if name is None:
+            return _missing(task, [f"{one_line(task.file_name)!r} is no plain name of a file"])
+        reasons: list[str] = []
+        for origin, path in self._places(task, name, reasons):
+            try:
+                return Attachment(path.absolute(), _sha256(path), "found", origin, "")
+            except OSError as error:
+                reasons.append(f"{path}: {error.strerror}")
+        return _missing(task, reasons)
+
+    def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[tuple[str, Path]]:
+        """Every file that may be the one, the first first; why a place has none goes to the reasons."""
+        for folder in self._folders:
+            yield from ((str(folder), path) for path in _in_folder(folder, name))
+        reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
+        kept = self._kept(task, name)
+        if _is_there(kept):
+            yield "cache", kept
+        for origin, fetch in (("hub", self._from_hub), ("course", self._from_course)):
+            try:
+                path = fetch(task, kept)
+            except AlitaError as error:
+                reasons.append(f"{origin}: {error.message} {error.remedy}".strip().rstrip("."))
+            except OSError as error:
+                reasons.append(f"{origin}: it cannot be kept in {kept.parent}: {error.strerror}")
+            else:
+                if path:
+                    yield origin, path
+
+    def _from_hub(self, task: Task, kept: Path) -> Path | None:
+        if self._hub is None:
+            return None
+        if "hub" in self._out_of_reach:
+            raise self._out_of_reach["hub"]
+        for folder in _SPLITS:
+            try:
+                found = self._hub.fetch(f"{folder}/{kept.name}")
+            except FileNotFoundError:
+                continue
+            except DatasetError as error:
+                self._out_of_reach["hub"] = error
+                raise
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with found.open("rb") as source, whole_file(kept) as copy:
+                shutil.copyfileobj(source, copy)
+            return kept
+        raise DatasetError(f"the dataset has no file {kept.name!r}")
+
+    def _from_course(self, task: Task, kept: Path) -> Path | None:
+        if self._course is None:
+            return None
+        if "course" in self._out_of_reach:
+            raise self._out_of_reach["course"]
+        try:
+            return self._course.fetch_file(task.task_id, kept.parent, kept.name)
+        except Refusal:
+            raise
+        except CourseError as error:
+            self._out_of_reach["course"] = error
+            raise
+
+    def _kept(self, task: Task, name: Path) -> Path:
+        digest = hashlib.sha256(task.task_id.encode()).hexdigest()[:32]
+        folder = task.task_id if _SAFE_ID.fullmatch(task.task_id) else digest
+        return self._cache / folder / plain_name(name.name)
+
+
+def usual_attachments(
+    settings: Settings,
+    *,
+    attached: Path | None = None,
+    beside: Path | None = None,
+    course: CourseApi | None = None,
+) -> Attachments:
+    """Attachments as a run looks for them: the user's folder, `gaia_files/`, the cache, the hub, the course.
+
+    Args:
+        settings: Where the cache is, and the hub's token.
+        attached: `--attached_files_dir`.
+        beside: Folder of the question file, looked into after the others.
+        course: The course's server, for its own questions.
+
+    Raises:
+        DatasetError: `attached` is no folder.
+    """
+    if attached is not None and not attached.is_dir():
+        raise DatasetError(
+            f"--attached_files_dir {attached} is no folder.", remedy="Name the folder that holds the questions' files."
+        )
+    token = settings.hf_token.get_secret_value() if settings.hf_token else None
+    folders = [folder for folder in (attached, USUAL_FOLDER, beside) if folder is not None]
+    cache = settings.cache_dir / "gaia"
+    return Attachments(folders, cache / "files", hub=Hub(cache / "hub", token), course=course)
+
+
+def _relative(name: str) -> Path | None:
+    """The name as a path inside a folder; None when it could lead out of it or is no name at all."""
+    parts = name.split("/")
+    if (
+        any(unicodedata.category(sign) in {"Cc", "Cs"} for sign in name)
+        or "\\" in name
+        or ":" in parts[0]
+        or any(part.strip(". ") == "" for part in parts)
+    ):
+        return None
+    return None if any(len(part.encode()) > 255 for part in parts) else Path(*parts)
+
+
+def _in_folder(folder: Path, name: Path) -> Iterator[Path]:
+    for place in (folder, *(folder / split for split in _SPLITS)):
+        if _is_there(place / name):
+            yield place / name
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _missing(task: Task, reasons: list[str]) -> Attachment:
+    told = "; ".join(reasons)
+    return Attachment(None, "", "missing", "", f"The file {one_line(task.file_name)!r} is missing: {told}.")

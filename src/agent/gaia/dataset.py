@@ -1,0 +1,135 @@
+"""Where questions come from: a JSONL file, or the dataset on the hub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Literal, get_args
+
+from agent.errors import DatasetError
+from agent.gaia.hub import REPOSITORY, REVISION, Hub
+from agent.gaia.rows import Row, dataset_from
+from agent.gaia.task import Dataset
+from mcp_tools.text import one_line
+
+Split = Literal["validation", "test"]
+LEVELS = (1, 2, 3)
+DUMMY = "0-0-0-0-0"
+"""A row of the test split that is no question."""
+LONGEST_LINE = 64 * 2**20
+"""Bytes of one line of a question file."""
+_BLOCK = 2**20
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_FORM = 'Each line is one JSON object such as {"task_id": "1", "Question": "…", "Level": 1, "file_name": ""}.'
+
+
+def load_jsonl(path: Path) -> Dataset:
+    """Reads a question file, one JSON object a line; a line that cannot be used is told and left out.
+
+    Raises:
+        DatasetError: It cannot be read, or holds no question.
+    """
+    try:
+        with path.open("rb") as file:
+            dataset = dataset_from(_lines(file, path), str(path))
+    except OSError as error:
+        raise DatasetError(
+            f"The question file {path} cannot be read: {error.strerror}.", remedy="Name a JSONL file that exists."
+        ) from None
+    if not dataset.tasks:
+        first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
+        raise DatasetError(f"The question file {path} holds no question.{first}", remedy=_FORM)
+    return dataset
+
+
+def load_hub(
+    split: Split = "validation",
+    level: int | None = None,
+    *,
+    revision: str = REVISION,
+    token: str | None = None,
+    cache: Path,
+) -> Dataset:
+    """Reads the dataset from the hub.
+
+    Args:
+        split: `validation`, which has true answers, or `test`, which has none.
+        level: 1, 2 or 3; all when not given.
+        revision: A commit, so that a run can be repeated.
+        token: Of an account that accepted the dataset's terms; what `hf auth login` stored when not given.
+        cache: Folder in which fetched files are kept.
+
+    Raises:
+        DatasetError: No network, no token, terms not accepted, or no such split, level or revision.
+    """
+    if split not in get_args(Split) or level not in (None, *LEVELS):
+        raise DatasetError(
+            f"{REPOSITORY} has no {split!r} of level {level!r}.",
+            remedy="Splits are validation and test, levels 1 to 3.",
+        )
+    path = f"2023/{split}/metadata.parquet" if level is None else f"2023/{split}/metadata.level{level}.parquet"
+    try:
+        file = Hub(cache, token, revision).fetch(path)
+    except FileNotFoundError:
+        raise DatasetError(f"{REPOSITORY} has no {path} at {revision!r}.", remedy=f"Use {REVISION}.") from None
+    told = "" if level is None else f" level {level}"
+    return dataset_from(_table(file), f"{REPOSITORY} {split}{told} at {_commit(file, revision)}")
+
+
+def _commit(file: Path, revision: str) -> str:
+    """The commit of a file in the hub's cache, where a branch or a tag was asked for."""
+    parts = file.parts
+    return parts[parts.index("snapshots") + 1] if "snapshots" in parts else revision
+
+
+def _table(file: Path) -> Iterator[Row]:
+    """The rows of the columns that are needed: how people solved a question is not even read."""
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
+    wanted = ("task_id", "Question", "Level", "Final answer", "file_name")
+    try:
+        columns = [name for name in parquet.read_schema(file).names if name in wanted]
+        records = parquet.read_table(file, columns=columns).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DatasetError(
+            f"{file} cannot be read: {one_line(str(error))}.", remedy="Remove it; it is fetched anew."
+        ) from None
+    for number, record in enumerate(records, 1):
+        if record.get("task_id") != DUMMY:
+            yield Row(f"row {number}", record)
+
+
+def _lines(file: IO[bytes], path: Path) -> Iterator[Row]:
+    start = file.read(3)
+    if start.startswith(_UTF16_MARKS):
+        raise DatasetError(f"The question file {path} is UTF-16.", remedy="Save it as UTF-8.")
+    if start != _UTF8_MARK:
+        file.seek(0)
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            _skip_line(file)
+            yield Row(f"line {number}", None, f"it is longer than {LONGEST_LINE // 2**20} MiB")
+        elif line.strip():
+            yield _row(f"line {number}", line)
+
+
+def _skip_line(file: IO[bytes]) -> None:
+    while (rest := file.readline(_BLOCK)) and not rest.endswith(b"\n"):
+        pass
+
+
+def _row(place: str, line: bytes) -> Row:
+    try:
+        record = json.loads(line.rstrip().decode())
+    except UnicodeDecodeError as error:
+        return Row(place, None, f"it is not UTF-8 (byte {error.start + 1})")
+    except json.JSONDecodeError as error:
+        return Row(place, None, f"it is not JSON ({error.msg}, character {error.pos + 1})")
+    except (ValueError, RecursionError):
+        return Row(place, None, "it is JSON that is nested too deep, or holds too long a number")
+    return Row(place, record) if isinstance(record, dict) else Row(place, None, "it is no JSON object")

@@ -1,0 +1,88 @@
+"""Scores an answer as GAIA's leaderboard does, or as the course does.
+
+The truth alone chooses the path: a number, else a list, else a string. Rules and pitfalls were measured against six
+public copies of GAIA's scorer; `docs/benchmark.md` tells them.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import Literal, NamedTuple
+
+Mode = Literal["gaia", "course"]
+ScorePath = Literal["number", "list", "string", "course"]
+
+_SEPARATORS = re.compile("[,;]")
+_SPACE = re.compile(r"\s")
+_NUMBER_SIGNS = str.maketrans("", "", "$%,")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class Score(NamedTuple):
+    """Whether an answer is right, by which rule, and why. The reason never holds the truth."""
+
+    correct: bool
+    path: ScorePath
+    reason: str
+
+
+def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
+    """Compares an answer with the truth. Never raises, whatever it is given.
+
+    Args:
+        prediction: The answer; what is no text becomes text first, None the word `None`.
+        truth: The true answer.
+        mode: `gaia` for the rules of the leaderboard, `course` for those of the Agents Course.
+    """
+    said, wanted = _text(prediction), _text(truth)
+    if mode == "course":
+        return _scored(said.strip().lower() == wanted.strip().lower(), "course", "the texts differ")
+    if _number(wanted) is not None:
+        return _scored(_same_number(said, wanted), "number", _why_not_number(said))
+    if _SEPARATORS.search(wanted):
+        return _score_list(_SEPARATORS.split(said), _SEPARATORS.split(wanted))
+    same = _squeezed(said).translate(_PUNCTUATION) == _squeezed(wanted).translate(_PUNCTUATION)
+    return _scored(same, "string", "the texts differ")
+
+
+def _score_list(said: list[str], wanted: list[str]) -> Score:
+    if len(said) != len(wanted):
+        return Score(False, "list", f"{len(said)} elements, {len(wanted)} are wanted")
+    for position, (one, other) in enumerate(zip(said, wanted, strict=True), 1):
+        numeric = _number(other) is not None
+        if not (_same_number(one, other) if numeric else _squeezed(one) == _squeezed(other)):
+            return Score(False, "list", f"element {position} differs")
+    return Score(True, "list", "equal")
+
+
+def _scored(correct: bool, path: ScorePath, why_not: str) -> Score:
+    return Score(correct, path, "equal" if correct else why_not)
+
+
+def _same_number(said: str, wanted: str) -> bool:
+    """What is no number counts as infinity: so do GAIA's scorers, for which `inf` is then the truth of any text."""
+    given = _number(said.translate(_NUMBER_SIGNS))
+    return (float("inf") if given is None else given) == _number(wanted)
+
+
+def _why_not_number(said: str) -> str:
+    return "not a number" if _number(said.translate(_NUMBER_SIGNS)) is None else "the numbers differ"
+
+
+def _squeezed(text: str) -> str:
+    return _SPACE.sub("", text).lower()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _text(value: object) -> str:
+    try:
+        return str.__str__(value if isinstance(value, str) else str(value))
+    except Exception:  # noqa: BLE001 - an object may raise anything when it is asked for its class or its text
+        return "<unprintable>"

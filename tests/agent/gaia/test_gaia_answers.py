@@ -1,0 +1,171 @@
+"""The final form of answers: which text counts, how it is written, and that its meaning stays."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.gaia.answers import final_answer, in_asked_format
+from agent.gaia.scorer import score
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("FINAL ANSWER: 42", "42"),
+        ("First FINAL ANSWER: 41.\nNo.\nFINAL ANSWER: 42", "42"),
+        ("I think so.\n**FINAL ANSWER:** 42", "42"),
+        ("**FINAL ANSWER: 42**", "42"),
+        ("FINAL ANSWER: **a** and **b**", "**a** and **b**"),
+        ("Final Answer: the O'Brien", "the O'Brien"),
+        ("FINAL ANSWER: The Final Answer: a novel", "The Final Answer: a novel"),
+        ("FINAL ANSWER:\n- red\n- green", "- red\n- green"),
+        ("FINAL ANSWER: 42\nFINAL ANSWER:", "42"),
+        ("FINAL ANSWER:", ""),
+        ("  just this ", "just this"),
+        ("", ""),
+        ("FINAL ANSWER 42", "FINAL ANSWER 42"),
+        ("FINAL ANSWER: " + "x" * 50_000, "x" * 50_000),
+    ],
+)
+def test_the_last_final_answer_counts(text: str, answer: str) -> None:
+    assert final_answer(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "form"),
+    [
+        # around the whole
+        ("**Paris**", "Which city?", "Paris"),
+        ('"Paris."', "Which city?", "Paris"),
+        ("The answer is: Paris", "Which city?", "Paris"),
+        ("\\boxed{42}", "Which one?", "42"),
+        ("Washington D.C.", "Which city?", "Washington D.C."),
+        ("Acme Inc.", "Which firm?", "Acme Inc."),
+        ("John F.", "Who?", "John F."),
+        ("The answer is blowing in the wind", "Which song?", "The answer is blowing in the wind"),
+        ("rock 'n' roll", "Which music?", "rock 'n' roll"),
+        ("'90s", "Which decade?", "'90s"),
+        ("__init__", "Which method?", "__init__"),
+        ('"Stop."', "Quote the sign, with its punctuation.", '"Stop."'),
+        # numbers, units, currencies
+        ("88 apples", "How many apples are there?", "88"),
+        ("88 apples", "How many fruits are there?", "88 apples"),
+        ("3 miles", "How many kilometres is it?", "3 miles"),
+        ("3 km", "How many kilometres is it?", "3"),
+        ("3 km", "How far is it? Include the unit.", "3 km"),
+        ("1,234 people", "How many people live there?", "1234"),
+        ("3 million people", "How many people live in the city of a million trees?", "3 million people"),
+        ("$3,200", "How much is it in dollars?", "3200"),
+        ("€3,200", "How much is it in dollars?", "€3200"),
+        ("12%", "What percentage is red?", "12"),
+        ("12%", "How much is the rate?", "12%"),
+        ("Seven", "How many are red?", "7"),
+        ("Seven", "How many are red? Answer in words.", "Seven"),
+        ("Seven", "Which film is it?", "Seven"),
+        ("−5", "What is the sum?", "-5"),
+        ("1,234", "Which two pages, the first and the last?", "1,234"),
+        ("5 or 6", "How many are red?", "5 or 6"),
+        ("12:30", "What is the average time?", "12:30"),
+        ("2.5.1", "What is the number of the version?", "2.5.1"),
+        # rounding
+        ("3.14159", "Round to two decimal places: what is it?", "3.14"),
+        ("2.675", "Give the sum rounded to 2 decimals.", "2.68"),
+        ("7.5", "What is the total, with two decimal places?", "7.50"),
+        ("3.5", "Give the mean to the nearest whole number.", "4"),
+        ("12345", "What is the total, to the nearest thousand?", "12000"),
+        ("17", "How many thousand hours, to the nearest thousand?", "17"),
+        ("17", "What is the total, to the nearest thousand?", "17"),
+        ("0.012345", "How much, to three significant figures?", "0.0123"),
+        ("3.14159 m", "How long is it in feet, rounded to two decimal places?", "3.14 m"),
+        ("3.14159", "Round each to two decimals; what is the sum?", "3.14159"),
+        ("3.14159", "Is it 1 decimal place or 2 decimal places? What is the sum?", "3.14159"),
+        # lists
+        ("- red\n- green", "Give a comma-separated list.", "red, green"),
+        ("1. red\n2. green", "Separated by commas, please.", "red, green"),
+        ('["red", "green"]', "Give a comma separated list.", "red, green"),
+        ("[red, green]", "Give a comma separated list.", "red, green"),
+        ("red,green, and blue", "Give a comma separated list.", "red, green, blue"),
+        ("salt and pepper, bread", "Give a comma separated list.", "salt and pepper, bread"),
+        ("red, green", "Give a comma separated list without spaces.", "red,green"),
+        ("- Paris, France\n- Rome, Italy", "Give a comma separated list.", "- Paris, France\n- Rome, Italy"),
+        ("- Paris, France\n- Rome, Italy", "A semicolon-separated list.", "Paris, France; Rome, Italy"),
+        ("1,234, 5,678", "Give a comma separated list.", "1,234, 5,678"),
+        # order
+        ("pear, Apple, fig", "A comma separated list in alphabetical order.", "Apple, fig, pear"),
+        ("pear, apple, fig", "A comma separated list in reverse alphabetical order.", "pear, fig, apple"),
+        ("Zoe Abel, Al Young", "Comma separated, in alphabetical order by surname.", "Zoe Abel, Al Young"),
+        ("10, 9, 2", "A comma separated list in ascending order.", "2, 9, 10"),
+        ("2, 9, 10", "A comma separated list from highest to lowest.", "10, 9, 2"),
+        ("b, a", "A comma separated list in ascending order.", "b, a"),
+        ("b, a", "Name both, in alphabetical order.", "b, a"),
+    ],
+)
+def test_the_form_asked_for(answer: str, question: str, form: str) -> None:
+    assert in_asked_format(answer, question) == form
+
+
+@pytest.mark.parametrize(
+    "answer", ["a" * 200_000, "a " * 100_000 + ".", "**" * 50_000, "answer: " * 3000, "7" * 5000, "[" * 9999]
+)
+def test_long_answers_take_no_time(answer: str) -> None:
+    """Each of them must end within the test's time, and none is cut."""
+    for question in ("How many?", "Give a comma separated list.", "each round " * 100_000):
+        assert len(in_asked_format(answer, question)) >= len(answer.strip()) - 24_000
+
+
+QUESTIONS = st.sampled_from(
+    [
+        "",
+        "Which city?",
+        "How many apples?",
+        "How much in dollars, rounded to two decimal places?",
+        "What is the total, to the nearest hundred?",
+        "What is the mean, to 3 significant figures?",
+        "Give a comma-separated list in alphabetical order.",
+        "A semicolon-separated list in descending order.",
+        "Quote it exactly as it stands.",
+    ]
+)
+ANSWERS = st.one_of(
+    st.text(),
+    st.text(alphabet="0123456789.,$%-− apes*`\"'[];\n"),
+    st.lists(st.text(alphabet="abcO'. "), min_size=2).map(", ".join),
+    st.decimals(allow_nan=False, allow_infinity=False).map(lambda d: f"{d:f} apples"),
+)
+
+
+@given(ANSWERS, QUESTIONS)
+def test_the_form_of_a_form_is_itself(answer: str, question: str) -> None:
+    once = in_asked_format(answer, question)
+    assert in_asked_format(once, question) == once
+
+
+@given(ANSWERS, QUESTIONS)
+def test_an_answer_never_becomes_nothing(answer: str, question: str) -> None:
+    assert bool(in_asked_format(answer, question)) is bool(answer.strip())
+
+
+@given(ANSWERS)
+def test_without_a_form_asked_for_no_letter_and_no_apostrophe_is_lost(answer: str) -> None:
+    def signs(text: str) -> Counter[str]:
+        return Counter(re.findall(r"[^\W_]|['’]", re.sub(r"(?i)\A\W*(the )?(final )?answer( is)?|boxed", "", text)))
+
+    assert signs(in_asked_format(answer, "Which one?")) == signs(answer)
+
+
+@given(st.integers(), st.sampled_from(["{}", "{:,}", "{} apples", "**{:,} apples.**", "$ {}"]))
+def test_a_right_number_stays_right(number: int, form: str) -> None:
+    written = in_asked_format(form.format(number), "How many apples, or dollars?")
+    assert score(written, str(number)).correct
+    assert score(written, str(number), "course").correct
+
+
+@given(st.text())
+def test_the_final_answer_of_any_text_stands_in_it(text: str) -> None:
+    assert final_answer(text) in text
+    assert final_answer(f"{text}\nFINAL ANSWER: lake") == "lake"

@@ -1,0 +1,265 @@
+"""Question files and the dataset of the hub: what is read, what is told, and what nobody may see."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import DatasetError
+from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl
+from agent.gaia.hub import REVISION
+from agent.gaia.task import Dataset, Task, fingerprint_of
+from support.gaia_records import CANARY, record
+from support.hub_server import COMMIT, OTHER_TOKEN, TOKEN, HubServer
+
+
+def write(folder: Path, *lines: Any, end: str = "\n") -> Path:
+    path = folder / "questions.jsonl"
+    texts = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
+    path.write_bytes(end.encode().join(texts) + end.encode())
+    return path
+
+
+def test_official_and_lower_case_names_are_the_same(tmp_path: Path) -> None:
+    official = record("a1", 2, "red", "a1.csv")
+    lower = {"task_id": "b2", "question": "Which one?", "level": 3, "final_answer": 7, "file_name": None}
+    dataset = load_jsonl(write(tmp_path, official, lower, {"task_id": 3, "Question": "Who?"}))
+    assert dataset.tasks == (
+        Task("a1", official["Question"], 2, "a1.csv"),
+        Task("b2", "Which one?", 3, ""),
+        Task("3", "Who?", None, ""),
+    )
+    assert dict(dataset.truths) == {"a1": "red", "b2": "7"}
+    assert (dataset.origin, dataset.problems) == (str(tmp_path / "questions.jsonl"), ())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_a_mark_carriage_returns_and_empty_lines_do_no_harm(tmp_path: Path, start: bytes, end: str) -> None:
+    path = write(tmp_path, record("a1"), b"", record("b2"), end=end)
+    path.write_bytes(start + path.read_bytes().rstrip())
+    dataset = load_jsonl(path)
+    assert [task.task_id for task in dataset.tasks] == ["a1", "b2"]
+    assert dataset.problems == ()
+
+
+def test_line_separators_of_unicode_end_no_line(tmp_path: Path) -> None:
+    line = json.dumps({"task_id": "1", "Question": "one\u2028two\u0085three"}, ensure_ascii=False).encode()
+    assert load_jsonl(write(tmp_path, line)).tasks[0].question == "one\u2028two\u0085three"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'{"task_id": "1", "Question"', "it is not JSON (Expecting ':' delimiter, character 28)"),
+        (b"\xff\xfe\x00", "it is not UTF-8 (byte 1)"),
+        (b"[1, 2]", "it is no JSON object"),
+        (b"[" * 100_000, "it is JSON that is nested too deep, or holds too long a number"),
+        (b'{"task_id": ' + b"1" * 5000 + b"}", "it is JSON that is nested too deep, or holds too long a number"),
+        ({"Question": "Who?"}, "task_id is missing"),
+        ({"task_id": "  ", "Question": "Who?"}, "task_id is missing"),
+        ({"task_id": "1"}, "question is missing"),
+        ({"task_id": "1", "Question": " "}, "question is missing"),
+        ({"task_id": "1", "Question": ["Who?"]}, "question is no text"),
+        ({"task_id": True, "Question": "Who?"}, "task_id is no text"),
+        ({"task_id": "1\n2", "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
+        ({"task_id": "x" * 201, "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
+        ({"task_id": "1", "Question": "\ud800"}, "question holds half a character (a lone surrogate)"),
+        ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' stands on line 1 already"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: Any, told: str) -> None:
+    dataset = load_jsonl(write(tmp_path, record("a1"), line, record("b2")))
+    assert [task.task_id for task in dataset.tasks] == ["a1", "b2"]
+    assert dataset.problems == (f"line 2: {told}; left out",)
+
+
+@pytest.mark.parametrize("level", ["hard", -1, 1.5, True, [1], "1" * 50])
+def test_a_level_that_is_none_is_unknown(tmp_path: Path, level: Any) -> None:
+    dataset = load_jsonl(write(tmp_path, {**record("a1"), "Level": level}))
+    assert dataset.tasks[0].level is None
+    assert dataset.problems == ("line 1: level is no whole number; taken as unknown",)
+
+
+def test_a_question_whose_answer_is_not_published_has_no_truth(tmp_path: Path) -> None:
+    dataset = load_jsonl(write(tmp_path, record("a1", answer="?"), record("b2", answer="")))
+    assert len(dataset.tasks) == 2
+    assert dict(dataset.truths) == {}
+
+
+def test_a_line_of_ten_megabytes_is_read_and_an_endless_one_is_told(tmp_path: Path) -> None:
+    long = {"task_id": "1", "Question": "Who? " + "x" * 10_000_000}
+    dataset = load_jsonl(write(tmp_path, long, b'"' + b"x" * LONGEST_LINE + b'"', record("b2")))
+    assert [len(task.question) > 10_000_000 for task in dataset.tasks] == [True, False]
+    assert dataset.problems == ("line 2: it is longer than 64 MiB; left out",)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "holds no question. It is empty."),
+        (b"\n\n", "holds no question. It is empty."),
+        (b"task_id,question\n1,Who?\n", "holds no question. line 1: it is not JSON"),
+        (b"\xff\xfe{\x00}\x00", "is UTF-16."),
+    ],
+)
+def test_a_file_without_questions_is_an_error(tmp_path: Path, content: bytes, told: str) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(DatasetError) as caught:
+        load_jsonl(path)
+    assert told in caught.value.message
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DatasetError, match=r"cannot be read: (No such file|Is a directory)"):
+        load_jsonl(tmp_path / name)
+
+
+@given(st.lists(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(str.encode))))
+def test_any_bytes_are_questions_or_told(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    path.write_bytes(b"\n".join([json.dumps(record("a1")).encode(), *lines]))
+    dataset = load_jsonl(path)
+    whole = path.read_bytes().split(b"\n")
+    assert len(dataset.tasks) + len(dataset.problems) == sum(bool(line.strip()) for line in whole)
+
+
+def test_the_fingerprint_is_that_of_the_tasks_alone(tmp_path: Path) -> None:
+    one = load_jsonl(write(tmp_path, record("a1"), record("b2")))
+    assert one.fingerprint == fingerprint_of(one.tasks)
+    assert load_jsonl(write(tmp_path, record("a1", answer="other"), record("b2"))).fingerprint == one.fingerprint
+    for changed in ([record("b2"), record("a1")], [record("a1")], [record("a1", 2), record("b2")]):
+        assert load_jsonl(write(tmp_path, *changed)).fingerprint != one.fingerprint
+
+
+def canary_nowhere(dataset: Dataset, caplog: pytest.LogCaptureFixture) -> None:
+    """No text that is made of a dataset holds what the agent may not see; the scorer still gets it."""
+    assert any(CANARY in truth for truth in dataset.truths.values())
+    shown = [repr(dataset), str(dataset), f"{dataset.truths}", f"{dataset.truths!r}", *map(repr, dataset.tasks)]
+    shown += [dataset.origin, dataset.fingerprint, *dataset.problems, caplog.text]
+    shown += [pickle.dumps(dataset.tasks).decode("latin-1")]
+    assert [text for text in shown if CANARY in text] == []
+    assert set(Task.__slots__) == {"task_id", "question", "level", "file_name"}
+
+
+def test_the_canary_of_a_question_file_is_seen_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    broken = json.dumps(record("b2")).encode()[:-1]
+    odd = {**record("c3"), "Level": CANARY, "Question": [CANARY]}
+    twice = record("a1")
+    surrogate = {**record("d4"), "Final answer": f"{CANARY}\ud800"}
+    dataset = load_jsonl(
+        write(tmp_path, record("a1"), broken, odd, twice, surrogate, {**record("e5"), "Level": CANARY})
+    )
+    assert len(dataset.problems) == 5
+    canary_nowhere(dataset, caplog)
+
+
+def test_the_canary_of_the_hub_is_seen_nowhere(
+    hub: HubServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    canary_nowhere(load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub"), caplog)
+
+
+def test_the_hub_is_read_by_split_and_level(hub: HubServer, tmp_path: Path) -> None:
+    cache = tmp_path / "hub"
+    validation = load_hub("validation", revision=COMMIT, token=TOKEN, cache=cache)
+    assert [(task.task_id, task.level) for task in validation.tasks] == [("a1", 1), ("b2", 2), ("c3", 3)]
+    assert validation.truths["b2"] == f"{CANARY}-b2"
+    assert validation.origin == f"gaia-benchmark/GAIA validation at {COMMIT}"
+    second = load_hub("validation", 2, revision="main", token=TOKEN, cache=cache)
+    assert second.tasks == (Task("b2", "Which word is written on card b2?", 2, "b2.txt"),)
+    assert second.origin == f"gaia-benchmark/GAIA validation level 2 at {COMMIT}"
+
+
+def test_the_dummy_of_the_test_split_is_left_out(hub: HubServer, tmp_path: Path) -> None:
+    test = load_hub("test", revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
+    assert [task.task_id for task in test.tasks] == ["d4"]
+    assert dict(test.truths) == {}
+    assert test.problems == ()
+
+
+def test_what_was_fetched_at_a_commit_needs_no_hub(
+    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
+    asked = len(hub.asked)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert load_hub(revision=COMMIT, token=None, cache=tmp_path / "hub") == first
+    assert len(hub.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("token", "told", "remedy"),
+    [
+        (None, "gaia-benchmark/GAIA is gated, and there is no token.", "HF_TOKEN"),
+        ("hf_" + "w" * 30, "The hub does not know the token.", "https://huggingface.co/settings/tokens"),
+        (OTHER_TOKEN, "its terms are not accepted", "https://huggingface.co/datasets/gaia-benchmark/GAIA"),
+    ],
+)
+def test_who_may_not_read_is_told_what_to_do(
+    hub: HubServer, tmp_path: Path, token: str | None, told: str, remedy: str
+) -> None:
+    with pytest.raises(DatasetError) as caught:
+        load_hub(revision=COMMIT, token=token, cache=tmp_path / "hub")
+    assert told in caught.value.message
+    assert remedy in caught.value.remedy
+    assert token is None or token not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"revision": "b" * 40}, f"has no revision '{'b' * 40}'"),
+        ({"level": 3, "revision": COMMIT}, "has no 2023/validation/metadata.level3.parquet"),
+        ({"level": 4}, "has no 'validation' of level 4"),
+        ({"split": "train"}, "has no 'train' of level None"),
+    ],
+)
+def test_what_the_dataset_does_not_have_is_told(hub: HubServer, tmp_path: Path, asked: Any, told: str) -> None:
+    with pytest.raises(DatasetError) as caught:
+        load_hub(**asked, token=TOKEN, cache=tmp_path / "hub")
+    assert told in caught.value.message
+
+
+def test_a_hub_that_cannot_be_reached_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(DatasetError, match=r"The hub 127\.0\.0\.1:9 cannot be reached") as caught:
+        load_hub(token=TOKEN, cache=tmp_path / "hub")
+    assert "name a question file" in caught.value.remedy
+
+
+def test_a_hub_that_fails_is_told(hub: HubServer, tmp_path: Path) -> None:
+    hub.status = 418
+    with pytest.raises(DatasetError) as caught:
+        load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
+    assert "418" in caught.value.message
+
+
+def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:
+    hub.files["2023/validation/metadata.parquet"] = b"no table"
+    with pytest.raises(DatasetError, match=r"cannot be read") as caught:
+        load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
+    assert "Remove it" in caught.value.remedy
+
+
+def test_a_cache_that_cannot_be_written_is_told(hub: HubServer, tmp_path: Path) -> None:
+    (tmp_path / "hub").write_text("a file where a folder is wanted")
+    with pytest.raises(DatasetError, match="cannot be kept"):
+        load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
+
+
+def test_the_revision_is_pinned() -> None:
+    assert len(REVISION) == 40
+    assert int(REVISION, 16)
