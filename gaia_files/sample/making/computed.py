@@ -183,6 +183,16 @@ def _arrival(length: int, speed: int, rest: int, slip: int) -> int:
 def tiling_count(draw: Draw) -> Made:
     """Count the ways to lay the first row. Carry what juts out into the next row. Add up over all rows."""
     width, length = 4, draw.number(9, 13)
+    text = (
+        f"A path of {width} by {length} square fields is to be laid completely with slabs that each cover exactly two "
+        "fields next to each other, or exactly one field. In how many ways can this be done? Ways that differ by a "
+        "turn or a reflection count as different. Give only the number, without separators."
+    )
+    return Made(text, slab_ways(width, length))
+
+
+def slab_ways(width: int, length: int) -> int:
+    """In how many ways single and double slabs cover a rectangle."""
 
     @cache
     def ways(row: int, taken: int) -> int:
@@ -190,12 +200,7 @@ def tiling_count(draw: Draw) -> Made:
             return int(taken == 0)
         return sum(ways(row + 1, after) for after in _rows(width, taken))
 
-    text = (
-        f"A path of {width} by {length} square fields is to be laid completely with slabs that each cover exactly two "
-        "fields next to each other, or exactly one field. In how many ways can this be done? Ways that differ by a "
-        "turn or a reflection count as different. Give only the number, without separators."
-    )
-    return Made(text, ways(0, 0))
+    return ways(0, 0)
 
 
 def _rows(width: int, taken: int, place: int = 0, after: int = 0) -> list[int]:
