@@ -46,12 +46,15 @@ Listener = Callable[[Event], None]
 class Alita:
     """Answers questions, one at a time. Open it with `async with await Alita.open(settings) as alita`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, beside: Alita | None = None) -> None:
         self._settings = settings
         self._answers = AnswerCache(settings.cache_dir / "answers")
-        self._external = Configured(settings, Path.cwd())
-        self._redactor = Redactor((*settings.secrets, *self._external.secrets))
-        self._opened = Opened(self._external, self._tell)
+        self._external: Configured = beside._external if beside else Configured(settings, Path.cwd())
+        self._redactor: Redactor = (
+            beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
+        )
+        self._opened: Opened = beside._opened if beside else Opened(self._external, self._tell)
+        self._is_guest = beside is not None
         self._listener: Listener = _silent
         self._running: Running | None = None
         self._draining = False
@@ -63,6 +66,13 @@ class Alita:
         """Nothing is started or connected before a question needs it."""
         return cls(settings)
 
+    def beside(self, **settings: Any) -> Alita:
+        """One that answers at the same time, with what this one has opened; with other settings where they are given.
+
+        It needs no closing, and must not outlive this one. What the two share are models, sandbox and servers.
+        """
+        return Alita(self._settings.model_copy(update=settings), beside=self)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -71,7 +81,13 @@ class Alita:
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""
-        await self._opened.aclose()
+        if not self._is_guest:
+            await self._opened.aclose()
+
+    @property
+    def seconds(self) -> float:
+        """Work on the present question so far, in seconds; 0 without one."""
+        return self._running.seconds if self._running is not None else 0.0
 
     def drain(self) -> None:
         """Lets the present step finish and saves the run, which `resume` goes on with."""

@@ -25,6 +25,7 @@ class Answer:
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    """Of work: what was waited does not count."""
     run_id: str = ""
     model: str = ""
     error: str | None = None
@@ -33,6 +34,8 @@ class Answer:
     """The limit that ended the run: `steps`, `tokens`, `seconds` or `cost`."""
     restated: str | None = None
     """The question that was answered, where a follow-up did not stand alone."""
+    waited: float = 0.0
+    """Seconds in which it waited for an endpoint's rate limit, or for what had to be opened first."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
@@ -51,6 +54,7 @@ class Answer:
             },
             "cost": self.usage.cost,
             "seconds": round(self.seconds, 3),
+            "waited": round(self.waited, 3),
             "run_id": self.run_id,
             "model": self.model,
             "limit": self.limit,
@@ -69,6 +73,7 @@ class Answer:
             tools_used=tuple(data["tools_used"]),
             usage=usage,
             restated=data.get("restated"),
+            waited=data.get("waited", 0.0),
             **same,
         )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -40,6 +43,13 @@ class Budget:
     """Whether the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
+    waited: float = 0.0
+    """Seconds in which the run waited for an endpoint's rate limit, or for what had to be opened first; they are no
+    work, and count against no limit."""
+    _waiting: int = 0
+    """Calls that wait at present."""
+    _since: float = 0.0
+    _deadlines: set[asyncio.Timeout] = field(default_factory=set)
 
     def spend(self, usage: Usage) -> None:
         """Adds the usage of one call."""
@@ -47,8 +57,8 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
-        return time.monotonic() - self.started
+        """Wall time since the start, without what was waited."""
+        return (self._since if self._waiting else time.monotonic()) - self.started
 
     @property
     def seconds_left(self) -> float | None:
@@ -57,6 +67,44 @@ class Budget:
             return None
         kept = 0.0 if self.last_call else min(_LAST_CALL_SECONDS, self.limits.seconds * _LAST_CALL_SHARE)
         return max(0.0, self.limits.seconds - kept - self.seconds)
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Stops the clock: what happens inside is no work."""
+        if not self._waiting:
+            self._since = time.monotonic()
+            for deadline in self._deadlines:
+                deadline.reschedule(None)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                gone = time.monotonic() - self._since
+                self.started += gone
+                self.waited += gone
+                for deadline in self._deadlines:
+                    deadline.reschedule(self._when())
+
+    @contextlib.asynccontextmanager
+    async def until_spent(self) -> AsyncIterator[None]:
+        """Ends what happens inside when the wall time is used up.
+
+        Raises:
+            TimeoutError: It was ended.
+        """
+        async with asyncio.timeout_at(None if self._waiting else self._when()) as deadline:
+            self._deadlines.add(deadline)
+            try:
+                yield
+            finally:
+                self._deadlines.discard(deadline)
+
+    def _when(self) -> float | None:
+        """When the wall time will be used up, on the event loop's clock."""
+        left = self.seconds_left
+        return None if left is None else asyncio.get_running_loop().time() + left
 
     def exceeded(self, steps: int) -> Limit | None:
         """The limit that is reached after so many steps, if any."""

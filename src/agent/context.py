@@ -20,6 +20,7 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
     from agent.approval import Approval
+    from agent.gaia.leak_guard import LeakGuard
 
 WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
@@ -48,6 +49,10 @@ class Context:
     external: ExternalTools = field(default_factory=NoExternalTools)
     approval: Approval | None = None
     """Decides which proved tools are kept; None keeps all."""
+    seed: int | None = None
+    """Added to the seed of each model call."""
+    guard: LeakGuard | None = None
+    """Asked before anything of the web is shown; None lets everything pass."""
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""
@@ -101,6 +106,8 @@ class Context:
         A strong model may think before it writes, which counts as output, and may open a code block after prose. Only
         the last call, which goes beyond a limit of the run, has a length for every model.
         """
+        if self.seed is not None:
+            options = {**options, "seed": self.seed + (options.get("seed") or 0)}
         if model.name in WEAK_MODELS or self.budget.last_call:
             return options
         return {name: value for name, value in options.items() if name not in {"max_tokens", "stop"}}

@@ -143,6 +143,15 @@ class ToolRefused(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LeakBlocked(_Event):
+    """A known copy of a benchmark's answers was kept from the agent."""
+
+    kind: ClassVar[str] = "leak_blocked"
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Restated(_Event):
     """A follow-up was written as a question that stands alone; the run answers this one."""
 
@@ -196,6 +205,7 @@ Event: TypeAlias = (
     | TrialFinished
     | ToolRegistered
     | ToolRefused
+    | LeakBlocked
     | Restated
     | ToolCalled
     | AnswerWritten

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ class Opened:
         """Set by whoever wants what takes long to end early."""
         self._external = external
         self._tell = tell
+        self._opening = asyncio.Lock()
         self._models: Models | None = None
         self._sandbox: Sandbox | None = None
         self._servers: Servers | None = None
@@ -46,12 +48,17 @@ class Opened:
             StoppedError: The fetch was ended early.
             UserError: A model cannot be had.
         """
-        if self._models is None:
-            wanted = model_settings(settings)
-            self._models = open_models(wanted, notify=lambda text: self._tell(Note(text)))
-            if EMBEDDED in {settings.model, *(name for names in wanted.roles.values() for name in names)}:
-                await fetch_weights(settings.models_dir, self._tell, self.stopping)
+        async with self._opening:
+            if self._models is None:
+                self._models = await self._open_models(settings)
         return self._models
+
+    async def _open_models(self, settings: Settings) -> Models:
+        wanted = model_settings(settings)
+        models = open_models(wanted, notify=lambda text: self._tell(Note(text)))
+        if EMBEDDED in {settings.model, *(name for names in wanted.roles.values() for name in names)}:
+            await fetch_weights(settings.models_dir, self._tell, self.stopping)
+        return models
 
     async def sandbox(self, settings: Settings) -> Sandbox:
         """The sandbox that the settings ask for.
@@ -59,14 +66,19 @@ class Opened:
         Raises:
             IsolationError: The machine offers no acceptable isolation.
         """
-        if self._sandbox is None:
-            from agent.sandboxes import open_for
-            from mcp_tools.sandbox.protocol import Level
-
-            self._sandbox = await open_for(settings)
-            if self._sandbox.isolation.level is Level.WEAK:
-                self._tell(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
+        async with self._opening:
+            if self._sandbox is None:
+                self._sandbox = await self._open_sandbox(settings)
         return self._sandbox
+
+    async def _open_sandbox(self, settings: Settings) -> Sandbox:
+        from agent.sandboxes import open_for
+        from mcp_tools.sandbox.protocol import Level
+
+        sandbox = await open_for(settings)
+        if sandbox.isolation.level is Level.WEAK:
+            self._tell(Warned("no isolation: model-written code runs as you, as --no-isolation asked"))
+        return sandbox
 
     def library(self, settings: Settings) -> Library:
         """The library that the settings name."""

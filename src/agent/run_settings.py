@@ -26,7 +26,10 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     model = settings.model
     roles = {role: ",".join(settings.models_for(role)) for role in ROLES if settings.models_for(role) != (model,)}
     limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
-    return {"model": model, "base_url": settings.base_url or "", **limits, **roles}
+    told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}
+    told |= {"without": ",".join(settings.without)} if settings.without else {}
+    told |= {"leak_guard": "on"} if settings.leak_guard else {}
+    return {"model": model, "base_url": settings.base_url or "", **limits, **told, **roles}
 
 
 def places_of(settings: Settings) -> dict[str, str]:
@@ -52,6 +55,9 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     recorded |= {name: _LIMITS[name](value) for name in kept if (value := told.get(name))}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None
+    recorded["seed"] = int(seed) if (seed := told.get("seed")) else None
+    recorded["without"] = tuple(names.split(",")) if (names := told.get("without")) else ()
+    recorded["leak_guard"] = told.get("leak_guard") == "on"
     if mode := told.get("approval"):
         recorded["approval"] = mode
     if folder := told.get("tools_dir"):

@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 
     from agent.budget import Budget
     from agent.conversation import Conversation
+    from agent.gaia.leak_guard import LeakGuard
     from agent.opened import Opened
     from agent.settings import Settings
     from agent.store.journal import Journal
     from agent.store.redact import Redactor
+
+
+_ACTION_OF = {"create": "create_tool"}
+"""Abilities whose action is called otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,11 @@ class Running:
             self._control.request_drain("interrupted")
 
     @property
+    def seconds(self) -> float:
+        """Work so far, in seconds."""
+        return self._budget.seconds
+
+    @property
     def answer(self) -> Answer:
         """What it came to so far."""
         state = self._state
@@ -100,6 +110,7 @@ class Running:
             steps=len(state.get("steps", [])),
             usage=self._budget.usage,
             seconds=self._budget.seconds,
+            waited=self._budget.waited,
             run_id=self._run.run_id,
             model=self._run.model,
             error=self._error,
@@ -147,14 +158,16 @@ class Running:
         """What the nodes may reach; None when the run was stopped before."""
         opened, live, journal, budget = self._around.opened, self._manner.live, self._journal, self._budget
         try:
-            models = await opened.models(self.settings) if live else None
+            with budget.waiting():  # fetching a model is no work on a question
+                models = await opened.models(self.settings) if live else None
         except StoppedError as halted:
             self._around.tell(Note(halted.message))
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         external = opened.external(journal, live=live)
-        sandbox = await opened.sandbox(self.settings) if live else None
+        with budget.waiting():
+            sandbox = await opened.sandbox(self.settings) if live else None
         await importing
         decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
         return Context(
@@ -168,7 +181,16 @@ class Running:
             files=tuple(Path(file.path) for file in self._run.files),
             external=external,
             approval=decided if "approval" in self._run.configuration else None,
+            seed=self.settings.seed,
+            guard=self._guard(),
         )
+
+    def _guard(self) -> LeakGuard | None:
+        if not self.settings.leak_guard:
+            return None
+        from agent.gaia.leak_guard import LeakGuard
+
+        return LeakGuard(self._around.tell, self._run.question)
 
     async def _question(self, context: Context) -> str:
         """The question that the graph answers; a follow-up whose answer is known already fills the state."""
@@ -197,6 +219,8 @@ class Running:
         run_id = self._run.run_id
         config: Any = {"configurable": {"thread_id": run_id}, "recursion_limit": 10_000}
         start: Any = {"question": question, "files": [file.name for file in context.files]}
+        if self.settings.without:
+            start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
         async with checkpoints(self.settings.runs_dir / run_id if self._manner.live else None) as checkpointer:
             graph = build_graph(checkpointer)
             if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:

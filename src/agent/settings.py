@@ -17,6 +17,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent.models.names import EMBEDDED, FIRST_LISTED
 
+ABILITIES = ("search", "browse", "create")
+"""What the agent can be told to go without."""
 HOSTED_DEFAULT = "gpt-5-mini"
 
 
@@ -66,6 +68,7 @@ class Settings(BaseSettings):
     )
     timeout: float = Field(180.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
     concurrency: int = Field(8, ge=1, le=1000, description="Model calls at once.")
+    retries: int = Field(4, ge=0, le=1000, description="How often a busy endpoint is asked again.")
     model_idle_seconds: float = Field(
         900.0,
         ge=1,
@@ -78,6 +81,9 @@ class Settings(BaseSettings):
     approval: Literal["ask", "auto", "never"] = Field(
         "auto", description="Whether a proved tool is kept: ask first, always, or never."
     )
+    without: Names = Field((), description="What the agent goes without: search, browse, create.")
+    seed: int | None = Field(None, ge=0, description="Seed of model calls, where the endpoint heeds one.")
+    leak_guard: bool = Field(False, description="Keep known copies of benchmark answers from the agent.")
     plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
 
@@ -120,6 +126,13 @@ class Settings(BaseSettings):
             raise ValueError("an address holds no user and no password; put the key into OPENAI_API_KEY")
         _ = parts.port  # raises for one that is no number
         return value.rstrip("/")
+
+    @field_validator("without")
+    @classmethod
+    def _are_abilities(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := set(value) - set(ABILITIES):
+            raise ValueError(f"{', '.join(sorted(unknown))} is none of {', '.join(ABILITIES)}")
+        return tuple(name for name in ABILITIES if name in value)
 
     @field_validator("api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
     @classmethod

@@ -32,6 +32,8 @@ class State(TypedDict, total=False):
 
     question: str
     files: list[str]
+    without: list[Action]
+    """Actions that are not possible in this run."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of the library's `asked`, what it was made for; of
     an external one `server`, the server's name."""

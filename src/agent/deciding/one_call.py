@@ -27,7 +27,9 @@ async def ask(state: State, context: Context, hint: str = "", possible: Collecti
     Raises:
         ModelOutputError: What the model wrote is no decision.
     """
-    tools, steps = state["tools"], state.get("steps", [])
+    tools, steps, without = state["tools"], state.get("steps", []), state.get("without", [])
+    possible = [action for action in possible if action not in without]
+    hint = f"\nNot possible here: {', '.join(without)}.{hint}" if without else hint
     completion = await context.complete(
         Role.COORDINATOR,
         decision_messages(

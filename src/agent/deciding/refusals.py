@@ -17,6 +17,8 @@ def refusal_of(decision: Decision, state: State) -> str | None:
     if decision.action == "use_tool" and decision.tool not in {tool["name"] for tool in state["tools"]}:
         known = ", ".join(str(tool["name"]) for tool in state["tools"]) or "none"
         return f"there is no tool {decision.tool!r}; the tools are: {known}."
+    if decision.action in state.get("without", []):
+        return f"{decision.action} is not possible in this run."
     if decision.action == "answer":
         return None if decision.answer.strip() else "an answer needs text."
     steps, wanted = state.get("steps", []), decision.input

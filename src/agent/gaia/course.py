@@ -31,6 +31,7 @@ LARGEST_FILE = 512 * 2**20
 _LARGEST_JSON = 16 * 2**20
 _SECONDS = 60.0
 _LONGEST_NAME = 200
+_PLAIN_FORM = re.compile(r';\s*filename=("[^"]*"|[^;]*)', re.IGNORECASE)
 _BUSY = frozenset({429, 502, 503, 504})
 _ASLEEP = "The server sleeps when nobody uses it: try again in a minute."
 
@@ -112,6 +113,8 @@ class CourseApi:
             CourseError: It refused, failed or cannot be reached, or the file is too large.
             StorageError: The folder cannot be written.
         """
+        if not task_id.strip("."):  # it would be a step in the address
+            raise Refusal(400, f"The course cannot be asked for the file of {task_id!r}.")
 
         def save(response: httpx2.Response) -> Path:
             target = folder / (plain_name(name) or _name_of(response.headers) or "file")
@@ -230,8 +233,11 @@ def _detail(response: httpx2.Response) -> str:
 
 def _name_of(headers: Mapping[str, str]) -> str:
     """The name in Content-Disposition, in either of its two forms."""
+    told = headers.get("Content-Disposition", "")
+    if "filename*" in told.lower():
+        told = _PLAIN_FORM.sub("", told)
     message = Message()
-    message["content-disposition"] = headers.get("Content-Disposition", "").replace("\n", " ").replace("\r", " ")
+    message["content-disposition"] = told
     try:
         return plain_name(message.get_filename() or "")
     except (ValueError, LookupError):

@@ -14,8 +14,8 @@ from agent.store.written import write_file
 from mcp_tools.text import one_line
 
 _ERRORS = re.compile(
-    r"\s*(?:error\b\s*(?:[:!(\[]|$)|traceback \(most recent call last\)|(?:\w+\.)*\w+(?:Error|Exception)\s*:"
-    r"|(?:agent|unknown|internal) error\b)",
+    r"[\s\[(<*]*(?:error\b(?:\s*(?:[]:!(>*]|$)|\s+[-–]\s)|(?:agent|unknown|internal) error\b"
+    r"|traceback \(most recent call last\)|(?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\s*:))",
     re.IGNORECASE,
 )
 """What programs write where an answer should stand."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from agent.budget import Budget
 from agent.errors import StoppedError
 from agent.models.protocol import Completion, Message, Model, Sampler
+from agent.models.retry import PAUSE
 
 T = TypeVar("T")
 
@@ -43,8 +43,11 @@ class BudgetedModel:
     async def _within(self, call: Callable[[], Awaitable[T]]) -> T:
         if not self._budget.last_call and (limit := self._budget.exceeded(0)):
             raise StoppedError(f"the limit of {limit} is reached")
+        before = PAUSE.set(self._budget.waiting)
         try:
-            async with asyncio.timeout(self._budget.seconds_left):
+            async with self._budget.until_spent():
                 return await call()
         except TimeoutError:
             raise StoppedError("the limit of seconds is reached") from None
+        finally:
+            PAUSE.reset(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from agent.models.names import FIRST_LISTED
 from agent.models.prices import Price
 from agent.models.protocol import Completion, Message
 from agent.models.responses import read_completions
-from agent.models.retry import Notify, Retry, retrying
+from agent.models.retry import PAUSE, Notify, Retry, retrying
 from agent.models.traits import Rung, TraitsCache
 from agent.models.wire import Body, OnDelta, Wire
 
@@ -160,8 +161,12 @@ class ChatModel:
             # After a cut the pieces are not shown a second time; the completion has the whole text.
             return self._wire.send(body, None if on_delta is None else ((lambda _: None) if shown else show))
 
-        async with self._slots:
+        with PAUSE.get()() if self._slots.locked() else contextlib.nullcontext():
+            await self._slots.acquire()
+        try:
             return await retrying(call, self._retry, self._notify)
+        finally:
+            self._slots.release()
 
     def _fitted(self, body: Body, *, streamed: bool) -> Body:
         """The request as this endpoint takes it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -15,6 +17,10 @@ T = TypeVar("T")
 
 Notify = Callable[[str], None]
 """Told in one line what is being waited for."""
+
+Pause = Callable[[], contextlib.AbstractContextManager[None]]
+PAUSE: ContextVar[Pause] = ContextVar("PAUSE", default=contextlib.nullcontext)
+"""Entered while an endpoint makes a call wait: whoever measures work sets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +74,5 @@ async def retrying(call: Callable[[], Awaitable[T]], retry: Retry, notify: Notif
             seconds = retry.wait(failure, seen[failure.kind])
             if notify:
                 notify(f"{failure.error().message}; trying again in {seconds:.1f} s")
-            await asyncio.sleep(seconds)
+            with PAUSE.get()() if failure.kind is Kind.BUSY else contextlib.nullcontext():
+                await asyncio.sleep(seconds)

@@ -73,6 +73,7 @@ def model_settings(settings: Settings) -> ModelSettings:
         timeout=settings.timeout,
         concurrency=settings.concurrency,
         idle=settings.model_idle_seconds,
+        retry=Retry(busy=settings.retries),
     )
 
 

@@ -1,0 +1,116 @@
+"""One attempt at one question of a benchmark: a line of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from mcp_tools.tool import Json
+
+AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "interrupted"]
+"""`ok`: the run came to its end, with or without an answer. `limit`: a limit ended it, in a best guess if any.
+`timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: the attachment was not
+there, and nobody was asked. `interrupted`: it was stopped and can go on."""
+
+STATUSES: tuple[AttemptStatus, ...] = get_args(AttemptStatus)
+KIND = "attempt"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one attempt came to, and what it took."""
+
+    task_id: str
+    epoch: int = 1
+    """From 1: the how manyth attempt at the same question."""
+    fingerprint: str = ""
+    """Of question set and configuration."""
+    status: AttemptStatus = "ok"
+    level: int | None = None
+    file_type: str = ""
+    """The attachment's extension without its dot, in lower case; empty without one."""
+    question_sha256: str = ""
+    answer: str = ""
+    """In its final form: what is scored."""
+    raw_answer: str = ""
+    """As the agent gave it."""
+    correct: bool | None = None
+    """None when the question set holds no answer to compare with."""
+    score_path: str = ""
+    reason: str = ""
+    """Why it was scored as it was."""
+    started: str = ""
+    """UTC, ISO 8601."""
+    seconds: float = 0.0
+    """Of work: neither queueing nor waiting counts."""
+    waited: float = 0.0
+    """Seconds that it waited for an endpoint's rate limit, or for what had to be opened first."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    """US dollars; None when a price is unknown."""
+    steps: int = 0
+    routes: tuple[str, ...] = ()
+    """The actions in their order."""
+    tools_created: tuple[str, ...] = ()
+    tools_reused: tuple[str, ...] = ()
+    tools_failed: tuple[str, ...] = ()
+    resolution: str = ""
+    """correct, format_error, retrieval_failure, reasoning_gap, tool_limit or server_tool_use."""
+    error: str = ""
+    """What went wrong, as a sentence; never an answer."""
+    leaks: tuple[str, ...] = ()
+    """Known copies of the dataset that it met, each blocked."""
+    run_id: str = ""
+    model: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The question and the epoch: a ledger has one result for each."""
+        return self.task_id, self.epoch
+
+    def as_json(self) -> dict[str, Json]:
+        """The line of the ledger."""
+        return {"kind": KIND, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Attempt:
+        """Reads a line that this or another version wrote: what is unknown is left out, what is missing has defaults.
+
+        Raises:
+            ValueError: It has no task, or a member is of another type.
+        """
+        known = {name: _as_typed(name, line[name]) for name in _TYPES if name in line}
+        if not known.get("task_id"):
+            raise ValueError("an attempt has a task_id")
+        if known.get("status", "ok") not in STATUSES:
+            raise ValueError(f"there is no status {str(known['status'])[:40]!r}")
+        return cls(**known)
+
+
+_TYPES: dict[str, str] = {field.name: str(field.type) for field in fields(Attempt)}
+_PLAIN: dict[str, type | tuple[type, ...]] = {
+    "str": str,
+    "AttemptStatus": str,
+    "int": int,
+    "float": (int, float),
+    "int | None": (int, type(None)),
+    "bool | None": (bool, type(None)),
+    "float | None": (int, float, type(None)),
+}
+
+
+def _as_typed(name: str, value: Any) -> Any:
+    """The value as its field wants it.
+
+    Raises:
+        ValueError: It is of another type.
+    """
+    wanted = _TYPES[name]
+    if wanted == "tuple[str, ...]":
+        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+    elif isinstance(value, _PLAIN[wanted]) and (isinstance(value, bool) is False or wanted == "bool | None"):
+        return value
+    raise ValueError(f"`{name}` is {wanted}, not {str(value)[:40]!r}")

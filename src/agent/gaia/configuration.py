@@ -1,0 +1,87 @@
+"""The configuration of a benchmark: what makes attempts comparable, and what its workers are told."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from agent.configured import Configured
+from agent.gaia.fingerprint import Fingerprint
+from agent.gaia.scorer import Mode
+from agent.run_settings import configuration_of
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.gaia.places import Places
+    from agent.gaia.task import Dataset
+    from agent.gaia.worker import Setup
+    from agent.settings import Settings
+
+LibraryMode = Literal["cold", "warm", "read-only"]
+"""`cold`: each attempt begins with an empty library of its own, so that their order tells nothing. `warm`: all share
+one that grows. `read-only`: all share one to which nothing is added."""
+
+USUAL_SECONDS = 1800.0
+"""Work on one question at most, where the user names no other limit: nothing may hang for ever."""
+_PATIENT_RETRIES = 30
+"""A benchmark waits where a person would rather be told."""
+
+
+def with_limit(settings: Settings) -> Settings:
+    """The settings with a limit of time, whoever set it."""
+    return settings if settings.max_seconds else settings.model_copy(update={"max_seconds": USUAL_SECONDS})
+
+
+def fingerprint_of(dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode) -> Fingerprint:
+    """What the attempts of a benchmark have in common."""
+    configuration: dict[str, Json] = {
+        **configuration_of(settings),
+        **Configured(settings, Path.cwd()).configuration,
+        "alita": version("alita"),
+        "library": library,
+        "mode": mode,
+    }
+    if library == "read-only":
+        configuration["tools"] = _content(settings.tools_dir)
+    if settings.use_cache:
+        configuration["cache"] = True
+    return Fingerprint(dataset.fingerprint, configuration)
+
+
+def worker_settings(settings: Settings, places: Places, library: LibraryMode, at_once: int, workers: int) -> Setup:
+    """What each worker is told.
+
+    Args:
+        settings: Of the benchmark, with a limit of time.
+        places: Where its runs are kept.
+        library: Which library the questions find.
+        at_once: Questions at once.
+        workers: Processes that share them.
+    """
+    from agent.gaia.worker import Setup
+
+    assert settings.max_seconds is not None
+    calls = 2 * at_once if _is_default(settings, "concurrency") else settings.concurrency
+    own = {
+        "runs_dir": places.runs,
+        "concurrency": max(1, -(-calls // workers)),
+        "retries": max(settings.retries, _PATIENT_RETRIES),
+        "approval": "never" if library == "read-only" else "auto",
+    }
+    hard = settings.max_seconds + max(5.0, 0.1 * settings.max_seconds)
+    return Setup(settings.model_copy(update=own), hard)
+
+
+def _is_default(settings: Settings, name: str) -> bool:
+    return any(line.name == name and line.source == "default" for line in settings.explain())
+
+
+def _content(folder: Path) -> str:
+    """A hash over the tools in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted([*folder.glob("*.py"), *folder.glob("*.json")]):
+        digest.update(f"{path.name}\0".encode())
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,95 @@
+"""Keeps known copies of the benchmark's answers from the agent, and tells of each that it met.
+
+Agents find the dataset's mirrors by searching for a question's words. Whoever fetches from the web asks the guard about
+every address before it is opened, and about every piece of text before it is shown.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from urllib.parse import unquote, urlsplit
+
+from agent.events import Event, LeakBlocked
+
+PASSAGE = 12
+"""Words in a row that nobody writes by chance."""
+_LIST = "leaks.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaks:
+    """What is known of copies."""
+
+    places: tuple[tuple[str, str], ...]
+    """Host, and the beginning of the path or a pattern in it; a host stands for its subdomains too."""
+    words: re.Pattern[str]
+    """What only a page about the dataset's content holds."""
+
+
+@functools.cache
+def known_leaks() -> Leaks:
+    """The list that comes with alita, `leaks.json`."""
+    data = json.loads(files("agent.gaia").joinpath(_LIST).read_text("utf-8"))
+    words = "|".join(f"(?:{word})" for word in data["words"])
+    return Leaks(tuple((host, path) for host, path in data["places"]), re.compile(words, re.IGNORECASE))
+
+
+def leak_in(address: str, text: str = "") -> str | None:
+    """Why an address, or the text found there, is a known copy of the dataset; None when it is none.
+
+    Args:
+        address: A URL; without a scheme it is read as one all the same.
+        text: A title, a snippet or a page.
+    """
+    parts = urlsplit(_plain(address) if "//" in address else f"//{_plain(address)}")
+    host = (parts.hostname or "").removeprefix("www.").rstrip(".")
+    path = f"{parts.path}?{parts.query}".lower()
+    for known, pattern in known_leaks().places:
+        if (host == known or host.endswith(f".{known}")) and re.search(pattern, path):
+            return f"{known} holds a copy of the dataset"
+    if found := known_leaks().words.search(f"{_plain(address)}\n{text}"):
+        return f"it speaks of {found[0].lower()!r}"
+    return None
+
+
+def _plain(address: str) -> str:
+    """The address as it is meant: decoded twice, since mirrors and caches carry addresses inside addresses."""
+    return unquote(unquote(address.strip()))
+
+
+def _passages(text: str) -> set[tuple[str, ...]]:
+    """Every run of so many words."""
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[i : i + PASSAGE]) for i in range(len(words) - PASSAGE + 1)}
+
+
+class LeakGuard:
+    """Blocks known copies during one run, and pages that quote its question at length.
+
+    Args:
+        tell: Told of each that was met.
+        question: What is asked.
+    """
+
+    def __init__(self, tell: Callable[[Event], None], question: str = "") -> None:
+        self._tell = tell
+        self._passages = _passages(question)
+
+    def blocks(self, address: str, text: str = "") -> bool:
+        """Whether an address must not be opened, or its text not be shown; a hit is told.
+
+        Args:
+            address: Where it is.
+            text: What was found there, if it was opened already.
+        """
+        reason = leak_in(address, text)
+        if reason is None and self._passages & _passages(f"{_plain(address)} {text}"):
+            reason = f"it quotes {PASSAGE} words of the question"
+        if reason is not None:
+            self._tell(LeakBlocked(address, reason))
+        return reason is not None

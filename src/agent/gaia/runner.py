@@ -1,0 +1,275 @@
+"""Runs a benchmark: every attempt that is to be made, each scored and in the ledger before the next takes its place."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from agent.errors import RunError
+from agent.gaia.attempt import Attempt
+from agent.gaia.configuration import LibraryMode, fingerprint_of, worker_settings
+from agent.gaia.job import Job
+from agent.gaia.ledger import Ledger
+from agent.gaia.places import Places
+from agent.gaia.pool import Patience, Pool
+from agent.gaia.progress import Began, Ended, Event, Planned, Said, Stepped
+from agent.gaia.resolution import resolution_of
+from agent.gaia.scorer import Mode, score
+from agent.gaia.selection import Selection, Todo, newest, still_to_do
+from agent.gaia.task import Dataset, Task
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
+
+How = Literal["finished", "limit", "interrupted", "stopped"]
+"""`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
+`stopped`: by a failure that every question would meet."""
+
+
+class Attachment(Protocol):
+    """What became of a question's file."""
+
+    path: Path | None
+    status: Literal["none", "found", "missing"]
+    message: str
+
+
+class Attachments(Protocol):
+    """Finds the files of questions."""
+
+    def resolve(self, task: Task) -> Attachment:
+        """The file of a task."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the whole benchmark may use in one go; None is no limit. No question is begun beyond them."""
+
+    seconds: float | None = None
+    """Wall time."""
+    tokens: int | None = None
+    cost: float | None = None
+    """US dollars."""
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is run, and how."""
+
+    dataset: Dataset
+    settings: Settings
+    attachments: Attachments
+    output: Path
+    selection: Selection = field(default_factory=Selection)
+    library: LibraryMode = "cold"
+    mode: Mode = "gaia"
+    concurrency: int = 1
+    """Questions at once."""
+    totals: Totals = field(default_factory=Totals)
+    resume: bool = False
+    """Whether a ledger that is there is gone on with."""
+    mixed: bool = False
+    """Whether it may hold attempts of other questions and configurations."""
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a benchmark came to."""
+
+    how: How
+    selected: tuple[Task, ...]
+    """Those that count: chosen, and done or still to do."""
+    attempts: tuple[Attempt, ...]
+    """What counts for each question and epoch, the earlier runs' included."""
+    left: int
+    """Attempts that are still to be made."""
+    message: str = ""
+    """Why it stopped."""
+
+
+async def run(options: RunOptions, *, on_event: Callable[[Event], None]) -> Outcome:
+    """Runs a benchmark to its end; see `Benchmark.run`."""
+    return await Benchmark(options, on_event).run()
+
+
+class Benchmark:
+    """A benchmark that can be interrupted.
+
+    Args:
+        options: What is run.
+        on_event: Told what happens.
+    """
+
+    def __init__(self, options: RunOptions, on_event: Callable[[Event], None]) -> None:
+        self._options = options
+        self._tell = on_event
+        self._places = Places(options.output)
+        self._fingerprint = fingerprint_of(options.dataset, options.settings, options.library, options.mode)
+        self._queue: deque[Todo] = deque()
+        self._began = time.monotonic()
+        self._made: list[Attempt] = []
+        self._how: How = "finished"
+        self._message = ""
+        self._pool: Pool | None = None
+
+    def interrupt(self) -> bool:
+        """The first time lets the running questions end and begins no other; the second time ends them too.
+
+        Returns:
+            Whether it was the first time.
+        """
+        first = self._how != "interrupted"
+        self._how = "interrupted"
+        if not first and self._pool is not None:
+            self._pool.stop()
+        return first
+
+    async def run(self) -> Outcome:
+        """Makes every attempt that is still to be made.
+
+        Raises:
+            RunError: There is a ledger already and it is not to be gone on with, or it cannot be.
+            StorageError: The ledger cannot be written; what stands in it is safe.
+            UsageError: A chosen question is not in the set.
+        """
+        options = self._options
+        chosen = options.selection.tasks(options.dataset.tasks)
+        if not options.resume and self._places.ledger.exists():
+            raise _exists(self._places.ledger)
+        with Ledger.open(self._places.ledger, fingerprint=self._fingerprint, mixed=options.mixed) as ledger:
+            done = newest(ledger.attempts, self._fingerprint.digest)
+            todo = still_to_do(options.selection, chosen, done)
+            selected = _selected(chosen, done, todo)
+            ledger.select(selected, options.selection.epochs)
+            self._tell(Planned(tuple(selected), tuple(done.values()), len(todo), ledger.problems))
+            self._queue = deque(todo)
+            if todo:
+                await self._work(ledger)
+            counting = newest(ledger.attempts, self._fingerprint.digest)
+        left = len(still_to_do(replace(options.selection, max_questions=None), selected, counting))
+        return Outcome(self._how, tuple(selected), tuple(counting.values()), left, self._message)
+
+    async def _work(self, ledger: Ledger) -> None:
+        options = self._options
+        at_once = min(options.concurrency, len(self._queue))
+        workers = min(at_once, os.cpu_count() or 1)
+        setup = worker_settings(options.settings, self._places, options.library, at_once, workers)
+        self._pool = Pool(
+            setup, workers, tell=self._heard, patience=options.patience, spared=lambda: _shared(options.settings)
+        )
+        try:
+            await self._pool.warm()
+            self._began = time.monotonic()
+            async with asyncio.TaskGroup() as slots:
+                for _ in range(at_once):
+                    slots.create_task(self._slot(ledger))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+        finally:
+            self._pool.stop()
+            await self._pool.aclose()
+
+    async def _slot(self, ledger: Ledger) -> None:
+        while (todo := self._next()) is not None:
+            await self._attempt(todo, ledger)
+
+    def _next(self) -> Todo | None:
+        if self._how == "finished" and self._queue and (spent := self._spent()):
+            self._how, self._message = "limit", f"The benchmark's limit of {spent} is reached."
+        if self._how != "finished" or not self._queue:
+            return None
+        return self._queue.popleft()
+
+    def _spent(self) -> str | None:
+        """The limit of the whole benchmark that is reached, if any."""
+        totals, made = self._options.totals, self._made
+        used: dict[str, float] = {
+            "seconds": time.monotonic() - self._began,
+            "tokens": sum(attempt.input_tokens + attempt.output_tokens for attempt in made),
+            "cost": sum(attempt.cost or 0.0 for attempt in made),
+            "steps": sum(attempt.steps for attempt in made),
+        }
+        return next((name for name, amount in used.items() if (most := getattr(totals, name)) and amount >= most), None)
+
+    async def _attempt(self, todo: Todo, ledger: Ledger) -> None:
+        task, before = todo.task, todo.before
+        file = ""
+        if task.file_name:
+            found = await asyncio.to_thread(self._options.attachments.resolve, task)
+            if found.path is None:
+                await self._record(ledger, todo, Attempt(task.task_id, status="missing-file", error=found.message))
+                return
+            file = str(found.path)
+        own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
+        begun = before.run_id if before is not None and before.status == "interrupted" else ""
+        self._tell(Began(task, todo.epoch))
+        assert self._pool is not None
+        result = await self._pool.do(Job(task.task_id, todo.epoch, task.question, file, own, begun))
+        attempt = result.attempt
+        if begun and before is not None and attempt.run_id == begun:
+            attempt = replace(attempt, seconds=before.seconds + attempt.seconds, waited=before.waited + attempt.waited)
+        if result.stops and self._how == "finished":
+            self._how, self._message = "stopped", result.stops
+        await self._record(ledger, todo, attempt)
+
+    async def _record(self, ledger: Ledger, todo: Todo, attempt: Attempt) -> None:
+        """Scores an attempt, and writes it down unless it says nothing new."""
+        attempt = self._scored(todo, attempt)
+        nothing_new = todo.before is not None and attempt.status == todo.before.status == "missing-file"
+        never_began = attempt.status == "interrupted" and not attempt.run_id
+        if not nothing_new and not never_began:
+            await ledger.record(attempt)
+            self._made.append(attempt)
+        self._tell(Ended(attempt))
+
+    def _scored(self, todo: Todo, attempt: Attempt) -> Attempt:
+        task, truth = todo.task, self._options.dataset.truths.get(todo.task.task_id)
+        attempt = replace(
+            attempt,
+            epoch=todo.epoch,
+            fingerprint=self._fingerprint.digest,
+            level=task.level,
+            file_type=Path(task.file_name).suffix.removeprefix(".").lower(),
+            question_sha256=hashlib.sha256(task.question.encode("utf-8", "surrogatepass")).hexdigest(),
+        )
+        if truth is not None and attempt.status != "interrupted":
+            # No answer is no prediction: it must not be right where the truth is the word None or empty.
+            correct, path, reason = score(attempt.answer, truth, self._options.mode)
+            attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
+        return replace(attempt, resolution=resolution_of(attempt, truth))
+
+    def _heard(self, job: Job, event: dict[str, Any]) -> None:
+        if event["event"] == "step_started":
+            self._tell(Stepped(job.task_id, job.epoch, event["action"], event["reason"]))
+        elif event["event"] in {"note", "warning", "model_starting"}:
+            self._tell(Said(job.task_id, event["text"]))
+
+
+def _selected(chosen: Sequence[Task], done: dict[tuple[str, int], Attempt], todo: Sequence[Todo]) -> list[Task]:
+    """The chosen tasks that were done before or are to be done now: with `--max-questions`, not all of them."""
+    counted = {task_id for task_id, _ in done} | {one.task.task_id for one in todo}
+    return [task for task in chosen if task.task_id in counted]
+
+
+def _shared(settings: Settings) -> set[int]:
+    """The embedded model's servers: other processes use them too."""
+    from agent.models.server_state import running
+
+    return {state.pid for _, state in running(settings.runtime_dir)}
+
+
+def _exists(ledger: Path) -> RunError:
+    return RunError(
+        f"The ledger {ledger} is there already.",
+        remedy="Add --resume to go on with it, or name another --output.",
+    )
