@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mcp_tools.tool import Json
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class ReadLimits:
     """Entries of an archive, nested ones among them."""
     depth: int = 4
     """Archives within archives."""
-    section: int = 20_000
-    """Characters of one section; a longer one is divided by its reader."""
+    section: int = 12_000
+    """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
 
 
 @dataclass(frozen=True, slots=True)

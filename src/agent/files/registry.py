@@ -33,15 +33,18 @@ READERS: dict[str, str] = {
 """Kind → module of this folder and class."""
 
 
-def reader_of(kind: str) -> Reader:
+def reader_of(kind: str, place: str = "") -> Reader:
     """The reader of a kind.
+
+    Args:
+        kind: As `kinds.kind_of` says.
+        place: Another reader than the registered one, `module:Class` with the whole name of its module.
 
     Raises:
         FileProblem: There is none.
     """
-    place = READERS.get(kind)
-    if place is None:
+    if not place and kind not in READERS:
         raise FileProblem("unsupported", f"There is no reader for files of the kind {kind!r}.")
-    module, _, name = place.partition(":")
-    reader: Reader = getattr(import_module(f"agent.files.{module}"), name)()
+    module, _, name = (place or f"agent.files.{READERS[kind]}").partition(":")
+    reader: Reader = getattr(import_module(module), name)()
     return reader

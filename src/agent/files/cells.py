@@ -1,0 +1,181 @@
+"""Sheets with all that openpyxl shows: formulas, formats, colours, merged cells, comments, what is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from agent.files.colours import colour_of, colour_word
+from agent.files.sheets import as_text
+from agent.files.tables import letters
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
+
+WIDEST = 60
+"""Columns up to which empty ones are shown too."""
+_Place = tuple[int, int]
+"""Row and column, from 1."""
+
+
+class FullSheet:
+    """A sheet with its notes.
+
+    Args:
+        formulas: The sheet as it was written.
+        values: The same sheet with the values that were computed when it was last saved.
+        theme: The colours of the workbook's theme.
+    """
+
+    def __init__(self, formulas: Any, values: Any, theme: list[str]) -> None:
+        self._sheet = formulas
+        hidden = formulas.sheet_state != "visible"
+        self.title = f"{'hidden ' if hidden else ''}sheet {formulas.title}"
+        self._texts: dict[int, dict[int, str]] = {}
+        self._fills: dict[str, set[_Place]] = {}
+        self._fonts: dict[str, set[_Place]] = {}
+        self._formats: dict[str, set[_Place]] = {}
+        self._remarks: dict[_Place, str] = {}
+        self._links: dict[_Place, str] = {}
+        self.formulas = 0
+        self.uncomputed: list[str] = []
+        """Cells whose formula has no value."""
+        computed = {place: cell.value for place, cell in values._cells.items()}
+        for place, cell in formulas._cells.items():
+            self._take(place, cell, computed, theme)
+        used = sorted({column for row in self._texts.values() for column in row})
+        self._numbers = sorted(self._texts)
+        self.columns = list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < WIDEST else used
+        self.listed = len(self._numbers)
+        self.span = f"{letters(used[0])}{self._numbers[0]}:{letters(used[-1])}{self._numbers[-1]}" if used else ""
+        self.facts: dict[str, Json] = {
+            "name": formulas.title,
+            "hidden": hidden,
+            "range": self.span,
+            "rows": self.listed,
+            "columns": len(self.columns),
+            "formulas": self.formulas,
+            "fills": {colour: ranges_of(places)[:50] for colour, places in self._fills.items()},
+            "merged": [str(one) for one in formulas.merged_cells.ranges],
+            "comments": len(self._remarks),
+        }
+
+    def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are not empty with their numbers in the sheet, from the one at that index on."""
+        for number in self._numbers[start:]:
+            row = self._texts[number]
+            yield number, [row.get(column, "") for column in self.columns]
+
+    def notes(self, first: int, last: int) -> list[str]:
+        """Colours, formats, merged and hidden cells, comments and links of rows."""
+        lines = [
+            *_grouped("Fill colours", self._fills, first, last, named=True),
+            *_grouped("Font colours", self._fonts, first, last, named=True),
+            *_grouped("Number formats", self._formats, first, last, named=False),
+        ]
+        merged = [str(one) for one in self._sheet.merged_cells.ranges if one.min_row <= last and one.max_row >= first]
+        if merged:
+            lines.append(f"Merged cells: {', '.join(merged)}")
+        dimensions = self._sheet.row_dimensions
+        if rows := [number for number in dimensions if dimensions[number].hidden and first <= number <= last]:
+            lines.append(f"Hidden rows: {_runs(sorted(rows))}")
+        if columns := self._hidden_columns():
+            lines.append(f"Hidden columns: {', '.join(columns)}")
+        for place, remark in sorted(self._remarks.items()):
+            if first <= place[0] <= last:
+                lines.append(f"Comment on {name_of(place)}: {remark}")
+        lines += [f"Link of {name_of(p)}: {to}" for p, to in sorted(self._links.items()) if first <= p[0] <= last]
+        return lines
+
+    def _take(self, place: _Place, cell: Any, computed: dict[_Place, Any], theme: list[str]) -> None:
+        value = cell.value
+        if cell.data_type == "f":
+            self.formulas += 1
+            formula = _formula(value)
+            value = computed.get(place)
+            if value is None:
+                self.uncomputed.append(name_of(place))
+            text = f"{as_text(value)} [{formula}]".lstrip()
+        else:
+            text = as_text(value)
+        if cell.has_style:
+            self._style(place, cell, value, theme)
+        if cell.comment:
+            author = f" ({cell.comment.author})" if cell.comment.author else ""
+            self._remarks[place] = " ".join(cell.comment.text.split()) + author
+        if cell.hyperlink and cell.hyperlink.target:
+            self._links[place] = cell.hyperlink.target
+        if text or place in self._remarks or any(place in places for places in self._fills.values()):
+            self._texts.setdefault(place[0], {})[place[1]] = text
+
+    def _style(self, place: _Place, cell: Any, value: Any, theme: list[str]) -> None:
+        fill = cell.fill
+        if fill.fill_type == "solid" and (colour := colour_of(fill.fgColor, theme)):
+            self._fills.setdefault(colour, set()).add(place)
+        if value is None:
+            return
+        colour = colour_of(cell.font.color, theme) if cell.font else ""
+        if colour and colour != "000000":
+            self._fonts.setdefault(colour, set()).add(place)
+        shown = cell.number_format
+        if shown not in ("General", "@") and not cell.is_date and isinstance(value, int | float):
+            self._formats.setdefault(shown, set()).add(place)
+
+    def _hidden_columns(self) -> list[str]:
+        hidden = []
+        for dimension in self._sheet.column_dimensions.values():
+            if dimension.hidden:
+                first, last = dimension.min or 0, dimension.max or 0
+                hidden.append(letters(first) if first == last else f"{letters(first)}-{letters(last)}")
+        return hidden
+
+
+def name_of(place: _Place) -> str:
+    """`B7`."""
+    return f"{letters(place[1])}{place[0]}"
+
+
+def ranges_of(places: Iterable[_Place]) -> list[str]:
+    """Cells as few ranges: `A1:C7`, `E9`."""
+    columns: dict[_Place, list[int]] = {}
+    for column, group in groupby(sorted(places, key=lambda p: (p[1], p[0])), key=lambda p: p[1]):
+        for first, last in _spans([row for row, _ in group]):
+            columns.setdefault((first, last), []).append(column)
+    ranges = [
+        (top, left, f"{letters(left)}{top}" + (f":{letters(right)}{bottom}" if (top, left) != (bottom, right) else ""))
+        for (top, bottom), used in columns.items()
+        for left, right in _spans(used)
+    ]
+    return [text for _, _, text in sorted(ranges)]
+
+
+def _spans(numbers: list[int]) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return spans
+
+
+def _runs(numbers: list[int]) -> str:
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _spans(numbers))
+
+
+def _grouped(title: str, groups: dict[str, set[_Place]], first: int, last: int, *, named: bool) -> list[str]:
+    lines = []
+    for key, places in groups.items():
+        here = [place for place in places if first <= place[0] <= last]
+        if here:
+            shown = f"#{key} ({colour_word(key)})" if named else f"`{key}`"
+            lines.append(f"- {shown}: {', '.join(ranges_of(here))}")
+    return [f"{title}:", *lines] if lines else []
+
+
+def _formula(value: Any) -> str:
+    """The formula, also of an array or a data table."""
+    text = getattr(value, "text", None) or value
+    where = getattr(value, "ref", "")
+    return f"{{{text}}} over {where}" if where else str(text)

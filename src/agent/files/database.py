@@ -1,0 +1,182 @@
+"""SQLite databases, opened so that nothing of them can change: their schema, then the rows of each table in pages."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from agent.files.contents import ReadLimits, Section, Source
+from agent.files.problem import FileProblem
+from agent.files.tables import as_table, rows_per_page
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
+
+_SAMPLE_ROWS = 100
+_BLOB = 16
+"""Bytes of a blob that are shown."""
+_LISTED = 40
+"""Tables that the summary names."""
+
+
+class DatabaseReader:
+    """Reads SQLite databases."""
+
+    kinds = frozenset({"sqlite"})
+
+    def open(self, source: Source, limits: ReadLimits) -> Database:
+        """Opens a database.
+
+        Raises:
+            FileProblem: It is damaged or cut off.
+        """
+        return Database(source, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, with how it is shown."""
+
+    name: str
+    columns: list[tuple[str, str]]
+    """Name and declared type."""
+    rows: int
+    per_page: int
+
+    @property
+    def described(self) -> str:
+        """Its columns with their types."""
+        return ", ".join(f"{name} {kind}".strip() for name, kind in self.columns)
+
+    @property
+    def pages(self) -> int:
+        """Pages that show its rows."""
+        return max(1, -(-self.rows // self.per_page))
+
+
+class Database:
+    """An open database.
+
+    Args:
+        source: The file.
+        limits: How long a page may be.
+    """
+
+    def __init__(self, source: Source, limits: ReadLimits) -> None:
+        self.kind = source.kind
+        self.lost: list[str] = []
+        self._name = source.name or source.path.name
+        self._section = limits.section
+        if source.path.with_name(source.path.name + "-wal").exists():
+            self.lost.append("Changes in the write-ahead log beside the database (-wal) are not read.")
+        self._connection = sqlite3.connect(f"file:{quote(str(source.path))}?mode=ro&immutable=1", uri=True)
+        self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        with self._damage():
+            self._connection.execute("PRAGMA trusted_schema = OFF")
+            self._schema = self._connection.execute(
+                "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
+            ).fetchall()
+            names = [name for kind, name, _ in self._schema if kind == "table"]
+            self._tables = [table for name in names if (table := self._table(name))]
+        views = [name for kind, name, _ in self._schema if kind == "view"]
+        if views:
+            self.lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program (run_code).")
+        self.count: int | None = 1 + sum(table.pages for table in self._tables)
+        self._describe(views)
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The schema, then the tables' pages, from that number on."""
+        if first == 1:
+            yield Section("schema", self._schema_text())
+        before = 1
+        for table in self._tables:
+            for page in range(max(0, first - 1 - before), table.pages):
+                yield self._page(table, page)
+            before += table.pages
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """Nothing: the file itself is best."""
+        return []
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._connection.close()
+
+    def _schema_text(self) -> str:
+        text = ";\n\n".join(sql.strip() for _, _, sql in self._schema) + ";" if self._schema else "(no tables)"
+        if len(text) > self._section:
+            self.lost.append("The schema is too long to be shown whole: query sqlite_master in a program (run_code).")
+        return text[: self._section]
+
+    def _table(self, name: str) -> Table | None:
+        """A table; None where only a missing extension could read it."""
+        quoted = _quoted(name)
+        try:
+            columns = [(row[1], row[2]) for row in self._connection.execute(f"PRAGMA table_info({quoted})")]
+            rows = self._connection.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0]  # noqa: S608 - quoted
+            sample = [_texts(row) for row in self._select(name, _SAMPLE_ROWS, 0)]
+        except sqlite3.OperationalError as error:
+            self.lost.append(f"Table {name} cannot be read: {error}.")
+            return None
+        return Table(name, columns, rows, rows_per_page(sample, self._section))
+
+    def _select(self, name: str, rows: int, start: int) -> list[tuple[Any, ...]]:
+        found = self._connection.execute(f"SELECT * FROM {_quoted(name)} LIMIT ? OFFSET ?", (rows, start))  # noqa: S608
+        return found.fetchall()
+
+    def _page(self, table: Table, page: int) -> Section:
+        start = page * table.per_page
+        with self._damage():
+            rows = self._select(table.name, table.per_page, start)
+        numbered = [(number, _texts(row)) for number, row in enumerate(rows, start + 1)]
+        text, cut = as_table([name for name, _ in table.columns], numbered, self._section)
+        where = (
+            f"table {table.name}, rows {start + 1:,}-{start + len(rows):,}" if rows else f"table {table.name}, empty"
+        )
+        if cut:
+            self.lost.append(f"{where}: {cut} long cells were shortened.")
+        if any(isinstance(value, bytes) and len(value) > _BLOB for row in rows for value in row):
+            self.lost.append(f"{where}: of blobs only the first {_BLOB} bytes are shown.")
+        return Section(where, text)
+
+    def _describe(self, views: list[str]) -> None:
+        shown = [f"- {table.name}: {table.rows:,} rows; {table.described}" for table in self._tables[:_LISTED]]
+        more = [f"and {len(self._tables) - _LISTED} more tables"] if len(self._tables) > _LISTED else []
+        self.summary = "\n".join([f"SQLite database: {len(self._tables)} tables, {len(views)} views", *shown, *more])
+        self.facts: dict[str, Json] = {
+            "tables": [{"name": t.name, "rows": t.rows, "columns": dict(t.columns)} for t in self._tables],
+            "views": views,
+        }
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise FileProblem(
+                "damaged",
+                f"{self._name} cannot be read as a database: {error}.",
+                remedy="It is damaged or cut off: ask for it anew.",
+            ) from error
+
+
+def _texts(row: tuple[Any, ...]) -> list[str]:
+    return [_text(value) for value in row]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        more = f"… ({len(value):,} bytes)" if len(value) > _BLOB else ""
+        return f"x'{value[:_BLOB].hex()}'{more}"
+    return str(value)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

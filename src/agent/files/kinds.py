@@ -1,0 +1,274 @@
+"""What kind a file is, by its content; its name only breaks ties."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.files.decoding import encoding_of
+from agent.files.problem import FileProblem
+
+HEAD = 64 * 1024
+"""Bytes of the beginning that are looked at."""
+BINARY = "binary"
+"""The kind of what is not known."""
+EMPTY = "empty"
+"""The kind of a file without a byte."""
+
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"SQLite format 3\0", "sqlite"),
+    (0, b"\x1f\x8b", "gz"),
+    (0, b"BZh", "bz2"),
+    (0, b"\xfd7zXZ\0", "xz"),
+    (257, b"ustar", "tar"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7z"),
+    (0, b"Rar!\x1a\x07", "rar"),
+    (0, b"PAR1", "parquet"),
+    (0, b"{\\rtf", "rtf"),
+    (0, b"\x89PNG\r\n\x1a\n", "png"),
+    (0, b"\xff\xd8\xff", "jpeg"),
+    (0, b"GIF8", "gif"),
+    (0, b"II*\0", "tiff"),
+    (0, b"MM\0*", "tiff"),
+    (8, b"WEBP", "webp"),
+    (8, b"WAVE", "wav"),
+    (8, b"AVI ", "avi"),
+    (0, b"fLaC", "flac"),
+    (0, b"OggS", "ogg"),
+    (0, b"ID3", "mp3"),
+)
+_OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = (("WordDocument", "doc"), ("PowerPoint Document", "ppt"), ("Workbook", "xls"), ("Book", "xls"))
+_LANGUAGES = (
+    "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
+    " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
+)
+_SUFFIXES: dict[str, str] = {
+    **{kind: kind for kind in ("csv", "md", "json", "jsonl", "jsonld", "pdb", "cif", "eml", "html", "xml", "svg")},
+    **{"tab": "tsv", "tsv": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html"},
+    **{"xhtml": "html", "ent": "pdb", "mmcif": "cif", "txt": "txt", "text": "txt", "log": "txt", "xsd": "xml"},
+    **dict.fromkeys(_LANGUAGES.split(), "source"),
+}
+_SOURCE = re.compile(
+    r"#!|from [\w.]+ import |import [\w.]+|(async )?def \w+\(|class \w+|#include *[<\"]|package [\w.]+;"
+    r"|(public|private) (static|class) |function \w+\(|const \w+ =|let \w+ =|SELECT .+ FROM |CREATE TABLE ",
+)
+_MAIL = re.compile(
+    r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
+)
+_PDB = re.compile(r"(HEADER|TITLE |COMPND|ATOM  |HETATM|CRYST1|SEQRES|REMARK|MODEL |EXPDTA)")
+_CIF = re.compile(r"^data_\S*\s", re.I)
+
+
+def kind_of(path: Path) -> str:
+    """The kind of a file: `xlsx`, `pdf`, `csv`; `binary` when it is not known, `empty` without content.
+
+    Looks at the first 64 kB and at the directory of a zip file, and unpacks nothing.
+
+    Raises:
+        FileProblem: There is no such file, or it cannot be opened.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise unopened(path, error) from error
+    if not head:
+        return EMPTY
+    suffix = path.suffix.lower().lstrip(".")
+    return _by_magic(path, head, suffix) or _by_text(head, suffix) or BINARY
+
+
+def unopened(path: Path, error: OSError) -> FileProblem:
+    """Why a file cannot be opened."""
+    if isinstance(error, IsADirectoryError):
+        return FileProblem("unsupported", f"{path.name} is a folder.", remedy="Name a file in it.")
+    said = "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
+    return FileProblem("missing", f"{path.name}: {said}.", remedy="Look at the name and its folder.")
+
+
+def _by_magic(path: Path, head: bytes, suffix: str) -> str:
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zipped(path, head, suffix)
+    if head.startswith(_OLE):
+        return _compound(path, head, suffix)
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    for offset, magic, kind in _MAGIC:
+        if head[offset : offset + len(magic)] == magic:
+            return kind
+    return _framed(head, suffix)
+
+
+def _framed(head: bytes, suffix: str) -> str:
+    """Kinds whose mark is more than a fixed string."""
+    if head[4:8] == b"ftyp":
+        brand = head[8:12]
+        if brand.startswith(b"M4A") or (suffix == "m4a" and brand != b"qt  "):
+            return "m4a"
+        return "mov" if brand == b"qt  " else "mp4"
+    if head[4:8] in (b"moov", b"mdat", b"wide", b"pnot") and suffix in ("mov", "qt", "mp4"):
+        return "mov"
+    if head.startswith(b"\x1a\x45\xdf\xa3"):
+        return "webm" if b"webm" in head[:64] else "mkv"
+    if head.startswith(b"BM") and len(head) >= 26 and head[6:10] == bytes(4):
+        return "bmp"
+    if len(head) > 3 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0:
+        return "aac"
+    if len(head) > 3 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0 and head[1] & 6 and head[2] & 0xF0 != 0xF0:
+        return "mp3" if head[1] != 0xFE and not head.startswith(b"\xff\xff") else ""
+    return ""
+
+
+def _zipped(path: Path, head: bytes, suffix: str) -> str:
+    names = set(_member_names(path, head))
+    if "[Content_Types].xml" in names:
+        for part, kind in _OFFICE:
+            if any(name.startswith(part) for name in names):
+                return kind
+        return suffix if suffix in ("xlsx", "docx", "pptx") else "zip"
+    if head[26:30] == b"\x08\x00\x00\x00" and head[30:38] == b"mimetype":
+        size = struct.unpack_from("<I", head, 22)[0]
+        mime = head[38 : 38 + min(size, 200)].decode("ascii", "replace")
+        if mime.startswith("application/epub+zip"):
+            return "epub"
+        if mime.startswith(_OPEN_DOCUMENT):
+            return {"spreadsheet": "ods", "text": "odt", "presentation": "odp"}.get(mime[len(_OPEN_DOCUMENT) :], "zip")
+    return "zip"
+
+
+def _member_names(path: Path, head: bytes) -> Iterator[str]:
+    """The names in a zip file's directory, or, where it is cut off, of the members at its beginning."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - HEAD - 22))
+        tail = file.read()
+        end = tail.rfind(b"PK\x05\x06")
+        if end >= 0 and len(tail) >= end + 22:
+            length, start = struct.unpack_from("<II", tail, end + 12)
+            if start + length <= size:
+                file.seek(start)
+                return _directory(file.read(min(length, 1 << 20)))
+    return _local_names(head)
+
+
+def _directory(data: bytes) -> Iterator[str]:
+    at = 0
+    while data[at : at + 4] == b"PK\x01\x02" and at + 46 <= len(data):
+        name, extra, comment = struct.unpack_from("<HHH", data, at + 28)
+        yield data[at + 46 : at + 46 + name].decode("utf-8", "replace")
+        at += 46 + name + extra + comment
+
+
+def _local_names(head: bytes) -> Iterator[str]:
+    for found in re.finditer(rb"PK\x03\x04.{22}", head, re.DOTALL):
+        (name,) = struct.unpack_from("<H", head, found.start() + 26) if found.start() + 28 <= len(head) else (0,)
+        yield head[found.start() + 30 : found.start() + 30 + name].decode("utf-8", "replace")
+
+
+def _compound(path: Path, head: bytes, suffix: str) -> str:
+    """Files of older Office programs, and newer ones that are locked by a password."""
+    if len(head) < 52:
+        return BINARY
+    (shift,), (sector,) = struct.unpack_from("<H", head, 30), struct.unpack_from("<I", head, 48)
+    with path.open("rb") as file:
+        file.seek(min((sector + 1) << min(shift, 12), 1 << 40))
+        entries = file.read(HEAD)
+    streams = {entries[at : at + 64].decode("utf-16-le", "replace").rstrip("\0") for at in range(0, len(entries), 128)}
+    if "EncryptedPackage" in streams:
+        return suffix if suffix in ("xlsx", "docx", "pptx", "xlsb") else "xlsx"
+    for stream, kind in _OLE_STREAMS:
+        if stream in streams:
+            return kind
+    return suffix if suffix in ("xls", "doc", "ppt", "msg") else BINARY
+
+
+def _by_text(head: bytes, suffix: str) -> str:
+    encoding = encoding_of(head, whole=len(head) < HEAD)
+    if encoding is None:
+        return ""
+    text = encoding.decode(head).lstrip("\ufeff \t\r\n")
+    named = _SUFFIXES.get(suffix, "")
+    return _marked_up(text, named) or _json(text, named, len(head) < HEAD) or _lined(text, named) or named or "txt"
+
+
+def _marked_up(text: str, named: str) -> str:
+    if not text.startswith("<") or named in ("md", "source"):
+        return ""
+    body = re.sub(r"<\?.*?\?>|<!--.*?-->", "", text[:8192], flags=re.DOTALL).lstrip()
+    doctype = re.match(r"<!doctype\s+([\w:]+)", body, re.I)
+    root = doctype[1] if doctype else (re.match(r"<([\w:.-]+)", body) or ["", ""])[1]
+    if root.lower() == "html" or (root.lower() in ("head", "body", "div", "p", "table") and named != "xml"):
+        return "html"
+    if root == "svg":
+        return "svg"
+    return "xml" if root or text.startswith("<?xml") else ""
+
+
+def _json(text: str, named: str, whole: bool) -> str:
+    if not text.startswith(("{", "[")) or named in ("source", "md"):
+        return ""
+    linked = "jsonld" if '"@context"' in text else ""
+    lines = [line for line in text.splitlines() if line.strip()]
+    complete = lines if whole else lines[:-1]
+    if len(complete) > 1 and all(_is_json(line) for line in complete[:5]):
+        return "jsonl"
+    if (whole and _is_json(text)) or named in ("json", "jsonld"):
+        return linked or (named if named in ("json", "jsonld") else "json")
+    if named == "jsonl":
+        return named
+    return "" if whole or not re.match(r'\[\s*[\[{"\d]|\{\s*"', text) else linked or "json"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _lined(text: str, named: str) -> str:
+    """Kinds that their lines give away; named text stays what it is called where nothing speaks against it."""
+    lines = text.splitlines()[:40]
+    if sum(bool(_PDB.match(line)) for line in lines) >= max(2, len(lines) // 2):
+        return "pdb"
+    if _CIF.match(text) and re.search(r"^\s*(_\w+[.\w]|loop_)", text, re.M | re.I):
+        return "cif"
+    if named in ("", "txt", "eml") and _is_mail(lines):
+        return "eml"
+    if named in ("json", "jsonl", "jsonld", "xml", "html", "svg", "eml", "pdb", "cif"):
+        return "txt"
+    if named in ("", "txt") and (kind := _delimited(lines)):
+        return kind
+    if not named and lines and (lines[0].startswith("#!") or sum(bool(_SOURCE.match(line)) for line in lines) > 1):
+        return "source"
+    return ""
+
+
+def _is_mail(lines: list[str]) -> bool:
+    header: list[str] = []
+    for line in lines:
+        if not line.strip():
+            break
+        header.append(line)
+    fields = {found[1].lower() for line in header if (found := _MAIL.match(line))}
+    others = [line for line in header if not re.match(r"[\w-]+:|\s", line)]
+    return len(fields) >= 3 and "from" in fields and not others
+
+
+def _delimited(lines: list[str]) -> str:
+    """Tables without the name of one: each line has the same number of fields, and no line is prose."""
+    lines = [line for line in lines[:30] if line.strip()]
+    if len(lines) < 4:
+        return ""
+    for delimiter, kind in (("\t", "tsv"), (";", "csv"), (",", "csv")):
+        counts = {line.count(delimiter) for line in lines[:-1]}
+        if len(counts) == 1 and counts != {0} and not any(re.search(r"[a-z], [a-z]", line) for line in lines):
+            return kind
+    return ""

@@ -1,0 +1,182 @@
+"""Reads files for everybody else: a preview, pages, or the places of words. Each read is a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.files.apart import read_apart
+from agent.files.contents import ReadLimits
+from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
+from agent.files.problem import FileProblem
+from agent.files.registry import READERS
+from mcp_tools.tool import Json
+
+_HEAVY = ReadLimits(seconds=1800, memory=8 * 2**30)
+"""Speech and pictures: their engines take far more address space than memory."""
+_DRAWN = ReadLimits(seconds=300, memory=8 * 2**30)
+
+_SUGGESTED = {
+    "doc": "Save it as docx.",
+    "ppt": "Save it as pptx.",
+    "odt": "Save it as docx.",
+    "odp": "Save it as pptx.",
+    "rtf": "Save it as docx.",
+    "7z": "Pack it as zip.",
+    "rar": "Pack it as zip.",
+    "parquet": "Read it in a program (run_code) with pandas, or save it as csv.",
+    "msg": "Save it as eml.",
+}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file is and how it begins."""
+
+    name: str
+    kind: str
+    size: int
+    """Bytes."""
+    summary: str
+    """One to five lines about its structure."""
+    beginning: str
+    """At most 1,500 characters."""
+    sections: int | None
+    """Pages that `read` can give; None where counting them means reading all."""
+    facts: dict[str, Json] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+    """What reading does not show, a sentence each."""
+    data: tuple[Path, ...] = ()
+    """Files for programs that were written into the folder."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A part of a file."""
+
+    name: str
+    where: str
+    """`page 3 of 12`, or what was found."""
+    text: str
+    more: str
+    """How to read on; empty at the end."""
+    lost: tuple[str, ...] = ()
+
+
+async def preview(path: Path, *, name: str = "", folder: Path | None = None) -> Preview:
+    """What a file is, how it is built, and how it begins.
+
+    Args:
+        path: The file.
+        name: How the user calls it; the path's last part unless told.
+        folder: Where to write what programs can use better than the file itself; must exist.
+
+    Raises:
+        FileProblem: The file is missing, empty, damaged, encrypted, too large, or of no kind that can be read.
+    """
+    called = name or path.name
+    kind = await asyncio.to_thread(_readable_kind, path, called)
+    told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder)})
+    return Preview(
+        name=called,
+        kind=kind,
+        size=told["size"],
+        summary=_named_otherwise(path, kind) + told["summary"],
+        beginning=told["beginning"],
+        sections=told["sections"],
+        facts=told["facts"],
+        lost=tuple(told["lost"]),
+        data=tuple(Path(one) for one in told["data"]),
+    )
+
+
+async def read(
+    path: Path, *, name: str = "", page: int = 1, to: int | None = None, find: str = "", limit: int = 12_000
+) -> Reading:
+    """Pages of a file, or the lines of it that have some words.
+
+    Args:
+        path: The file.
+        name: How the user calls it; the path's last part unless told.
+        page: The first page, from 1; with `find`, where to begin to look.
+        to: The last page; fewer come when they do not fit.
+        find: Words to look for instead.
+        limit: Characters of text.
+
+    Raises:
+        FileProblem: The file cannot be read, or has no such page.
+    """
+    called = name or path.name
+    if page < 1:
+        raise FileProblem("range", f"There is no page {page}.", remedy="Pages count from 1.")
+    kind = await asyncio.to_thread(_readable_kind, path, called)
+    asked = {"do": "read", "page": page, "to": to, "find": " ".join(find.split()), "limit": limit}
+    told = await _ask(path, called, kind, asked)
+    return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
+
+
+def limits_of(kind: str) -> ReadLimits:
+    """What reading a file of this kind may take."""
+    module = READERS.get(kind, "").partition(":")[0]
+    if module in ("audio", "video"):
+        return _HEAVY
+    return _DRAWN if module in ("pdf", "image") else ReadLimits()
+
+
+async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
+    return await read_apart({"path": _absolute(path), "name": name, "kind": kind, **asked}, limits_of(kind))
+
+
+def _absolute(path: Path | None) -> str:
+    return str(path.absolute()) if path else ""
+
+
+def _readable_kind(path: Path, name: str) -> str:
+    """The kind of the file, if there is a reader for it."""
+    try:
+        if not path.is_file():
+            raise unopened(path, IsADirectoryError() if path.is_dir() else FileNotFoundError())
+    except OSError as error:
+        raise unopened(path, error) from error
+    kind = kind_of(path)
+    if kind == EMPTY:
+        raise FileProblem("empty", f"{name} is empty: it has no bytes at all.", remedy="Ask for the file anew.")
+    if kind in READERS:
+        return kind
+    suffix = path.suffix.lower().lstrip(".")
+    if kind == BINARY and suffix in _SUFFIX_KINDS:
+        raise FileProblem(
+            "mismatch",
+            f"{name} is not a {suffix} file: its content is of no kind that is known.",
+            remedy="It may be damaged or encrypted; ask for the file anew.",
+        )
+    raise FileProblem(
+        "unsupported",
+        f"{name} is a file of the kind {kind}, which cannot be read as text.",
+        remedy=_SUGGESTED.get(kind, "Look at its bytes in a program (run_code)."),
+    )
+
+
+_SAME = {
+    "jpg": "jpeg",
+    "tif": "tiff",
+    "htm": "html",
+    "xlsm": "xlsx",
+    "xltx": "xlsx",
+    "db": "sqlite",
+    "sqlite3": "sqlite",
+}
+_SUFFIX_KINDS = {**{kind: kind for kind in READERS if kind != "source"}, **_SAME}
+_TEXTS = frozenset(
+    kind for kind, place in READERS.items() if place.startswith(("text:", "delimited:", "html:", "mail:"))
+)
+
+
+def _named_otherwise(path: Path, kind: str) -> str:
+    """A line about a name that promises another kind."""
+    promised = _SUFFIX_KINDS.get(path.suffix.lower().lstrip("."), kind)
+    if promised == kind or (promised in _TEXTS and kind in _TEXTS):
+        return ""
+    return f"Its name ends in {path.suffix}, but its content is {kind}.\n"

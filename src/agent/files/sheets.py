@@ -1,0 +1,178 @@
+"""Sheets of a workbook as pages of text, and the values of sheets as `calamine` gives them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agent.files.contents import Section
+from agent.files.tables import as_table, letters, rows_per_page
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+    from mcp_tools.tool import Json
+
+SAMPLE_ROWS = 100
+_NOTES = 0.4
+"""Share of a page that notes below the table may take."""
+_TITLES = 20
+"""Sheets that the summary describes."""
+_HEADER = 300
+"""Characters of a sheet's first row in the summary."""
+
+
+class Sheet(Protocol):
+    """A sheet that can be shown in pages."""
+
+    title: str
+    """`sheet Costs`, `hidden sheet Costs`."""
+    facts: dict[str, Json]
+    columns: list[int]
+    """The columns that are shown, from 1."""
+    listed: int
+    """Rows that are shown."""
+    span: str
+    """`A1:E120`; empty for a sheet without cells."""
+
+    def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are shown with their numbers in the sheet, from the one at that index on."""
+        ...
+
+    def notes(self, first: int, last: int) -> list[str]:
+        """What a table cannot show of the rows with these numbers: colours, comments, formats."""
+        ...
+
+
+class WorkbookContents:
+    """A workbook: each page is a part of one sheet.
+
+    Args:
+        kind: The kind of the file.
+        sheets: Its sheets, in order.
+        lost: What they do not show.
+        section: Characters of a page.
+    """
+
+    def __init__(self, kind: str, sheets: list[Sheet], lost: list[str], section: int) -> None:
+        self.kind = kind
+        self.lost = lost
+        self._section = section
+        self._sheets = [(sheet, rows_per_page(_sample(sheet), section)) for sheet in sheets]
+        self.count: int | None = sum(_pages(sheet, size) for sheet, size in self._sheets)
+        self.facts: dict[str, Json] = {"sheets": [sheet.facts for sheet in sheets]}
+        described = [_described(sheet) for sheet in sheets[:_TITLES]]
+        more = [f"and {len(sheets) - _TITLES} more sheets"] if len(sheets) > _TITLES else []
+        self.summary = "\n".join([f"Workbook ({kind}): {len(sheets)} sheets", *described, *more])
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The pages from that number on."""
+        before = 0
+        for sheet, size in self._sheets:
+            pages = _pages(sheet, size)
+            start = max(0, first - 1 - before)
+            if start < pages:
+                yield from self._sheet_pages(sheet, size, start, pages)
+            before += pages
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """Nothing: the file itself is best."""
+        return []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _sheet_pages(self, sheet: Sheet, size: int, start: int, pages: int) -> Iterator[Section]:
+        if not sheet.listed:
+            yield Section(sheet.title, "\n".join(["(no cells)", *sheet.notes(1, 1)]))
+            return
+        rows = sheet.rows(start * size)
+        for _ in range(start, pages):
+            yield self._page(sheet, list(islice(rows, size)))
+
+    def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
+        first, last = rows[0][0], rows[-1][0]
+        notes = "\n".join(sheet.notes(first, last))
+        where = f"{sheet.title}, rows {first:,}-{last:,}"
+        if len(notes) > self._section * _NOTES:
+            notes = notes[: int(self._section * _NOTES)].rpartition("\n")[0] or notes[: int(self._section * _NOTES)]
+            self.lost.append(f"{where}: not all notes about cells are shown; openpyxl has them all.")
+        text, cut = as_table([letters(one) for one in sheet.columns], rows, self._section - len(notes))
+        if cut:
+            self.lost.append(f"{where}: {cut} long cells were shortened.")
+        return Section(where, f"{text}\n\n{notes}" if notes else text)
+
+
+def _sample(sheet: Sheet) -> list[list[str]]:
+    return [cells for _, cells in islice(sheet.rows(), SAMPLE_ROWS)]
+
+
+def _pages(sheet: Sheet, size: int) -> int:
+    return max(1, -(-sheet.listed // size))
+
+
+def _described(sheet: Sheet) -> str:
+    if not sheet.listed:
+        return f"- {sheet.title}: empty"
+    _, first = next(sheet.rows())
+    header = " | ".join(first)
+    header = header if len(header) <= _HEADER else header[:_HEADER] + "…"
+    return f"- {sheet.title}: {sheet.span}, {sheet.listed:,} rows; first row: {header}"
+
+
+class PlainSheet:
+    """A sheet by its values alone.
+
+    Args:
+        sheet: What calamine read.
+        hidden: Whether the sheet is hidden.
+    """
+
+    def __init__(self, sheet: CalamineSheet, hidden: bool) -> None:
+        self._sheet = sheet
+        self.title = f"{'hidden ' if hidden else ''}sheet {sheet.name}"
+        start, end = sheet.start, sheet.end
+        self._top, left = start or (0, 0)
+        right = end[1] if end else -1
+        self.columns = list(range(left + 1, right + 2))
+        self.listed = sheet.height
+        self.span = f"{letters(left + 1)}{self._top + 1}:{letters(right + 1)}{end[0] + 1}" if end else ""
+        self.facts: dict[str, Json] = {
+            "name": sheet.name, "hidden": hidden, "range": self.span, "rows": sheet.height, "columns": sheet.width,
+        }  # fmt: skip
+        self._merged = sheet.merged_cell_ranges or []
+
+    def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are shown with their numbers in the sheet, from the one at that index on."""
+        width = len(self.columns)
+        # the rows begin at the top of the sheet, the first cell with a value at the range's left
+        for number, row in enumerate(islice(self._sheet.iter_rows(), start, None), self._top + 1 + start):
+            yield number, [as_text(value) for value in row[-width:]]
+
+    def notes(self, first: int, last: int) -> list[str]:
+        """The merged cells."""
+        merged = [
+            f"{letters(left + 1)}{top + 1}:{letters(right + 1)}{bottom + 1}"
+            for (top, left), (bottom, right) in self._merged
+            if top < last and bottom >= first - 1
+        ]
+        return [f"Merged cells: {', '.join(merged)}"] if merged else []
+
+
+def as_text(value: Any) -> str:
+    """A cell's value: whole numbers without a point, dates as in ISO 8601."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+    if isinstance(value, dt.datetime):
+        midnight = value.time() == dt.time()
+        return value.date().isoformat() if midnight else value.isoformat(sep=" ", timespec="auto")
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return str(value)

@@ -1,0 +1,185 @@
+"""What the text of a file tells about its structure, by its kind."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agent.files.contents import Source
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
+
+_SHOWN = 12
+"""Names that a summary lists."""
+
+
+@dataclass(slots=True)
+class Structure:
+    """How a text is built."""
+
+    summary: str
+    facts: dict[str, Json] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+
+def structure_of(source: Source, text: str) -> Structure:
+    """How a text of this kind is built; damage is told, and the text stays readable."""
+    suffix = source.path.suffix.lower().lstrip(".")
+    if source.kind == "source":
+        return _program(text, suffix)
+    return _KINDS.get(source.kind, _plain)(text)
+
+
+def _plain(text: str) -> Structure:
+    lines, words = _lines(text), len(text.split())
+    return Structure(f"Text: {lines:,} lines, {words:,} words", {"lines": lines, "words": words})
+
+
+def _markdown(text: str) -> Structure:
+    headings = re.findall(r"^#{1,6} +(.+?) *#*$", text, re.M)
+    lines = _lines(text)
+    return Structure(
+        f"Markdown: {lines:,} lines; headings: {_listed(headings)}", {"lines": lines, "headings": headings[:100]}
+    )
+
+
+def _json(text: str) -> Structure:
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        return Structure("JSON, nested very deeply", {"valid": True})
+    except ValueError as error:
+        return Structure("JSON that is not valid", {"valid": False}, [f"It is not valid JSON: {error}."])
+    return Structure(f"JSON: {_shape(value)}", {"valid": True, "shape": _shape(value)})
+
+
+def _json_lines(text: str) -> Structure:
+    records, broken, keys = 0, [], Counter[str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        records += 1
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            broken.append(number)
+            continue
+        if isinstance(value, dict):
+            keys.update(value.keys())
+    names = list(keys)
+    lost = [f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}."] if broken else []
+    return Structure(
+        f"JSON lines: {records:,} records; keys: {_listed(names)}",
+        {"records": records, "keys": {name: keys[name] for name in names[:100]}, "broken_lines": broken[:100]},
+        lost,
+    )
+
+
+def _shape(value: Any, depth: int = 3) -> str:
+    """How a JSON value is built, in few words."""
+    if isinstance(value, dict):
+        if not depth:
+            return f"{{{len(value)} keys}}"
+        shown = [f"{key}: {_shape(one, depth - 1)}" for key, one in list(value.items())[:_SHOWN]]
+        return (
+            "{" + ", ".join(shown) + (f", and {len(value) - _SHOWN:,} more keys" if len(value) > _SHOWN else "") + "}"
+        )
+    if isinstance(value, list):
+        return f"list of {len(value):,}" + (f", the first {_shape(value[0], depth - 1)}" if value and depth else "")
+    return {str: "text", bool: "true or false", int: "number", float: "number"}.get(type(value), "null")
+
+
+def _xml(text: str) -> Structure:
+    from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # it has no types
+    from defusedxml.ElementTree import ParseError, iterparse  # type: ignore[import-untyped]  # it has no types
+
+    names = Counter[str]()
+    root = ""
+    # as text it has no encoding any more, whatever its declaration says
+    body = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text)
+    try:
+        for _, element in iterparse(io.BytesIO(body.encode("utf-8", "replace")), events=("start",)):
+            names[_local(element.tag)] += 1
+            root = root or _local(element.tag)
+    except DefusedXmlException as error:
+        return Structure(
+            "XML", {"valid": None}, [f"It declares entities, which were not expanded ({type(error).__name__})."]
+        )
+    except ParseError as error:
+        return Structure(f"XML that is not well formed, {root}", {"valid": False}, [f"It is not well formed: {error}."])
+    common = [f"{name} ({times:,})" for name, times in names.most_common(_SHOWN)]
+    return Structure(
+        f"XML: root <{root}>; elements: {_listed(common)}",
+        {"valid": True, "root": root, "elements": dict(names.most_common(100))},
+    )
+
+
+def _local(tag: Any) -> str:
+    return str(tag).rpartition("}")[2]
+
+
+def _program(text: str, suffix: str) -> Structure:
+    lines = _lines(text)
+    facts: dict[str, Json] = {"lines": lines, "language": suffix}
+    if suffix not in ("py", "pyw", "pyi", ""):
+        return Structure(f"Source code (.{suffix}): {lines:,} lines", facts)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        lost = [] if not suffix else [f"It is not valid Python 3: {error}."]
+        return Structure(f"Source code: {lines:,} lines", facts, lost)
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    return Structure(
+        f"Python: {lines:,} lines; defines: {_listed(names)}", {**facts, "language": "py", "defines": names}
+    )
+
+
+def _molecule(text: str) -> Structure:
+    rows = text.splitlines()
+    atoms = [row for row in rows if row.startswith(("ATOM", "HETATM"))]
+    chains = sorted({row[21:22].strip() for row in atoms} - {""})
+    residues = {(row[21:22], row[22:27]) for row in atoms}
+    title = " ".join(row[10:].strip() for row in rows if row.startswith("TITLE"))
+    models = sum(row.startswith("MODEL ") for row in rows)
+    facts: dict[str, Json] = {"atoms": len(atoms), "chains": chains, "residues": len(residues), "title": title}
+    facts["models"] = max(1, models)
+    said = f"PDB: {title or 'no title'}; {len(atoms):,} atoms, {len(residues):,} residues, chains {_listed(chains)}"
+    return Structure(said + (f", {models} models" if models > 1 else ""), facts)
+
+
+def _crystal(text: str) -> Structure:
+    blocks = re.findall(r"^data_(\S+)", text, re.M | re.I)
+    categories = list(dict.fromkeys(re.findall(r"^\s*_([A-Za-z]\w*)", text, re.M)))
+    atoms = len(re.findall(r"^(?:ATOM|HETATM)\s", text, re.M))
+    facts: dict[str, Json] = {"blocks": blocks[:100], "categories": categories[:200], "atoms": atoms}
+    said = f"CIF: {len(blocks)} blocks ({_listed(blocks)}); categories: {_listed(categories)}"
+    return Structure(said + (f"; {atoms:,} atoms" if atoms else ""), facts)
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def _listed(names: list[Any]) -> str:
+    if not names:
+        return "none"
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(str(name) for name in names[:_SHOWN]) + more
+
+
+_KINDS: dict[str, Callable[[str], Structure]] = {
+    "md": _markdown,
+    "json": _json,
+    "jsonld": _json,
+    "jsonl": _json_lines,
+    "xml": _xml,
+    "pdb": _molecule,
+    "cif": _crystal,
+}

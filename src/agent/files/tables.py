@@ -1,0 +1,56 @@
+"""Rows as text: a Markdown table with row numbers, in pages of a fixed number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_ROWS = 500
+FEWEST_ROWS = 10
+CELL = 2_000
+"""Characters of a cell that a page shows."""
+_ROUND = (500, 250, 200, 100, 50, 25, 20, FEWEST_ROWS)
+
+
+def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
+    """How many rows make a page of so many characters, judged by some rows."""
+    width = max((sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample), default=1)
+    mean = sum(sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample) / max(1, len(sample))
+    fitting = 0.8 * characters / max(1.0, mean, width / 4)
+    return next((rows for rows in _ROUND if rows <= fitting), FEWEST_ROWS)
+
+
+def as_table(header: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], characters: int) -> tuple[str, int]:
+    """A table with the number of each row in front, and how many cells were shortened to make it fit."""
+    for most in (CELL, 400, 100, 30):
+        lines = [_line("", header, most), "|---" * (len(header) + 1) + "|"]
+        lines += (_line(str(number), row, most) for number, row in rows)
+        text = "\n".join(lines)
+        if len(text) <= characters:
+            break
+    return text, sum(len(cell) > most for _, row in rows for cell in row)
+
+
+def column_letters(count: int) -> list[str]:
+    """`A`, `B` … as spreadsheets name their columns."""
+    return [letters(number) for number in range(1, count + 1)]
+
+
+def letters(number: int) -> str:
+    """The letters of a column, from 1."""
+    name = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        name = chr(65 + rest) + name
+    return name
+
+
+def _line(number: str, row: Sequence[str], most: int) -> str:
+    return f"| {number} | {' | '.join([_cell(cell, most) for cell in row])} |"
+
+
+def _cell(text: str, most: int) -> str:
+    if len(text) > most:
+        text = f"{text[:most]}… ({len(text):,} characters)"
+    if "\n" in text or "\r" in text:
+        text = "<br>".join(text.splitlines())
+    return text.replace("|", "\\|") if "|" in text else text

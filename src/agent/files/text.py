@@ -1,0 +1,114 @@
+"""Text of any kind: as it stands, in pages, with what its kind tells about its structure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.files.contents import ReadLimits, Section, Source
+from agent.files.decoding import Encoding, encoding_of, sample_of
+from agent.files.problem import FileProblem
+from agent.files.structure import Structure, structure_of
+
+if TYPE_CHECKING:
+    from mcp_tools.tool import Json
+
+COUNTED = 32 << 20
+"""Bytes up to which a file is read whole to tell its structure and its number of pages."""
+_LINE_END = 500
+"""Characters that a page may take more, to end with a line."""
+_DECLARED = re.compile(
+    rb"""\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*encoding\s*=\s*["']|(?:.*\n)?.*#.*coding[:=][ \t]*)([-\w.]+)"""
+)
+
+
+class TextReader:
+    """Reads plain text, Markdown, JSON, XML, source code, molecules."""
+
+    kinds = frozenset({"txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif"})
+
+    def open(self, source: Source, limits: ReadLimits) -> TextFile:
+        """Opens a text file.
+
+        Raises:
+            FileProblem: It is no text.
+        """
+        return TextFile(source, text_encoding(source), limits)
+
+
+def text_encoding(source: Source) -> Encoding:
+    """The encoding of a text file: its mark, what it declares, else what its bytes look like.
+
+    Raises:
+        FileProblem: It is no text.
+    """
+    sample, whole = sample_of(source.path)
+    found = encoding_of(sample, whole)
+    if found is None:
+        raise FileProblem("mismatch", f"{source.name or source.path.name} is not text: it holds control characters.")
+    declared = _DECLARED.match(sample[:400])
+    if found.mark or (found.name == "utf-8" and not found.mixed) or not declared:
+        return found
+    try:
+        "".encode(declared[1].decode("ascii"))
+    except LookupError:
+        return found
+    return replace(found, name=declared[1].decode("ascii"), mixed=False)
+
+
+class TextFile:
+    """A text file, page by page.
+
+    Args:
+        source: The file.
+        encoding: How its bytes become text.
+        limits: How long a page may be.
+    """
+
+    def __init__(self, source: Source, encoding: Encoding, limits: ReadLimits) -> None:
+        self.kind = source.kind
+        self.lost = encoding.lost
+        self._path = source.path
+        self._encoding = encoding
+        self._block = max(1, limits.section - _LINE_END)
+        size = source.path.stat().st_size
+        self.count: int | None = None
+        structure = Structure(f"{size:,} bytes of text")
+        if size <= COUNTED:
+            self.count = sum(1 for _ in self._blocks())
+            with encoding.open(source.path) as stream:
+                structure = structure_of(source, stream.read())
+        self.summary = f"{structure.summary}; {encoding.name}" + (
+            f"; {self.count} pages" if (self.count or 0) > 1 else ""
+        )
+        self.facts: dict[str, Json] = {**structure.facts, **encoding.facts}
+        self.lost += structure.lost
+
+    def sections(self, first: int = 1) -> Iterator[Section]:
+        """The pages from that number on."""
+        line = 1
+        for number, block in enumerate(self._blocks(), 1):
+            following = line + block.count("\n")
+            if number >= first:
+                last = following - block.endswith("\n")
+                yield Section(
+                    f"lines {line:,}-{max(line, last):,}" if last > line else f"line {line:,}", block.rstrip("\n")
+                )
+            line = following
+
+    def save_data(self, folder: Path) -> list[Path]:
+        """Nothing: the file itself is best."""
+        return []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _blocks(self) -> Iterator[str]:
+        with self._encoding.open(self._path) as stream:
+            while block := stream.read(self._block):
+                if not block.endswith("\n"):
+                    block += stream.readline(_LINE_END)
+                yield block

@@ -1,0 +1,232 @@
+"""Unpacks archives into a folder, nested ones too, within limits: no member can write elsewhere or grow without end."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from agent.files.contents import ReadLimits
+from agent.files.kinds import kind_of
+from agent.files.problem import FileProblem
+from mcp_tools.text import one_line
+
+ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
+_CHUNK = 1 << 20
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
+_NAME = 240
+"""Bytes of one part of a path that file systems take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """A file that was in an archive."""
+
+    name: str
+    """Its path in the archive; of a nested one, behind the path of that."""
+    path: Path
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    open: Callable[[], IO[bytes]]
+    refused: str = ""
+    """Why it is not unpacked."""
+
+
+@dataclass(slots=True)
+class Unpacking:
+    """The unpacking of one archive, and of those in it.
+
+    Args:
+        folder: Where the files go; theirs alone.
+        limits: How much may come out of it.
+    """
+
+    folder: Path
+    limits: ReadLimits
+    files: list[Unpacked] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    encrypted: int = 0
+    """Members that need a password."""
+    seen: int = 0
+    """Members, nested ones among them."""
+    _bytes: int = 0
+    _names: set[str] = field(default_factory=set)
+
+    def unpack(self, path: Path, kind: str, called: str, prefix: str = "", depth: int = 1) -> None:
+        """Unpacks an archive.
+
+        Args:
+            path: The archive.
+            kind: Its kind, one of `ARCHIVES`.
+            called: Its name for people.
+            prefix: What stands in front of its members' names.
+            depth: Archives around the members.
+
+        Raises:
+            FileProblem: It is damaged or cut off, or unpacks to too much.
+        """
+        try:
+            for member in _members(path, kind, called):
+                self.seen += 1
+                if self.seen > self.limits.members:
+                    self._lose(f"Only the first {self.limits.members:,} members are read.")
+                    return
+                self._take(member, prefix, depth)
+        except _DAMAGE as error:
+            raise _broken(called, error) from error
+
+    def _take(self, member: _Member, prefix: str, depth: int) -> None:
+        name = prefix + member.name
+        refused = member.refused or _unsafe(member.name) or ("it is there twice" if name in self._names else "")
+        if refused:
+            self.encrypted += refused == _ENCRYPTED
+            self._lose(f"{one_line(name)} is left out: {refused}.")
+            return
+        self._names.add(name)
+        target = self.folder / f"{name}.unpacked" if (self.folder / name).is_dir() else self.folder / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            size = self._copy(member, target, name)
+        except _DAMAGE as error:
+            self._lose(f"{one_line(name)} is left out: {_said(error)}.")
+            target.unlink(missing_ok=True)
+            return
+        self._keep(Unpacked(name, target, kind_of(target), size), depth)
+
+    def _keep(self, file: Unpacked, depth: int) -> None:
+        if file.kind not in ARCHIVES:
+            self.files.append(file)
+            return
+        if depth >= self.limits.depth:
+            self._lose(f"{one_line(file.name)} is left packed: {depth} archives are around it.")
+            self.files.append(file)
+            return
+        inner = file.path.rename(self.folder.with_name(f"{self.folder.name}-{self.seen}.packed"))
+        try:
+            self.unpack(inner, file.kind, file.name, f"{file.name}/", depth + 1)
+        except FileProblem as problem:
+            if problem.reason == "bomb":
+                raise
+            self._lose(problem.message)
+        inner.unlink(missing_ok=True)
+
+    def _copy(self, member: _Member, target: Path, name: str) -> int:
+        """Writes a member, counting what really comes, whatever the archive says."""
+        size = 0
+        with member.open() as stream, target.open("wb") as file:
+            while chunk := stream.read(_CHUNK):
+                size += len(chunk)
+                self._bytes += len(chunk)
+                if self._bytes > self.limits.unpacked:
+                    raise FileProblem(
+                        "bomb", f"The archive unpacks to more than {self.limits.unpacked:,} bytes ({one_line(name)})."
+                    )
+                file.write(chunk)
+        return size
+
+    def _lose(self, sentence: str) -> None:
+        if len(self.lost) < 50:
+            self.lost.append(sentence)
+
+
+_ENCRYPTED = "it is protected by a password"
+
+
+def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:
+    if kind == "zip":
+        yield from _zip_members(path)
+    elif kind == "tar":
+        yield from _tar_members(path)
+    else:
+        opened: dict[str, Callable[[Path], IO[bytes]]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}  # type: ignore[dict-item]  # read as bytes unless told
+        yield _Member(_inner_name(called, kind), lambda: opened[kind](path))
+
+
+def _zip_members(path: Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(path) as archive:
+        for one in archive.infolist():
+            if one.is_dir():
+                continue
+            refused = _ENCRYPTED if one.flag_bits & 1 else ""
+            if stat.S_ISLNK(one.external_attr >> 16):
+                refused = "it is a link"
+            yield _Member(_zip_name(one), lambda one=one: archive.open(one), refused)  # type: ignore[misc]  # bound now
+
+
+def _zip_name(member: zipfile.ZipInfo) -> str:
+    """The name as it was meant: many programs write UTF-8 without saying so."""
+    if member.flag_bits & 0x800:
+        return member.filename
+    try:
+        return member.filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return member.filename
+
+
+def _tar_members(path: Path) -> Iterator[_Member]:
+    with tarfile.open(path, "r:") as archive:
+        for one in archive:
+            if one.isdir():
+                continue
+            refused = "" if one.isreg() else "it is a link" if one.issym() or one.islnk() else "it is a device"
+            yield _Member(one.name, lambda one=one: _member_stream(archive, one), refused)  # type: ignore[misc]  # bound now
+
+
+def _member_stream(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    stream = archive.extractfile(member)
+    if stream is None:
+        raise tarfile.TarError("it has no content")
+    return stream
+
+
+def _inner_name(called: str, kind: str) -> str:
+    """`data.csv` of `folder/data.csv.gz`, `data.tar` of `data.tgz`."""
+    name = PurePosixPath(called).name
+    for suffix, instead in ((f".{kind}", ""), (".tgz", ".tar"), (".tbz2", ".tar"), (".txz", ".tar"), (".tbz", ".tar")):
+        if name.lower().endswith(suffix) and len(name) > len(suffix):
+            return name[: -len(suffix)] + instead
+    return f"{name}.content"
+
+
+def _unsafe(name: str) -> str:
+    """Why a path must not be written; empty when it may be."""
+    parts = name.replace("\\", "/").split("/")
+    if name.startswith(("/", "\\")) or (len(name) > 1 and name[1] == ":"):
+        return "its path is absolute"
+    if ".." in parts:
+        return "its path leads out of the archive"
+    if any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in name) or "\\" in name:
+        return "its name holds characters that no name should"
+    if not name or any(len(part.encode()) > _NAME for part in parts) or len(parts) > 50:
+        return "its path is too long" if name else "it has no name"
+    return ""
+
+
+def _broken(called: str, error: BaseException) -> FileProblem:
+    said = str(error).lower()
+    cut = isinstance(error, EOFError) or any(
+        sign in said for sign in ("truncated", "not a zip file", "unexpected end of data")
+    )
+    state = "cut off" if cut else "damaged"
+    return FileProblem(
+        "truncated" if cut else "damaged",
+        f"{one_line(called)} is {state}: {_said(error)}.",
+        remedy="Ask for the file anew.",
+    )
+
+
+def _said(error: BaseException) -> str:
+    return one_line(str(error), 160).rstrip(".") or type(error).__name__

@@ -1,0 +1,201 @@
+"""Workbooks: all that a sheet shows where the file is of a usual size, the values alone where it is large."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from typing import TYPE_CHECKING
+
+from agent.files.contents import ReadLimits, Source
+from agent.files.problem import FileProblem
+from agent.files.sheets import PlainSheet, Sheet, WorkbookContents
+
+if TYPE_CHECKING:
+    from agent.files.cells import FullSheet
+
+FULL = 16 << 20
+"""Bytes of sheets, unpacked, up to which everything is read; openpyxl takes seconds for them."""
+SMALL = 1 << 18
+"""Bytes of sheets up to which nothing is gained by looking for what is in them."""
+_RATIO = 200
+"""How many times its size a workbook of more than 64 MiB may unpack to; what people make reaches a tenth of it."""
+_OLE = b"\xd0\xcf\x11\xe0"
+_MARKS = (b"<f>", b"<f ", b' t="e"', b" hidden=", b"<mergeCell ", b"<conditionalFormatting", b"<hyperlink ")
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_DATES_ONLY = re.compile(rb'<numFmt [^>]*formatCode="(?![^"]*(yy|mm|dd|hh|ss))')
+_PLAIN_FORMATS = {0, 14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47, 49, *range(164, 1000)}
+
+
+class WorkbookReader:
+    """Reads xlsx files."""
+
+    kinds = frozenset({"xlsx"})
+
+    def open(self, source: Source, limits: ReadLimits) -> WorkbookContents:
+        """Opens a workbook.
+
+        Raises:
+            FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
+        """
+        name = source.name or source.path.name
+        parts = _parts(source, limits)
+        sheets = [one for one in parts if _SHEET.fullmatch(one.filename)]
+        size = sum(one.file_size for one in sheets)
+        lost = _unshown(parts)
+        if size <= FULL and (size <= SMALL or _is_styled(source, sheets, parts)):
+            return _full(source, limits, lost)
+        if size > FULL:
+            lost.append(
+                "The workbook is large: only values are read, not formulas, colours, number formats or comments."
+                " Use openpyxl with read_only=True for them."
+            )
+        return plain(source, limits, lost, name)
+
+
+class SheetsReader:
+    """Reads xls, xlsb and ods files: their values."""
+
+    kinds = frozenset({"xls", "xlsb", "ods"})
+
+    def open(self, source: Source, limits: ReadLimits) -> WorkbookContents:
+        """Opens a workbook.
+
+        Raises:
+            FileProblem: It is encrypted, damaged, or unpacks to too much.
+        """
+        if source.kind != "xls":
+            _parts(source, limits)
+        lost = [f"Of {source.kind} files only values are read, not formulas, colours, number formats or comments."]
+        return plain(source, limits, lost, source.name or source.path.name)
+
+
+def plain(source: Source, limits: ReadLimits, lost: list[str], name: str) -> WorkbookContents:
+    """A workbook's values.
+
+    Raises:
+        FileProblem: It is encrypted or damaged.
+    """
+    from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
+
+    sheets: list[Sheet] = []
+    try:
+        book = CalamineWorkbook.from_path(source.path)
+        for data in book.sheets_metadata:
+            hidden = data.visible != SheetVisibleEnum.Visible
+            if str(data.typ).endswith("WorkSheet"):
+                sheets.append(PlainSheet(book.get_sheet_by_name(data.name), hidden))
+            else:
+                lost.append(f"Sheet {data.name} is no table of cells: it is not shown.")
+    except PasswordError as error:
+        raise encrypted(name) from error
+    except CalamineError as error:
+        raise FileProblem("damaged", f"{name} cannot be read as {source.kind}: {error}.") from error
+    return WorkbookContents(source.kind, sheets, lost, limits.section)
+
+
+def encrypted(name: str) -> FileProblem:
+    """A password is needed."""
+    return FileProblem("encrypted", f"{name} is protected by a password.", remedy="Ask for the file without one.")
+
+
+def _full(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookContents:
+    from openpyxl import load_workbook  # type: ignore[import-untyped]  # it has no types
+    from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
+
+    from agent.files.cells import FullSheet
+    from agent.files.colours import theme_colours
+
+    # opened here: of a path openpyxl would look at the suffix
+    with source.path.open("rb") as first, source.path.open("rb") as second:
+        formulas, values = load_workbook(first), load_workbook(second, data_only=True)
+    theme = theme_colours(formulas.loaded_theme)
+    sheets = [
+        FullSheet(sheet, values[sheet.title], theme) for sheet in formulas.worksheets if isinstance(sheet, Worksheet)
+    ]
+    lost += [f"Sheet {one.title} is a chart: it is not shown." for one in formulas.chartsheets]
+    lost += _about_formulas(sheets, source)
+    contents = WorkbookContents(source.kind, list[Sheet](sheets), lost, limits.section)
+    names = {name: defined.attr_text for name, defined in formulas.defined_names.items()}
+    contents.facts["names"] = names
+    return contents
+
+
+def _about_formulas(sheets: list[FullSheet], source: Source) -> list[str]:
+    lost = []
+    for sheet in sheets:
+        if cells := sheet.uncomputed:
+            shown = ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
+            lost.append(f"{sheet.title}: the formulas in {shown} have no saved value; they must be computed.")
+    if any(sheet.formulas > len(sheet.uncomputed) for sheet in sheets) and _asks_for_computing(source):
+        lost.append("The workbook asks for its formulas to be computed anew: their saved values may be out of date.")
+    return lost
+
+
+def _asks_for_computing(source: Source) -> bool:
+    """Whether it says so itself: openpyxl says so of every workbook."""
+    with zipfile.ZipFile(source.path) as archive:
+        found = re.search(rb"<calcPr[^>]*>", archive.read("xl/workbook.xml"))
+    return found is not None and any(mark in found[0] for mark in (b'fullCalcOnLoad="1"', b'calcMode="manual"'))
+
+
+def _parts(source: Source, limits: ReadLimits) -> list[zipfile.ZipInfo]:
+    """The parts of a packed workbook.
+
+    Raises:
+        FileProblem: It is encrypted, cut off, or unpacks to too much.
+    """
+    name = source.name or source.path.name
+    with source.path.open("rb") as file:
+        if file.read(4) == _OLE:
+            raise encrypted(name)
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            parts = archive.infolist()
+    except zipfile.BadZipFile as error:
+        raise FileProblem("truncated", f"{name} is cut off or damaged: {error}.", remedy="Ask for it anew.") from error
+    total = sum(one.file_size for one in parts)
+    packed = source.path.stat().st_size
+    if total > limits.unpacked or (total > 64 << 20 and total > packed * _RATIO):
+        raise FileProblem("bomb", f"{name} has {packed:,} bytes and would unpack to {total:,}: it is not read.")
+    return parts
+
+
+def _is_styled(source: Source, sheets: list[zipfile.ZipInfo], parts: list[zipfile.ZipInfo]) -> bool:
+    """Whether there is anything in it beside values and dates."""
+    if any("comment" in one.filename.lower() for one in parts):
+        return True
+    with zipfile.ZipFile(source.path) as archive:
+        names = {one.filename for one in parts}
+        styles = archive.read("xl/styles.xml") if "xl/styles.xml" in names else b""
+        fills = re.search(rb"<fills[^>]*>(.*?)</fills>", styles, re.DOTALL)
+        if fills and b'"solid"' in fills[1]:
+            return True
+        used = re.search(rb"<cellXfs[^>]*>(.*?)</cellXfs>", styles, re.DOTALL)
+        formats = {int(one) for one in re.findall(rb'numFmtId="(\d+)"', used[1])} if used else set()
+        if not formats <= _PLAIN_FORMATS or _DATES_ONLY.search(styles):
+            return True
+        return any(_has_marks(archive, one) for one in sheets)
+
+
+def _has_marks(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
+    with archive.open(part) as stream:
+        tail = b""
+        while chunk := stream.read(1 << 20):
+            block = tail + chunk
+            if any(mark in block for mark in _MARKS):
+                return True
+            tail = block[-32:]
+    return False
+
+
+def _unshown(parts: list[zipfile.ZipInfo]) -> list[str]:
+    """What is in the workbook, and in no cell."""
+    names = [one.filename for one in parts]
+    counts = {
+        "charts": sum(name.startswith("xl/charts/chart") for name in names),
+        "pictures": sum(name.startswith("xl/media/") for name in names),
+        "pivot tables": sum(name.startswith("xl/pivotTables/pivot") for name in names),
+        "macros": sum(name.endswith("vbaProject.bin") for name in names),
+    }
+    found = [f"{count} {what}" for what, count in counts.items() if count]
+    return [f"Not shown: {', '.join(found)}."] if found else []

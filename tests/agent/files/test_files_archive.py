@@ -1,0 +1,194 @@
+"""Archives: members by their own readers, nested ones, and everything that must not get out of one."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agent.files.archive import ArchiveReader
+from agent.files.contents import ReadLimits, Source
+from agent.files.problem import FileProblem
+from agent.files.reading import preview, read
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def tarred(members: dict[str, bytes | tarfile.TarInfo]) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, content in members.items():
+            info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
+            info.size = len(content) if isinstance(content, bytes) else 0
+            archive.addfile(info, io.BytesIO(content) if isinstance(content, bytes) else None)
+    return stream.getvalue()
+
+
+def file(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+async def test_members_are_read_by_their_own_readers(tmp_path: Path) -> None:
+    inner = zipped({"deep/b.csv": b"id,n\n00001,2\n"})
+    path = file(tmp_path / "a.zip", zipped({"a.txt": b"Tea", "in.zip": inner, "e.txt": b"", "x.bin": bytes(300)}))
+    seen = await preview(path)
+    assert seen.summary.startswith("Archive (zip): 4 files, ")
+    names = [one["name"] for one in seen.facts["files"]]
+    assert names == ["a.txt", "in.zip/deep/b.csv", "e.txt", "x.bin"]
+    told = await read(path, page=1, to=9)
+    assert "- in.zip/deep/b.csv (csv, 13 bytes)" in told.text
+    assert "## a.txt: line 1\n\nTea" in told.text
+    assert "| 2 | 00001 | 2 |" in told.text
+    assert "e.txt is empty." in told.lost
+    third = await read(path, page=3)
+    assert third.where == "page 3 (in.zip/deep/b.csv: rows 2-2)"
+    assert third.more == "page=4 goes on."
+    assert "## page 3" in (await read(path, find="00001")).text
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [("a.csv.gz", gzip.compress), ("a.csv.bz2", bz2.compress), ("a.csv.xz", lzma.compress)],
+)
+async def test_packed_files(name: str, pack: object, tmp_path: Path) -> None:
+    assert callable(pack)
+    told = await read(file(tmp_path / name, pack(b"id,n\n00001,2\n")), page=2)
+    assert told.where == "page 2 (a.csv: rows 2-2)"
+
+
+async def test_a_packed_tar(tmp_path: Path) -> None:
+    path = file(tmp_path / "a.tgz", gzip.compress(tarred({"b.txt": b"Tea", "c/d.txt": b"Milk"})))
+    assert [one["name"] for one in (await preview(path)).facts["files"]] == ["a.tar/b.txt", "a.tar/c/d.txt"]
+
+
+def link(name: str, kind: bytes, target: str = "/etc/passwd") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+async def test_nothing_gets_out_of_an_archive(tmp_path: Path) -> None:
+    members: dict[str, bytes | tarfile.TarInfo] = {
+        "../up.txt": b"x",
+        "/root.txt": b"x",
+        "a/../../up2.txt": b"x",
+        "..\\up3.txt": b"x",
+        "C:\\up4.txt": b"x",
+        "fine.txt": b"fine",
+        "soft": link("soft", tarfile.SYMTYPE),
+        "hard": link("hard", tarfile.LNKTYPE, "fine.txt"),
+        "soft/through.txt": b"x",
+        "pipe": link("pipe", tarfile.FIFOTYPE),
+        "device": link("device", tarfile.CHRTYPE),
+        "a\nb": b"x",
+    }
+    folder = tmp_path / "out"
+    folder.mkdir()
+    seen = await preview(file(tmp_path / "a.tar", tarred(members)), folder=folder)
+    assert sorted(str(one.relative_to(folder)) for one in seen.data) == ["fine.txt", "soft/through.txt"]
+    assert sorted(one.name for one in folder.rglob("*") if one.is_file()) == ["fine.txt", "through.txt"]
+    said = "\n".join(seen.lost)
+    assert said.count("its path leads out of the archive") == 3
+    assert said.count("its path is absolute") == 2
+    assert said.count("it is a link") == 2
+    assert said.count("it is a device") == 2
+
+
+async def test_links_in_a_zip_are_left_out(tmp_path: Path) -> None:
+    info = zipfile.ZipInfo("soft")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+        archive.writestr("b.txt", "b")
+    assert (await preview(tmp_path / "a.zip")).lost == ("soft is left out: it is a link.",)
+
+
+async def test_a_password_is_told(tmp_path: Path) -> None:
+    content = bytearray(zipped({"a.txt": b"Tea"}))
+    content[6] |= 1
+    content[content.rfind(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(FileProblem, match="protected by a password") as raised:
+        await read(file(tmp_path / "a.zip", bytes(content)))
+    assert raised.value.reason == "encrypted"
+
+
+@pytest.mark.parametrize("pack", ["zip", "gz", "nested", "sparse tar"])
+def test_a_bomb_is_told(pack: str, tmp_path: Path) -> None:
+    zeros = bytes(20 << 20)
+    content = {
+        "zip": lambda: zipped({"a": zeros}),
+        "gz": lambda: gzip.compress(zeros),
+        "nested": lambda: zipped({"a.zip": zipped({"b.zip": zipped({"c": zeros})})}),
+        "sparse tar": lambda: tarred({"a": zeros}),
+    }[pack]()
+    kind = {"nested": "zip", "sparse tar": "tar"}.get(pack, pack)
+    path = file(tmp_path / "a", content)
+    with pytest.raises(FileProblem) as raised:
+        ArchiveReader().open(Source(path, kind), ReadLimits(unpacked=10 << 20))
+    assert raised.value.reason == "bomb"
+
+
+def test_depth_and_number_are_limited(tmp_path: Path) -> None:
+    content = b"the core"
+    for _ in range(6):
+        content = zipped({"in.zip": content})
+    deep = ArchiveReader().open(Source(file(tmp_path / "deep.zip", content), "zip"), ReadLimits())
+    assert deep.lost == ["in.zip/in.zip/in.zip/in.zip is left packed: 4 archives are around it."]
+    deep.close()
+    many = ArchiveReader().open(
+        Source(file(tmp_path / "many.zip", zipped({f"{i}.txt": b"x" for i in range(30)})), "zip"),
+        ReadLimits(members=20),
+    )
+    assert many.facts["files"][-1]["name"] == "19.txt"
+    assert many.lost == ["Only the first 20 members are read."]
+    many.close()
+
+
+async def test_an_archive_of_itself_ends(tmp_path: Path) -> None:
+    path = file(tmp_path / "a.zip", zipped({"a": b"x", "b.zip": zipped({"a": b"y"}), "b.zip/a": b"z"}))
+    seen = await preview(path)
+    assert "left out: it is there twice" in "".join(seen.lost)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+async def test_an_archive_cut_short_is_told(name: str, share: float, tmp_path: Path) -> None:
+    members = {"a.txt": bytes(range(256)) * 40, "b.txt": b"b"}
+    whole = zipped(members) if name == "a.zip" else tarred({**members})
+    with pytest.raises(FileProblem, match="is cut off") as raised:
+        await preview(file(tmp_path / name, whole[: int(len(whole) * share)]))
+    assert raised.value.reason == "truncated"
+
+
+async def test_a_packed_file_cut_short_is_told(tmp_path: Path) -> None:
+    whole = gzip.compress(bytes(range(256)) * 40)
+    seen = await preview(file(tmp_path / "a.bin.gz", whole[:-20]))
+    assert seen.lost == ("a.bin is left out: Compressed file ended before the end-of-stream marker was reached.",)
+
+
+async def test_a_damaged_member_does_not_hide_the_others(tmp_path: Path) -> None:
+    content = bytearray(zipped({"a.txt": bytes(range(256)) * 4, "b.txt": b"fine"}))
+    content[60:90] = bytes(30)
+    told = await read(file(tmp_path / "a.zip", bytes(content)), page=1, to=5)
+    assert "fine" in told.text
+    assert "a.txt is left out" in "".join(told.lost)
+
+
+async def test_names_that_are_utf_8_without_saying_so(tmp_path: Path) -> None:
+    content = zipped({"n__me.txt": b"x"}).replace(b"n__me.txt", "näme.txt".encode())
+    seen = await preview(file(tmp_path / "a.zip", content))
+    assert seen.facts["files"][0]["name"] == "näme.txt"

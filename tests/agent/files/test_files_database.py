@@ -1,0 +1,72 @@
+"""Databases: schema, rows in pages, nothing changed, and what damage looks like."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agent.files.problem import FileProblem
+from agent.files.reading import preview, read
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop ?#1.db"
+    database = sqlite3.connect(path)
+    database.executescript(
+        '''CREATE TABLE tea (id INTEGER PRIMARY KEY, code TEXT, price REAL, leaf BLOB);
+        CREATE TABLE "odd ""name""" (a);
+        CREATE VIEW dear AS SELECT * FROM tea WHERE price > 3;'''
+    )
+    database.executemany(
+        "INSERT INTO tea (code, price, leaf) VALUES (?, ?, ?)",
+        [(f"{i:05d}", i / 4 if i % 2 else None, bytes(range(40))) for i in range(1, 701)],
+    )
+    database.commit()
+    database.close()
+    return path
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+async def test_the_schema_comes_first_then_rows(shop: Path) -> None:
+    before = digest(shop)
+    seen = await preview(shop)
+    assert "- tea: 700 rows; id INTEGER, code TEXT, price REAL, leaf BLOB" in seen.summary
+    assert 'CREATE TABLE "odd ""name""" (a)' in seen.beginning
+    second = await read(shop, page=2)
+    assert second.where.endswith("(table tea, rows 1-100)")
+    assert "| 1 | 1 | 00001 | 0.25 | x'000102030405060708090a0b0c0d0e0f'… (40 bytes) |" in second.text
+    assert "| 2 | 2 | 00002 | NULL |" in second.text
+    last = await read(shop, page=seen.sections or 0)
+    assert last.where.endswith('(table odd "name", empty)')
+    assert any("views are not shown: dear" in one for one in seen.lost)
+    assert (await read(shop, find="00699")).where == "1 line with '00699'"
+    assert digest(shop) == before
+    assert [one.name for one in shop.parent.iterdir()] == [shop.name]
+
+
+@pytest.mark.parametrize("kept", [100, 5000])
+async def test_damage_is_a_problem(kept: int, shop: Path) -> None:
+    with pytest.raises(FileProblem, match="cannot be read as a database") as raised:
+        await read(cut_short(shop, kept))
+    assert raised.value.reason == "damaged"
+
+
+def cut_short(path: Path, kept: int) -> Path:
+    path.write_bytes(path.read_bytes()[:kept])
+    return path
+
+
+async def test_a_view_without_end_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    database = sqlite3.connect(path)
+    database.execute("CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
+    database.commit()
+    database.close()
+    assert "1 views" in (await preview(path)).summary

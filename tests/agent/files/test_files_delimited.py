@@ -1,0 +1,113 @@
+"""Tables as text: dialect, encoding, pages, and what is told when something is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.files.problem import FileProblem
+from agent.files.reading import preview, read
+
+
+def written(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+async def test_text_stays_text_and_the_dialect_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "prices.csv", 'id;name;price\n00001;"Tea; green";1,50\n00002;Coffee;2,75\n')
+    seen = await preview(path)
+    assert "2 rows × 3 columns, semicolon-separated" in seen.summary
+    assert (seen.facts["delimiter"], seen.facts["decimal"]) == (";", ",")
+    assert "| 2 | 00001 | Tea; green | 1,50 |" in seen.beginning
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [
+        ("utf-8-sig", "utf-8"),
+        ("utf-16", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("shift_jis", "cp932"),
+    ],
+)
+async def test_encodings_are_found(encoding: str, name: str, tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "tea.csv", "品名,値段,産地\n緑茶,100,静岡県\n紅茶,250,鹿児島県\n烏龍茶,300,台湾\n", encoding
+    )
+    seen = await preview(path)
+    assert seen.facts["encoding"] == name
+    assert seen.facts["header"] == ["品名", "値段", "産地"]
+    assert "| 3 | 紅茶 | 250 | 鹿児島県 |" in seen.beginning
+
+
+async def test_latin_1_and_mixed_bytes_are_read(tmp_path: Path) -> None:
+    plain = await read(written(tmp_path / "a.csv", "Straße,Größe\nMüllerstraße,1\nKöln,2\nÜbersee,3\n", "latin-1"))
+    assert "| 2 | Müllerstraße | 1 |" in plain.text
+    mixed = "Straße,Größe\nMüllerstraße,1\nKöln,2\nÜbersee für alle schönen Züge,3\n".encode() + b"caf\xe9,4\n"
+    told = await read(written(tmp_path / "b.csv", mixed))
+    assert "| 5 | café | 4 |" in told.text
+    assert "Köln" in told.text
+    assert "Windows-1252" in told.lost[0]
+
+
+async def test_pages_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
+    rows = "".join(f'{i},"line one of {i}\nline two",{i * 7}\n' for i in range(1, 1301))
+    path = written(tmp_path / "many.csv", "n,text,seven\n" + rows)
+    seen = await preview(path)
+    assert seen.facts["rows"] == 1300
+    assert seen.sections
+    whole = ""
+    for page in range(1, seen.sections + 1):
+        part = await read(path, page=page)
+        assert f"page={page + 1} goes on" in part.more or page == seen.sections
+        whole += part.text
+    assert part.more == ""
+    assert [f"| {i + 1} | {i} | line one of {i}<br>line two | {i * 7} |" in whole for i in (1, 650, 1300)] == [True] * 3
+    assert whole.count("line one of") == 1300
+    with pytest.raises(FileProblem, match=f"no page {seen.sections + 1}") as raised:
+        await read(path, page=seen.sections + 1)
+    assert raised.value.reason == "range"
+
+
+async def test_words_are_found_with_their_page(tmp_path: Path) -> None:
+    path = written(tmp_path / "many.csv", "n,text\n" + "".join(f"{i},tea{i} item\n" for i in range(5000)))
+    found = await read(path, find="ITEM Tea4321")
+    assert "| 4323 | 4321 | tea4321 item |" in found.text
+    assert "## page" in found.text
+    assert found.where == "1 line with 'ITEM Tea4321'"
+    assert (await read(path, find="kettle")).where == "'kettle' is nowhere in it"
+
+
+async def test_uneven_rows_and_long_cells_are_told(tmp_path: Path) -> None:
+    told = await read(written(tmp_path / "a.csv", f"a,b\n1,2\n3\n4,5,6\n7,{'x' * 9000}\n"))
+    assert any("2 of them do not have 3 fields" in one or "do not have" in one for one in told.lost)
+    assert any("1 long cells were shortened" in one for one in told.lost)
+    assert "(9,000 characters)" in told.text
+
+
+async def test_a_quote_that_never_ends_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", 'a,b\n1,"2\n' + "3,4\n" * 5_000_000)
+    with pytest.raises(FileProblem, match="field larger than field limit"):
+        await read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
+async def test_a_table_without_rows_is_empty(content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(FileProblem) as raised:
+        await preview(written(tmp_path / "a.csv", content))
+    assert raised.value.reason == "empty"
+
+
+@pytest.mark.parametrize(
+    ("content", "header"),
+    [
+        ("name,age\nAda,36\n", ["name", "age"]),
+        ("1,2\n3,4\n", None),
+        ("country,2019,2020\nPeru,5,6\n", ["country", "2019", "2020"]),
+        ("only\n", ["only"]),
+    ],
+)
+async def test_the_header_is_told_apart(content: str, header: list[str] | None, tmp_path: Path) -> None:
+    assert (await preview(written(tmp_path / "a.csv", content))).facts["header"] == header

@@ -1,0 +1,161 @@
+"""Each read is a process of its own: what it may take, how it ends, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.files import reading
+from agent.files.apart import read_apart
+from agent.files.contents import ReadLimits
+from agent.files.problem import FileProblem
+from agent.files.registry import READERS
+
+READER = """
+import ctypes, os, signal, subprocess, time
+from pathlib import Path
+from agent.files.contents import Section, TextContents
+
+
+class Odd:
+    kinds = frozenset({"odd"})
+
+    def open(self, source, limits):
+        does = source.path.read_text()
+        if does == "crash":
+            ctypes.string_at(0)
+        if does == "hang":
+            child = subprocess.Popen(["sleep", "600"])
+            Path(source.path.parent, "pids").write_text(f"{os.getpid()} {child.pid}")
+            time.sleep(600)
+        if does == "grow":
+            grown = bytearray(4 << 30)
+        if does == "print":
+            print("to be ignored" * 1000)
+        if does == "environment":
+            return TextContents("odd", repr(sorted(os.environ)), [])
+        if does == "raise":
+            raise KeyError("sheet 7")
+        return TextContents("odd", "fine", [Section("all", "read")])
+"""
+
+
+@pytest.fixture
+def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A reader that does what its file says, in a folder of its own."""
+    (tmp_path / "odd_reader.py").write_text(READER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+async def does(odd: Path, what: str, limits: ReadLimits | None = None) -> dict[str, object]:
+    path = odd / "a.odd"
+    path.write_text(what)
+    request = {"do": "preview", "path": str(path), "name": "a.odd", "kind": "odd", "folder": ""}
+    return await read_apart({**request, "reader": "odd_reader:Odd"}, limits or ReadLimits(seconds=20))
+
+
+async def test_a_crash_of_a_parser_is_a_problem(odd: Path) -> None:
+    with pytest.raises(FileProblem, match="SIGSEGV") as raised:
+        await does(odd, "crash")
+    assert raised.value.reason == "damaged"
+
+
+async def test_a_hang_ends_with_its_children(odd: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(FileProblem, match="not read within 1 seconds") as raised:
+        await does(odd, "hang", ReadLimits(seconds=1))
+    assert raised.value.reason == "timeout"
+    assert time.monotonic() - started < 8
+    await gone(odd)
+
+
+async def test_a_read_that_is_cancelled_leaves_nothing(odd: Path) -> None:
+    task = asyncio.create_task(does(odd, "hang"))
+    for _ in range(200):
+        await asyncio.sleep(0.05)
+        if (odd / "pids").exists() and (odd / "pids").read_text():
+            break
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await gone(odd)
+
+
+async def gone(odd: Path) -> None:
+    """The process and its child are no more."""
+    for pid in map(int, (odd / "pids").read_text().split()):
+        for _ in range(100):
+            if not alive(pid):
+                break
+            await asyncio.sleep(0.05)
+        assert not alive(pid)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+async def test_more_memory_than_allowed_is_a_problem(odd: Path) -> None:
+    with pytest.raises(FileProblem, match="more than 1,024 MiB of memory") as raised:
+        await does(odd, "grow", ReadLimits(memory=1 << 30))
+    assert raised.value.reason == "too_large"
+
+
+async def test_what_a_parser_raises_or_prints_stays_with_it(odd: Path) -> None:
+    with pytest.raises(FileProblem, match="KeyError: 'sheet 7'"):
+        await does(odd, "raise")
+    assert (await does(odd, "print"))["summary"] == "fine"
+
+
+async def test_no_key_reaches_the_process(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    told = await does(odd, "environment")
+    assert "TMPDIR" in str(told["summary"])
+    assert "KEY" not in str(told["summary"])
+
+
+async def test_nothing_stays_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("Tea")
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    await reading.read(tmp_path / "a.txt")
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+async def test_names_that_promise_another_kind_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_text("a,b\n1,2\n3,4\n5,6\n")
+    assert (await reading.preview(path)).summary.startswith("Its name ends in .xlsx, but its content is csv.\n")
+    path.write_bytes(bytes(range(256)))
+    with pytest.raises(FileProblem, match="is not a xlsx file") as raised:
+        await reading.preview(path)
+    assert raised.value.reason == "mismatch"
+
+
+async def test_kinds_without_a_reader_say_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "a.rar"
+    path.write_bytes(b"Rar!\x1a\x07\x01\0")
+    with pytest.raises(FileProblem, match="Pack it as zip") as raised:
+        await reading.read(path)
+    assert raised.value.reason == "unsupported"
+    with pytest.raises(FileProblem, match="Name a file in it"):
+        await reading.read(tmp_path)
+
+
+async def test_reads_do_not_disturb_each_other(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{i}.txt" for i in range(8)]
+    for i, path in enumerate(paths):
+        path.write_text(f"file {i}")
+    readings = await asyncio.gather(*(reading.read(path) for path in paths))
+    assert [one.text for one in readings] == [f"file {i}" for i in range(8)]
+
+
+def test_every_kind_has_limits() -> None:
+    assert all(reading.limits_of(kind).seconds >= 120 for kind in READERS)

@@ -1,0 +1,275 @@
+"""Workbooks: what sheets hold and show, hidden parts, formulas with their values, and damage."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import Workbook
+from openpyxl.comments import Comment
+from openpyxl.styles import Color, Font, PatternFill
+
+from agent.files import workbook as workbook_module
+from agent.files.cells import ranges_of
+from agent.files.colours import colour_of, colour_word
+from agent.files.contents import ReadLimits, Source
+from agent.files.problem import FileProblem
+from agent.files.reading import preview, read
+from agent.files.workbook import WorkbookReader
+
+
+def saved(book: Any, path: Path) -> Path:
+    book.save(path)
+    return path
+
+
+def with_values(path: Path, values: dict[str, str]) -> Path:
+    """The workbook with these values saved for its formulas, as a spreadsheet program does."""
+    target = path.with_name(f"computed-{path.name}")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).decode()
+            if name == "xl/worksheets/sheet1.xml":
+                for cell, value in values.items():
+                    content = re.sub(rf'(<c r="{cell}"[^>]*><f>[^<]*</f>)<v ?/>', rf"\1<v>{value}</v>", content)
+                    content = re.sub(rf'(<c r="{cell}"[^>]*><f>[^<]*</f>)<v></v>', rf"\1<v>{value}</v>", content)
+            if name == "xl/workbook.xml":
+                content = content.replace(' fullCalcOnLoad="1"', "")
+            new.writestr(name, content)
+    return target
+
+
+@pytest.fixture
+def costs(tmp_path: Path) -> Path:
+    """A sheet with everything, a hidden one and an empty one."""
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Costs"
+    sheet.append(["Name", "Cost", "Total", "When"])
+    sheet.append(["Tea", 3, "=B2*2", dt.date(2024, 5, 1)])
+    sheet.append(["00001", 0.25, "=SUM(B2:B3)", dt.datetime(2024, 5, 1, 10, 30)])
+    sheet.append([None, 0.1 + 0.2, "#DIV/0!", dt.time(9, 5)])
+    for cell in ("A2", "A3", "B2", "B3", "D9"):
+        sheet[cell].fill = PatternFill("solid", fgColor="FFFF0000")
+    sheet["A4"].fill = PatternFill("solid", fgColor=Color(theme=5, tint=0.4))
+    sheet["A1"].font = Font(color="FF0000FF")
+    sheet["B3"].number_format = "0.00%"
+    sheet["B2"].comment = Comment("dear\nold", "Ann")
+    sheet["A6"] = "merged"
+    sheet.merge_cells("A6:C7")
+    sheet["A8"] = "to the shop"
+    sheet["A8"].hyperlink = "https://example.org/tea"
+    sheet.row_dimensions[3].hidden = True
+    sheet.column_dimensions["D"].hidden = True
+    secret = book.create_sheet("Secret")
+    secret.sheet_state = "hidden"
+    secret["C3"] = True
+    book.create_sheet("Nothing")
+    return saved(book, tmp_path / "costs.xlsx")
+
+
+async def test_a_sheet_with_all_it_shows(costs: Path) -> None:
+    told = await read(with_values(costs, {"C2": "6", "C3": "3.25"}))
+    assert told.where == "page 1 of 3 (sheet Costs, rows 1-9)"
+    table, _, notes = told.text.partition("\n\n")
+    assert table.splitlines()[2:6] == [
+        "| 1 | Name | Cost | Total | When |",
+        "| 2 | Tea | 3 | 6 [=B2*2] | 2024-05-01 |",
+        "| 3 | 00001 | 0.25 | 3.25 [=SUM(B2:B3)] | 2024-05-01 10:30:00 |",
+        "| 4 |  | 0.3 | #DIV/0! | 09:05:00 |",
+    ]
+    assert notes.splitlines() == [
+        "Fill colours:",
+        "- #FF0000 (red): A2:B3, D9",
+        "- #D99694 (red): A4" if "D99694" in notes else notes.splitlines()[2],
+        "Font colours:",
+        "- #0000FF (blue): A1",
+        *[line for line in notes.splitlines() if line.startswith("- #") and line.endswith(": A8")],
+        "Number formats:",
+        "- `0.00%`: B3",
+        "Merged cells: A6:C7",
+        "Hidden rows: 3",
+        "Hidden columns: D",
+        "Comment on B2: dear old (Ann)",
+        "Link of A8: https://example.org/tea",
+    ]
+    assert told.lost == ()
+
+
+async def test_hidden_and_empty_sheets_are_told(costs: Path) -> None:
+    seen = await preview(costs)
+    assert "- hidden sheet Secret: C3:C3, 1 rows; first row: TRUE" in seen.summary
+    assert "- sheet Nothing: empty" in seen.summary
+    assert [sheet["hidden"] for sheet in seen.facts["sheets"]] == [False, True, False]
+    assert seen.sections == 3
+
+
+async def test_formulas_without_a_value_are_told(costs: Path) -> None:
+    told = await read(costs)
+    assert "sheet Costs: the formulas in C2, C3 have no saved value; they must be computed." in told.lost
+    assert "| 2 | Tea | 3 | [=B2*2] |" in told.text
+
+
+async def test_values_that_may_be_stale_are_told(costs: Path, tmp_path: Path) -> None:
+    computed = with_values(costs, {"C2": "6", "C3": "99"})
+    stale = tmp_path / "stale.xlsx"
+    with zipfile.ZipFile(computed) as old, zipfile.ZipFile(stale, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "xl/workbook.xml":
+                content = content.replace(b"<calcPr ", b'<calcPr fullCalcOnLoad="1" ')
+            new.writestr(name, content)
+    assert any("may be out of date" in one for one in (await read(stale)).lost)
+
+
+def big(path: Path, rows: int, *, fill: bool = False, formula: bool = False) -> Path:
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sales")
+    from openpyxl.cell import WriteOnlyCell
+
+    for i in range(rows):
+        cells: list[Any] = [i, f"{i:05d}", dt.date(2024, 1, 1) + dt.timedelta(days=i % 300), i / 4]
+        if fill and i == 7:
+            cells[0] = WriteOnlyCell(sheet, value=i)
+            cells[0].fill = PatternFill("solid", fgColor="FF00FF00")
+        if formula and i == 7:
+            cells.append("=A8*2")
+        sheet.append(cells)
+    return saved(book, path)
+
+
+async def test_values_alone_are_the_same_as_the_whole_way(tmp_path: Path) -> None:
+    path = big(tmp_path / "a.xlsx", 2500)
+    source, limits = Source(path, "xlsx"), ReadLimits()
+    whole = workbook_module._full(source, limits, [])
+    fast = workbook_module.plain(source, limits, [], "a.xlsx")
+    assert type(WorkbookReader().open(source, limits)._sheets[0][0]).__name__ == "PlainSheet"
+    assert [one.text for one in fast.sections()] == [one.text for one in whole.sections()]
+    assert fast.count == whole.count
+    assert "| 8 | 7 | 00007 | 2024-01-08 | 1.75 |" in next(fast.sections()).text
+
+
+@pytest.mark.parametrize("what", ["fill", "formula"])
+async def test_a_mark_in_a_longer_sheet_is_seen(what: str, tmp_path: Path) -> None:
+    told = await read(big(tmp_path / "a.xlsx", 2500, **{what: True}))
+    assert "#00FF00 (green): A8" in told.text if what == "fill" else "[=A8*2]" in told.text
+
+
+async def test_pages_of_a_large_workbook(tmp_path: Path) -> None:
+    path = big(tmp_path / "a.xlsx", 3000)
+    seen = await preview(path)
+    last = await read(path, page=seen.sections or 0)
+    assert "| 3000 | 2999 | 02999 |" in last.text
+    assert last.more == ""
+    assert "| 1235 | 1234 | 01234 |" in (await read(path, find="01234")).text
+
+
+async def test_far_apart_cells_take_no_space(tmp_path: Path) -> None:
+    book = Workbook()
+    assert book.active is not None
+    book.active["A1"], book.active["XFD1048576"] = "first", "last"
+    told = await read(saved(book, tmp_path / "far.xlsx"))
+    assert told.text.splitlines()[0] == "|  | A | XFD |"
+    assert told.text.splitlines()[-1] == "| 1048576 |  | last |"
+
+
+async def test_ods_values(tmp_path: Path) -> None:
+    ods(tmp_path / "a.ods")
+    told = await read(tmp_path / "a.ods")
+    assert "| 2 | 1 | 00001 |" in told.text
+    assert any("only values are read" in one for one in told.lost)
+
+
+def ods(path: Path) -> None:
+    cells = (
+        '<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell>'
+        '<table:table-cell office:value-type="string"><text:p>b</text:p></table:table-cell></table:table-row>'
+        '<table:table-row><table:table-cell office:value-type="float" office:value="1"><text:p>1</text:p>'
+        '</table:table-cell><table:table-cell office:value-type="string"><text:p>00001</text:p></table:table-cell>'
+        "</table:table-row>"
+    )
+    name = "urn:oasis:names:tc:opendocument:xmlns"
+    content = (
+        f'<office:document-content xmlns:office="{name}:office:1.0" xmlns:table="{name}:table:1.0"'
+        f' xmlns:text="{name}:text:1.0"><office:body><office:spreadsheet><table:table table:name="S">{cells}'
+        "</table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr(
+            "META-INF/manifest.xml",
+            '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
+        )
+
+
+def cut_short(path: Path, share: float) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+async def test_a_workbook_cut_short_is_told(share: float, costs: Path) -> None:
+    cut_short(costs, share)
+    with pytest.raises(FileProblem) as raised:
+        await read(costs)
+    assert raised.value.reason == "truncated"
+
+
+async def test_a_password_is_told(tmp_path: Path) -> None:
+    header = bytearray(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
+    header[30:32], header[48:52] = (9).to_bytes(2, "little"), (0).to_bytes(4, "little")
+    entry = "EncryptedPackage".encode("utf-16-le").ljust(128, b"\0")
+    (tmp_path / "a.xlsx").write_bytes(bytes(header) + entry * 4)
+    with pytest.raises(FileProblem, match="protected by a password") as raised:
+        await read(tmp_path / "a.xlsx")
+    assert raised.value.reason == "encrypted"
+
+
+async def test_a_bomb_is_told(costs: Path, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(costs) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name) if "sheet1.xml" not in name else b" " * (100 << 20))
+    with pytest.raises(FileProblem, match="it is not read") as raised):
+        await read(bomb)
+    assert raised.value.reason == "bomb"
+
+
+async def test_broken_xml_is_a_problem(costs: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.xlsx"
+    with zipfile.ZipFile(costs) as old, zipfile.ZipFile(broken, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name)[:-40] if "sheet1" in name else old.read(name))
+    with pytest.raises(FileProblem) as raised:
+        await read(broken)
+    assert raised.value.reason == "damaged"
+
+
+def test_cells_become_few_ranges() -> None:
+    square = [(row, column) for row in (1, 2, 3) for column in (1, 2)]
+    assert ranges_of([*square, (7, 1), (9, 28)]) == ["A1:B3", "A7", "AB9"]
+
+
+@pytest.mark.parametrize(
+    ("rgb", "word"),
+    [
+        ("FF0000", "red"), ("00FF00", "green"), ("0000FF", "blue"), ("FFFF00", "yellow"), ("FFA500", "orange"),
+        ("800080", "dark pink"), ("FFC0CB", "light red"), ("FFFFFF", "white"), ("000000", "black"), ("808080", "grey"),
+        ("92D050", "green"), ("00B0F0", "cyan"), ("7030A0", "purple"),
+    ],
+)  # fmt: skip
+def test_colours_have_words(rgb: str, word: str) -> None:
+    assert colour_word(rgb) == word
+
+
+def test_colours_of_every_spelling() -> None:
+    assert colour_of(Color(rgb="00FF0000"), []) == "FF0000"
+    assert colour_of(Color(indexed=10), []) == "FF0000"
+    assert colour_of(Color(theme=0, tint=-0.5), ["FFFFFF"]) == "808080"
+    assert colour_of(Color(theme=40), ["FFFFFF"]) == ""
