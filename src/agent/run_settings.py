@@ -28,9 +28,9 @@ _LIMITS: dict[str, Callable[[str], float]] = {
 def configuration_of(settings: Settings) -> dict[str, str]:
     """What an answer depends on beside question and files: models, endpoint and limits."""
     model = settings.model
-    told = [role for role in ROLES if settings.models_for(role) != (model,)]
-    told += [Role.VISION] if settings.vision and Role.VISION not in told else []  # unless named, nobody is asked
-    roles = {role: ",".join(settings.models_for(role)) for role in told}
+    named = [role for role in ROLES if settings.models_for(role) != (model,)]
+    named += [Role.VISION] if settings.vision and Role.VISION not in named else []  # unless named, nobody is asked
+    roles = {role: ",".join(settings.models_for(role)) for role in named}
     limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
     told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}
     told |= {"without": ",".join(settings.without)} if settings.without else {}
