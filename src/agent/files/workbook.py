@@ -128,11 +128,16 @@ def _about_formulas(sheets: list[FullSheet], source: Source) -> list[str]:
     lost = []
     for sheet in sheets:
         if cells := sheet.uncomputed:
-            shown = ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
-            lost.append(f"{sheet.title}: the formulas in {shown} have no saved value; they must be computed.")
+            lost.append(f"{sheet.title}: the formulas in {_named(cells)} have no saved value; they must be computed.")
+        if cells := sheet.stale:
+            lost.append(f"{sheet.title}: the saved values in {_named(cells)} are not what their formulas give now.")
     if any(sheet.formulas > len(sheet.uncomputed) for sheet in sheets) and _asks_for_computing(source):
         lost.append("The workbook asks for its formulas to be computed anew: their saved values may be out of date.")
     return lost
+
+
+def _named(cells: list[str]) -> str:
+    return ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
 
 
 def _asks_for_computing(source: Source) -> bool:
