@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Source
@@ -43,7 +44,12 @@ class WorkbookReader:
         size = sum(one.file_size for one in sheets)
         lost = _unshown(parts)
         if size <= FULL and (size <= SMALL or _is_styled(source, sheets, parts)):
-            return _full(source, limits, lost)
+            try:
+                return _full(source, limits, list(lost))
+            except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+                raise damaged(name, source.kind, error) from error
+            except Exception as error:  # noqa: BLE001 - openpyxl refuses much that other programs write and read
+                lost.append(f"Only values could be read, not formulas, colours or comments ({type(error).__name__}).")
         if size > FULL:
             lost.append(
                 "The workbook is large: only values are read, not formulas, colours, number formats or comments."

@@ -281,6 +281,19 @@ async def test_broken_xml_is_a_problem(costs: Path, tmp_path: Path) -> None:
     assert raised.value.reason == "damaged"
 
 
+async def test_values_are_read_where_the_styles_are_broken(costs: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.xlsx"
+    with zipfile.ZipFile(costs) as old, zipfile.ZipFile(odd, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(
+                name, content.replace(b'patternType="solid"', b'patternType="odd"') if "styles" in name else content
+            )
+    told = await read(odd)
+    assert "| 3 | 00001 | 0.25 |" in told.text
+    assert any("Only values could be read" in one for one in told.lost)
+
+
 def test_cells_become_few_ranges() -> None:
     square = [(row, column) for row in (1, 2, 3) for column in (1, 2)]
     assert ranges_of([*square, (7, 1), (9, 28)]) == ["A1:B3", "A7", "AB9"]
