@@ -299,7 +299,8 @@ async def test_values_are_read_where_the_styles_are_broken(costs: Path, tmp_path
     ("value", "text"),
     [
         (3.0, "3"), (1e15, "1000000000000000"), (0.1 + 0.2, "0.3"), (-2.5, "-2.5"), (1e300, "1e+300"), (True, "TRUE"),
-        ("00001", "00001"), (None, ""), (dt.datetime(2024, 5, 1), "2024-05-01"), (dt.timedelta(hours=30), "1 day, 6:00:00"),
+        ("00001", "00001"), (None, ""), (dt.datetime(2024, 5, 1), "2024-05-01"),
+        (dt.timedelta(hours=30), "1 day, 6:00:00"),
     ],
 )  # fmt: skip
 def test_values_keep_their_form(value: object, text: str) -> None:
