@@ -77,6 +77,8 @@ class DelimitedFile:
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on, each with the header."""
+        if self.count is not None and first > self.count:
+            return
         wanted = self._skipped + (first - 1) * self._per_page
         with self._behind(wanted) as (passed, rows):
             for _ in islice(rows, wanted - passed):
