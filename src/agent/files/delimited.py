@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import csv
-import io
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
+from agent.files.dialect import SAMPLE, sniffed
 from agent.files.problem import FileProblem
 from agent.files.tables import as_table, rows_per_page
 from agent.files.text import text_encoding
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
 COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""
-_SAMPLE = 64 * 1024
-_SAMPLE_ROWS = 200
 _FIELD = 16 << 20
 """Characters of one field: an unclosed quote must not take the whole file for one."""
-_DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
+_BLOCK = 1 << 20
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-_DECIMAL_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
-_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How the fields of a file are told apart."""
-
-    delimiter: str
-    has_header: bool
-    decimal: Literal[".", ","]
 
 
 class DelimitedReader:
@@ -70,7 +57,8 @@ class DelimitedFile:
         self._encoding = text_encoding(source)
         self.lost = self._encoding.lost
         with self._encoding.open(source.path, newline="") as stream:
-            self._dialect, sample = sniffed(stream.read(_SAMPLE), source.kind)
+            beginning = stream.read(SAMPLE)
+        self._dialect, sample = sniffed(beginning, source.kind)
         if not sample:
             raise FileProblem("empty", f"{self._name} holds no rows.")
         self._columns = max(len(row) for row in sample)
@@ -89,10 +77,13 @@ class DelimitedFile:
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on, each with the header."""
-        with self._encoding.open(self._path, newline="") as stream:
-            skip_records(stream, self._skipped + (first - 1) * self._per_page)
-            rows = self._records(stream)
-            start = (first - 1) * self._per_page + self._skipped + 1
+        if self.count is not None and first > self.count:
+            return
+        wanted = self._skipped + (first - 1) * self._per_page
+        with self._behind(wanted) as (passed, rows):
+            for _ in islice(rows, wanted - passed):
+                pass
+            start = wanted + 1
             while (page := list(islice(rows, self._per_page))) or (start == 1 + self._skipped and first == 1):
                 yield self._page(start, page)
                 start += len(page)
@@ -109,7 +100,7 @@ class DelimitedFile:
     def _page(self, start: int, rows: list[list[str]]) -> Section:
         width = max([self._columns, *(len(row) for row in rows)])
         header = [*self._header, *("" for _ in range(width - len(self._header)))]
-        padded = [(number, [*row, *("" for _ in range(width - len(row)))]) for number, row in enumerate(rows, start)]
+        padded = [(number, _padded(row, width)) for number, row in enumerate(rows, start)]
         text, cut = as_table(header, padded, self._characters)
         uneven = sum(len(row) != self._columns for row in rows)
         end = start + max(0, len(rows) - 1)
@@ -120,7 +111,7 @@ class DelimitedFile:
         return Section(f"rows {start:,}-{end:,}", text)
 
     def _records(self, stream: IO[str]) -> Iterator[list[str]]:
-        rows = csv.reader(stream, delimiter=self._dialect.delimiter)
+        rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)
         while True:
             try:
                 row = next(rows)
@@ -131,9 +122,27 @@ class DelimitedFile:
             if row:
                 yield row
 
+    def _lines(self, stream: IO[str]) -> Iterator[str]:
+        while line := stream.readline(_FIELD):
+            if len(line) == _FIELD:
+                raise FileProblem(
+                    "too_large",
+                    f"{self._name} has a line of more than {_FIELD:,} characters: that is no table.",
+                    remedy="Read it in a program (run_code) in parts.",
+                )
+            yield line
+
+    @contextmanager
+    def _behind(self, records: int | None) -> Iterator[tuple[int, Iterator[list[str]]]]:
+        """How many records were passed over the fast way, at most so many, and those behind them."""
+        mark = self._encoding.mark
+        passed, start = (0, mark) if self._encoding.is_wide else plain_records(self._path, mark, records)
+        with self._encoding.open(self._path, newline="", start=start) as stream:
+            yield passed, self._records(stream)
+
     def _counted(self) -> int:
-        with self._encoding.open(self._path, newline="") as stream:
-            return skip_records(stream, None) - self._skipped
+        with self._behind(None) as (passed, rows):
+            return passed + sum(1 for _ in rows) - self._skipped
 
     def _describe(self, sample: list[list[str]]) -> None:
         dialect, encoding = self._dialect, self._encoding
@@ -142,11 +151,11 @@ class DelimitedFile:
         if dialect.decimal == ",":
             said.append("decimal comma")
         self.summary = f"Table: {', '.join(said)}\n"
-        self.summary += f"Header: {' | '.join(self._header)}" if dialect.has_header else "No header"
+        self.summary += f"Header: {one_line(' | '.join(self._header), 500)}" if dialect.has_header else "No header"
         self.facts: dict[str, Json] = {
             "rows": self._rows,
             "columns": self._columns,
-            "header": self._header if dialect.has_header else None,
+            "header": self._header[:1000] if dialect.has_header else None,
             "delimiter": dialect.delimiter,
             "decimal": dialect.decimal,
             **encoding.facts,
@@ -155,85 +164,50 @@ class DelimitedFile:
             self.facts["uneven"] = True
 
 
-def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
-    """The dialect of the beginning of a table, and its first rows."""
-    if len(text) >= _SAMPLE:
-        text = text[: text.rfind("\n") + 1] or text
-    splits = {mark: _split(text, mark) for mark in _DELIMITERS[kind]}
-    best = max(splits, key=lambda mark: _evenness(splits[mark]))  # the first of those that are equal
-    rows = splits[best]
-    return Dialect(best, _has_header(rows), _decimal(rows)), rows
+def _padded(row: list[str], width: int) -> list[str]:
+    return row if len(row) == width else [*row, *[""] * (width - len(row))]
 
 
-def _split(text: str, delimiter: str) -> list[list[str]]:
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        return list(islice((row for row in rows if row), _SAMPLE_ROWS))
-    except csv.Error:
-        return []
+def plain_records(path: Path, start: int, wanted: int | None) -> tuple[int, int]:
+    """Passes over records without taking them apart, as far as there are no quotes: there a line is a record.
 
-
-def _evenness(rows: list[list[str]]) -> float:
-    """How much the rows look like those of one table: share of the commonest width, if it is more than one."""
-    widths = [len(row) for row in rows]
-    if not widths:
-        return 0.0
-    common = max(set(widths), key=lambda width: (widths.count(width), width))
-    return widths.count(common) / len(widths) * (1 + min(common, 50) / 1000) if common > 1 else 0.0
-
-
-def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: all text, and different from what stands below."""
-    if len(rows) < 2:
-        return bool(rows) and not any(_is_number(cell) for cell in rows[0])
-    first = rows[0]
-    if any(_is_number(cell) for cell in first if cell.strip()):
-        below = [row for row in rows[1:21] if len(row) == len(first)]
-        years = all(_is_year(cell) or not _is_number(cell) for cell in first)
-        return (
-            years
-            and bool(below)
-            and not all(_is_year(row[i]) for row in below for i, c in enumerate(first) if _is_year(c))
-        )
-    return len({cell for cell in first if cell.strip()}) == sum(bool(cell.strip()) for cell in first)
-
-
-def _is_number(cell: str) -> bool:
-    cell = cell.strip()
-    return bool(cell) and bool(_NUMBER.fullmatch(cell) or _DECIMAL_COMMA.fullmatch(cell))
-
-
-def _is_year(cell: str) -> bool:
-    return bool(re.fullmatch(r"(1[5-9]|20)\d\d", cell.strip()))
-
-
-def _decimal(rows: list[list[str]]) -> Literal[".", ","]:
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
-    points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
-    thousands = sum(bool(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)) for cell in commas)
-    return "," if len(commas) > points and len(commas) > thousands else "."
-
-
-def skip_records(stream: IO[Any], wanted: int | None) -> int:
-    """Passes over records without taking them apart; all of them where None is wanted.
-
-    A record ends at a line's end outside of quotes; empty lines are none. Reads a 1 GB file in seconds.
+    Args:
+        path: A file in an encoding whose ASCII is ASCII.
+        start: The byte to begin at.
+        wanted: How many to pass over; all where None.
 
     Returns:
-        How many were passed over.
+        How many were passed over, and the byte behind them.
     """
     passed = 0
-    quoted = False
-    blank = True
-    while wanted is None or passed < wanted:
-        line = stream.readline(1 << 20)
-        if not line:
-            return passed + (not blank)
-        blank = blank and line in ("\n", "\r\n", "\r")
-        if '"' in line:
-            quoted ^= line.count('"') % 2 == 1
-        if not quoted and line[-1] in "\r\n":
-            passed += not blank
-            blank = True
-    return passed
+    with path.open("rb") as file:
+        file.seek(start)
+        while wanted is None or passed < wanted:
+            block = file.read(_BLOCK) + file.readline(_BLOCK)
+            odd_end = block.count(b"\r") != block.count(b"\r\n")
+            if not block.endswith(b"\n") or b'"' in block or odd_end:
+                break
+            here = _records_in(block)
+            if wanted is not None and passed + here > wanted:
+                return wanted, start + _length(block, wanted - passed)
+            passed += here
+            start += len(block)
+    return passed, start
+
+
+def _records_in(block: bytes) -> int:
+    """Its lines that are not empty."""
+    if block.startswith((b"\n", b"\r\n")) or b"\n\n" in block or b"\n\r\n" in block:
+        return sum(line not in (b"", b"\r") for line in block.split(b"\n"))
+    return block.count(b"\n")
+
+
+def _length(block: bytes, records: int) -> int:
+    """The bytes of so many records."""
+    length = 0
+    for line in block.splitlines(keepends=True):
+        if not records:
+            break
+        length += len(line)
+        records -= bool(line.strip(b"\r\n"))
+    return length
