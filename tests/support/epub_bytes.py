@@ -17,7 +17,11 @@ def epub_bytes(**more: str) -> bytes:
     items = (("a", "a.xhtml", _XHTML, ""), ("b", "b%20c.xhtml", _XHTML, ""), ("n", "nav.xhtml", _XHTML, "nav"))
     manifest = "".join(
         f'<item id="{name}" href="{href}" media-type="{kind}" properties="{properties}"/>'
-        for name, href, kind, properties in (*items, ("gone", "gone.xhtml", _XHTML, ""), ("p", "p.png", "image/png", ""))
+        for name, href, kind, properties in (
+            *items,
+            ("gone", "gone.xhtml", _XHTML, ""),
+            ("p", "p.png", "image/png", ""),
+        )
     )
     spine = "".join(f'<itemref idref="{name}"/>' for name in ("b", "a", "gone"))
     files = {
