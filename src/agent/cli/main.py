@@ -30,6 +30,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("sessions", "agent.cli.sessions:app", "list, show, export and delete conversations"),
     Command("traces", "agent.cli.traces:app", "show what a run did, in the terminal or as a page"),
     Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
+    Command("files", "agent.cli.files:app", "show a file as the agent reads it"),
     Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
     Command("serve", "agent.cli.serve:app", "serve the tools to MCP clients"),
     Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),

@@ -56,7 +56,7 @@ class Archive:
         unpacking = Unpacking(Path(self._folder.name), limits)
         try:
             unpacking.unpack(source.path, source.kind, name)
-        except FileProblem:
+        except BaseException:
             self.close()
             raise
         self._files = unpacking.files

@@ -34,13 +34,9 @@ def main() -> None:
     limits = ReadLimits(**request["limits"])
     confine(limits)
     try:
-        told = carry_out(request, limits)
+        told = attempt(request, limits)
     except FileProblem as problem:
-        told = _as_problem(problem)
-    except MemoryError:
-        told = _as_problem(too_large(request["name"], limits))
-    except Exception as error:  # noqa: BLE001 - a foreign parser may raise anything at a damaged file
-        told = _as_problem(damaged(request["name"], request["kind"], error))
+        told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
     with os.fdopen(reply, "wb") as stream:
         stream.write(json.dumps(told, default=str).encode())
     os._exit(0)  # threads of libraries have nothing left to say
@@ -62,12 +58,23 @@ def confine(limits: ReadLimits) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def carry_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
+def attempt(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
     """The reply to a request.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.
     """
+    try:
+        return _carried_out(request, limits)
+    except FileProblem:
+        raise
+    except MemoryError as error:
+        raise too_large(request["name"], limits) from error
+    except Exception as error:  # a foreign parser may raise anything at a damaged file
+        raise damaged(request["name"], request["kind"], error) from error
+
+
+def _carried_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
     if request.get("speech"):
         use(Speech(**request["speech"]))
     source = Source(Path(request["path"]), request["kind"], request["name"])
@@ -97,7 +104,3 @@ def _preview(contents: Contents, folder: str) -> dict[str, Any]:
         "lost": list(dict.fromkeys(contents.lost)),
         "data": [str(path) for path in data],
     }
-
-
-def _as_problem(problem: FileProblem) -> dict[str, Any]:
-    return {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}

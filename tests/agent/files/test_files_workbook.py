@@ -236,7 +236,7 @@ async def test_a_bomb_is_told(costs: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(costs) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             new.writestr(name, old.read(name) if "sheet1.xml" not in name else b" " * (100 << 20))
-    with pytest.raises(FileProblem, match="it is not read") as raised):
+    with pytest.raises(FileProblem, match="it is not read") as raised:
         await read(bomb)
     assert raised.value.reason == "bomb"
 
@@ -273,3 +273,21 @@ def test_colours_of_every_spelling() -> None:
     assert colour_of(Color(indexed=10), []) == "FF0000"
     assert colour_of(Color(theme=0, tint=-0.5), ["FFFFFF"]) == "808080"
     assert colour_of(Color(theme=40), ["FFFFFF"]) == ""
+
+
+async def test_xls_values() -> None:
+    path = Path(__file__).with_name("data") / "tea.xls"
+    seen = await preview(path)
+    assert seen.kind == "xls"
+    assert "- hidden sheet Secret: A1:A1, 1 rows; first row: hidden" in seen.summary
+    assert "| 2 | 00001 | 3 | 2024-05-01 |\n| 3 | 00002 | 2.75 | 2024-05-02 |" in seen.beginning
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+async def test_a_damaged_xls_is_a_problem(share: float, tmp_path: Path) -> None:
+    path = tmp_path / "a.xls"
+    path.write_bytes((Path(__file__).with_name("data") / "tea.xls").read_bytes())
+    cut_short(path, share)
+    with pytest.raises(FileProblem) as raised:
+        await read(path)
+    assert raised.value.reason in ("damaged", "truncated")

@@ -1,0 +1,126 @@
+"""Whatever bytes a reader of a text, a table, a database or an archive gets: contents, or a FileProblem."""
+
+from __future__ import annotations
+
+import asyncio
+import bz2
+import gzip
+import io
+import lzma
+import sqlite3
+import tarfile
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from agent.files import inside
+from agent.files.apart import read_apart
+from agent.files.contents import ReadLimits
+from agent.files.problem import FileProblem
+from agent.files.registry import READERS
+
+LIMITS = ReadLimits(unpacked=8 << 20, members=50)
+OURS = sorted(
+    kind
+    for kind, place in READERS.items()
+    if place.startswith(("workbook", "delimited", "database", "text", "archive"))
+)
+
+
+def _workbook() -> bytes:
+    book, stream = Workbook(), io.BytesIO()
+    assert book.active is not None
+    for row in (["a", 1, "=B1"], ["b", 2.5, None]):
+        book.active.append(row)
+    book.save(stream)
+    return stream.getvalue()
+
+
+def _database() -> bytes:
+    database = sqlite3.connect(":memory:")
+    database.executescript("CREATE TABLE a (b, c); INSERT INTO a VALUES (1, 'x'), (2, x'00ff')")
+    return database.serialize()
+
+
+def _zip() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a.csv", "a,b\n1,2\n")
+        archive.writestr("b.json", '{"a": 1}')
+    return stream.getvalue()
+
+
+def _tar() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        info = tarfile.TarInfo("a.txt")
+        info.size = 3
+        archive.addfile(info, io.BytesIO(b"abc"))
+    return stream.getvalue()
+
+
+TEXTS = [
+    b'a,b\n1,"2\n3"\n',
+    b'{"a": [1, {"b": null}]}\n{"a": 2}\n',
+    b"<a><b c='d'/></a>",
+    b"ATOM      1  N   MET A   1\n",
+]
+WHOLE: dict[str, bytes] = {
+    **{kind: TEXTS[number % len(TEXTS)] for number, kind in enumerate(OURS)},
+    "xlsx": _workbook(), "sqlite": _database(), "zip": _zip(), "tar": _tar(),
+    "gz": gzip.compress(b"a,b\n1,2\n"), "bz2": bz2.compress(b"abc"), "xz": lzma.compress(b"abc"),
+    "xls": (Path(__file__).with_name("data") / "tea.xls").read_bytes(),
+}  # fmt: skip
+
+
+SHEETS = sorted(kind for kind, place in READERS.items() if place == "workbook:SheetsReader")
+for _kind in SHEETS:
+    WHOLE.setdefault(_kind, _workbook())
+
+
+@st.composite
+def damaged(draw: st.DrawFn, kind: str) -> bytes:
+    """Noise, or a good file with a part cut off, changed or put in."""
+    whole = WHOLE[kind]
+    if draw(st.booleans()):
+        return draw(st.binary(max_size=400))
+    at = draw(st.integers(0, len(whole)))
+    change: Callable[[bytes], bytes] = draw(
+        st.sampled_from(
+            [lambda noise: noise, lambda noise: noise + whole[at + len(noise) :], lambda noise: noise + whole[at:]]
+        )
+    )
+    return whole[:at] + change(draw(st.binary(max_size=40)))
+
+
+@pytest.mark.parametrize("kind", OURS)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_bytes_are_read_or_refused(kind: str, data: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / "any"
+    path.write_bytes(data.draw(damaged(kind)))
+    request = {"path": str(path), "name": "any", "kind": kind, "page": 1, "to": 3, "limit": 5000, "folder": ""}
+    with suppress(FileProblem):
+        assert inside.attempt({**request, "do": "preview"}, LIMITS)["summary"]
+    with suppress(FileProblem):
+        assert "text" in inside.attempt({**request, "do": "read", "find": ""}, LIMITS)
+    with suppress(FileProblem):
+        assert "where" in inside.attempt({**request, "do": "read", "find": "a b"}, LIMITS)
+
+
+@pytest.mark.parametrize("kind", SHEETS)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_bytes_end_in_time(kind: str, data: st.DataObject, tmp_path: Path) -> None:
+    """Their parser is not ours, and hangs or faults at some: only a process of its own can end it."""
+    path = tmp_path / "any"
+    path.write_bytes(data.draw(damaged(kind)))
+    request = {"do": "preview", "path": str(path), "name": "any", "kind": kind, "folder": ""}
+    with suppress(FileProblem):
+        assert asyncio.run(read_apart(request, ReadLimits(seconds=2)))["summary"]
