@@ -251,11 +251,7 @@ def skip_records(file: IO[bytes], wanted: int | None) -> int:
         block = _block(file)
         if not block:
             return passed
-        # what is in quotes does not count, but it is something
-        bare = _QUOTED.sub(b"q", block) if b'"' in block else block
-        here = bare.count(b"\n") + (not bare.endswith(b"\n"))
-        if b"\n\n" in bare or b"\n\r\n" in bare or bare.startswith((b"\n", b"\r\n")):
-            here -= sum(line in (b"", b"\r") for line in bare.removesuffix(b"\n").split(b"\n"))
+        here = _records_in(block)
         if wanted is not None and passed + here > wanted:
             lines = io.BytesIO(block)
             skip_lines(lines, wanted - passed)
@@ -263,6 +259,19 @@ def skip_records(file: IO[bytes], wanted: int | None) -> int:
             return wanted
         passed += here
     return passed
+
+
+def _records_in(block: bytes) -> int:
+    """The records of a block that begins and ends with one."""
+    blank = block.startswith((b"\n", b"\r\n")) or b"\n\n" in block or b"\n\r\n" in block
+    if not blank:
+        parts = block.split(b'"')
+        quoted = b"".join(parts[1::2]).count(b"\n")
+        is_open = len(parts) % 2 == 0 or not block.endswith(b"\n")
+        return block.count(b"\n") - quoted + is_open
+    # what is in quotes does not count, but it is something
+    bare = _QUOTED.sub(b"q", block)
+    return sum(line not in (b"", b"\r") for line in bare.split(b"\n"))
 
 
 def _block(file: IO[bytes]) -> bytes:

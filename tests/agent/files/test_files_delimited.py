@@ -129,7 +129,7 @@ def test_records_are_passed_over_as_they_are_read(text: str, wanted: int) -> Non
     slow, fast = io.BytesIO(data), io.BytesIO(data)
     passed = skip_lines(slow, wanted)
     assert skip_records(fast, wanted) == passed
-    assert fast.tell() == slow.tell()
+    assert data[fast.tell() :].lstrip(b"\r\n") == data[slow.tell() :].lstrip(b"\r\n")
     assert skip_records(io.BytesIO(data), None) == skip_lines(io.StringIO(data.decode(), newline=""), None)
 
 

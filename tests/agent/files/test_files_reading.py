@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from agent.files import reading
 from agent.files.apart import read_apart
 from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, Reason
 from agent.files.registry import READERS
 
 READER = """
 import ctypes, os, signal, subprocess, time
 from pathlib import Path
+from typing import get_args
 from agent.files.contents import Section, TextContents
 
 
@@ -159,3 +161,13 @@ async def test_reads_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 def test_every_kind_has_limits() -> None:
     assert all(reading.limits_of(kind).seconds >= 30 for kind in READERS)
+
+
+def test_every_kind_reason_and_limit_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "files.md").read_text()
+    assert [kind for kind in READERS if f"`{kind}`" not in page] == []
+    assert [reason for reason in get_args(Reason) if f"| `{reason}` |" not in page] == []
+    limits = ReadLimits()
+    assert f"| time | {limits.seconds:g} s" in page
+    assert f"| members of an archive | {limits.members:,} |" in page
+    assert f"about {limits.section:,} characters" in page
