@@ -21,10 +21,12 @@ def docx_bytes(body: str, *, main: str = "document.main", doctype: str = "", **p
         parts: Roots of other parts.
     """
     overrides = "".join(
-        f'<Override PartName="/word/{name}.xml" ContentType="{_TYPES}.{name.rstrip("0123456789")}+xml"/>' for name in parts
+        f'<Override PartName="/word/{name}.xml" ContentType="{_TYPES}.{name.rstrip("0123456789")}+xml"/>'
+        for name in parts
     )
     relations = "".join(
-        f'<Relationship Id="p{name}" Type="{_RELATIONS}/{name.rstrip("0123456789")}" Target="{name}.xml"/>' for name in parts
+        f'<Relationship Id="p{name}" Type="{_RELATIONS}/{name.rstrip("0123456789")}" Target="{name}.xml"/>'
+        for name in parts
     )
     head = '<?xml version="1.0" encoding="UTF-8"?>'
     main_type = main if "/" in main else f"{_TYPES}.{main}+xml"

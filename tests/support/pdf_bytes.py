@@ -56,7 +56,9 @@ class PdfBytes:
     def attach(self, name: str, content: bytes) -> PdfBytes:
         """Attaches a file."""
         stream = self._stream(b"/Type /EmbeddedFile", content)
-        spec = self._add(b"<< /Type /Filespec /F (%s) /UF (%s) /EF << /F %d 0 R >> >>" % (name.encode(), name.encode(), stream))
+        spec = self._add(
+            b"<< /Type /Filespec /F (%s) /UF (%s) /EF << /F %d 0 R >> >>" % (name.encode(), name.encode(), stream)
+        )
         self._catalog += b" /Names << /EmbeddedFiles << /Names [(%s) %d 0 R] >> >>" % (name.encode(), spec)
         return self
 
@@ -72,16 +74,23 @@ class PdfBytes:
         start = len(out)
         out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(self._objects) + 1)
         out += b"".join(b"%010d 00000 n \n" % place for place in places)
-        lock = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >> /ID [<00> <00>]" % (b"1" * 64, b"2" * 64)
+        lock = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >> /ID [<00> <00>]" % (
+            b"1" * 64,
+            b"2" * 64,
+        )
         trailer = (len(self._objects) + 1, self._info, lock if password else b"", start)
         return out + b"trailer << /Size %d /Root 1 0 R %s %s >>\nstartxref\n%d\n%%%%EOF" % trailer
 
     def _picture(self, picture: Image) -> int:
         out = io.BytesIO()
         picture.convert("RGB").save(out, "jpeg", quality=90)
-        head = b"/Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceRGB /BitsPerComponent 8" % picture.size
+        head = (
+            b"/Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceRGB /BitsPerComponent 8"
+            % picture.size
+        )
         return self._add(
-            b"<< %s /Filter /DCTDecode /Length %d >>\nstream\n%s\nendstream" % (head, len(out.getvalue()), out.getvalue())
+            b"<< %s /Filter /DCTDecode /Length %d >>\nstream\n%s\nendstream"
+            % (head, len(out.getvalue()), out.getvalue())
         )
 
     def _stream(self, head: bytes, content: bytes) -> int:

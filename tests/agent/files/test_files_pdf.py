@@ -16,7 +16,10 @@ from support.pdf_bytes import PdfBytes
 ROWS = (("Item", "Qty", "Price"), ("Apples and pears", "3", "4.50"), ("Oranges", "12", ""), ("Figs", "", "7.25"))
 PLACES = (72, 250, 400)
 CELLS = [
-    (PLACES[column], 700 - 20 * row, text) for row, cells in enumerate(ROWS) for column, text in enumerate(cells) if text
+    (PLACES[column], 700 - 20 * row, text)
+    for row, cells in enumerate(ROWS)
+    for column, text in enumerate(cells)
+    if text
 ]
 TABLE = (
     "Item                                Qty                            Price\n"

@@ -106,7 +106,9 @@ def test_a_scatter_chart(open_file: Open) -> None:
     for x, y in ((1, 2.5), (3, 4)):
         series.add_data_point(x, y)
     slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER, 0, 0, Inches(4), Inches(4), data)
-    assert text_of(open_file("pptx", saved(show))) == "[scatter chart]\n|  | path |\n| --- | --- |\n| 1 | 2.5 |\n| 3 | 4 |"
+    assert (
+        text_of(open_file("pptx", saved(show))) == "[scatter chart]\n|  | path |\n| --- | --- |\n| 1 | 2.5 |\n| 3 | 4 |"
+    )
 
 
 def test_a_workbook_is_no_show(open_file: Open, tmp_path: Path) -> None:
