@@ -128,7 +128,7 @@ def _title(call: Call) -> str:
 def _made(trace: Trace) -> list[Made]:
     found = {}
     for call in trace.calls:
-        if call.kind == "library" and call.ok and [passage.label for passage in call.came] == ["kept"]:
+        if call.kind == "library" and [passage.label for passage in call.came] == ["kept"]:
             code = next((passage.text for passage in call.given if passage.label == "code"), "")
             found[call.came[0].text] = code
     return [Made(name, _cut(code)) for name, code in found.items()]
