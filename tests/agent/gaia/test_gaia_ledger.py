@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import RunError, StorageError
@@ -45,6 +45,7 @@ def written(path, *attempts, fingerprint=MINE, **options):
         return ledger
 
 
+@settings(max_examples=40)
 @given(attempts=st.lists(ATTEMPTS, max_size=6))
 def test_what_is_written_is_read(tmp_path_factory, attempts):
     path = tmp_path_factory.mktemp("ledger") / "l.jsonl"
@@ -53,6 +54,7 @@ def test_what_is_written_is_read(tmp_path_factory, attempts):
     assert list(read_ledger(path).attempts) == attempts
 
 
+@settings(max_examples=60)
 @given(attempts=st.lists(ATTEMPTS, min_size=1, max_size=4), data=st.data())
 def test_cut_anywhere_it_holds_every_whole_line_and_takes_new_ones(tmp_path_factory, attempts, data):
     path = tmp_path_factory.mktemp("ledger") / "l.jsonl"
