@@ -197,7 +197,8 @@ class Benchmark:
         if task.file_name:
             found = await asyncio.to_thread(self._options.attachments.resolve, task)
             if found.path is None:
-                await self._record(ledger, todo, Attempt(task.task_id, status="missing-file", error=found.message))
+                missing = Attempt(task.task_id, status="missing-file", cost=0.0, error=found.message)
+                await self._record(ledger, todo, missing)
                 return
             file = str(found.path)
         own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
