@@ -172,6 +172,10 @@ def test_the_canary_of_the_hub_is_seen_nowhere(
     canary_nowhere(load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub"), caplog)
 
 
+def test_a_dataset_shows_no_truths_however_it_holds_them() -> None:
+    assert CANARY not in repr(Dataset((), {"a1": CANARY}, "somewhere", ""))
+
+
 def test_the_hub_is_read_by_split_and_level(hub: HubServer, tmp_path: Path) -> None:
     cache = tmp_path / "hub"
     validation = load_hub("validation", revision=COMMIT, token=TOKEN, cache=cache)
