@@ -1,0 +1,172 @@
+"""`alita gaia report|compare`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from agent.cli.output import print_json, print_note, print_text
+from agent.errors import UsageError
+
+if TYPE_CHECKING:
+    from agent.gaia.report.opened import Report
+    from agent.gaia.report.terminal import Shown
+    from agent.gaia.task import Task
+    from agent.store.redact import Redactor
+    from mcp_tools.tool import Json
+
+Questions = Annotated[
+    Path | None,
+    typer.Option("--questions", metavar="FILE", help="The question file: every question of it counts as selected."),
+]
+Level = Annotated[int | None, typer.Option("--level", metavar="N", help="Of the question file, only this level.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there, not on stdout.")]
+
+
+def report(
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="What a benchmark wrote.")],
+    form: Annotated[
+        Literal["terminal", "json", "markdown", "html"],
+        typer.Option("--format", "-f", help="What to write; html is one page that needs no network."),
+    ] = "terminal",
+    output: Output = None,
+    questions: Questions = None,
+    level: Level = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", metavar="N", min=1, help="How often each question was to be answered.")
+    ] = None,
+    configuration: Annotated[
+        str, typer.Option("--configuration", metavar="HEX", help="Of a mixed ledger, which configuration counts.")
+    ] = "",
+    runs: Annotated[
+        Path | None,
+        typer.Option("--runs", metavar="DIR", help="Folder of the runs; beside the ledger if not given."),
+    ] = None,
+) -> None:
+    """Says what a benchmark came to: accuracy over all selected questions, what it took, and what became of each."""
+    from agent.gaia.report.opened import open_report
+
+    ledger = _ledger(ledger)
+    opened = open_report(ledger, _tasks(questions, level), epochs=epochs, configuration=configuration)
+    redactor = _redactor()
+    if form == "html":
+        _write_page(opened, output or _beside(ledger, "html"), runs or _beside(ledger, "runs"), redactor)
+    elif form == "json":
+        from agent.gaia.report.json_form import as_json
+
+        _give_json(redactor.json(as_json(opened)), output)
+    elif form == "markdown":
+        from agent.gaia.report.markdown import as_markdown
+
+        _give(redactor.text(as_markdown(opened)), output)
+    else:
+        from agent.gaia.report.terminal import shown
+
+        _give_shown(shown(opened), output, redactor)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="The ledger of the first run.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The ledger of the second run.")],
+    form: Annotated[
+        Literal["terminal", "json", "markdown"], typer.Option("--format", "-f", help="What to write.")
+    ] = "terminal",
+    output: Output = None,
+) -> None:
+    """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
+    from agent.gaia.report.comparison import compare as compared
+    from agent.gaia.report.comparison_forms import as_markdown, shown
+    from agent.gaia.report.opened import open_report
+
+    comparison = compared(open_report(_ledger(first)), open_report(_ledger(second)))
+    redactor = _redactor()
+    if form == "json":
+        _give_json(redactor.json(comparison.as_json()), output)
+    elif form == "markdown":
+        _give(redactor.text(as_markdown(comparison)), output)
+    else:
+        _give_shown(shown(comparison), output, redactor)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds both commands to `alita gaia`."""
+    app.command()(report)
+    app.command()(compare)
+
+
+def _ledger(named: Path) -> Path:
+    """The ledger that is meant: the one beside it, where a benchmark's results are named."""
+    from agent.gaia.places import Places
+
+    beside = Places(named).ledger
+    return beside if beside.exists() else named
+
+
+def _beside(ledger: Path, ending: str) -> Path:
+    """A file or folder of the same benchmark."""
+    return ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.{ending}")
+
+
+def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
+    if questions is None:
+        if level is not None:
+            raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
+        return ()
+    from agent.gaia.dataset import load_jsonl
+
+    tasks = tuple(task for task in load_jsonl(questions).tasks if level is None or task.level == level)
+    if not tasks:
+        raise UsageError(f"{questions} has no question of level {level}.", remedy="Leave --level out to see all.")
+    return tasks
+
+
+def _redactor() -> Redactor:
+    from agent.layers import read_settings
+    from agent.store.redact import Redactor
+
+    return Redactor(read_settings().secrets)
+
+
+def _write_page(opened: Report, path: Path, runs: Path, redactor: Redactor) -> None:
+    from agent.gaia.report.html import as_html
+    from agent.store.written import write_file
+
+    page = as_html(opened, runs, redactor)
+    write_file(path, page)
+    print_text(str(path))
+    print_note(f"{len(page.encode()) / 2**20:,.1f} MB; it needs no network: open it in any browser.")
+
+
+def _give(text: str, output: Path | None) -> None:
+    if output is None:
+        print_text(text)
+    else:
+        _write(text, output)
+
+
+def _give_json(value: Json, output: Path | None) -> None:
+    if output is None:
+        print_json(value)
+    else:
+        _write(json.dumps(value, indent=2) + "\n", output)
+
+
+def _give_shown(parts: Shown, output: Path | None, redactor: Redactor) -> None:
+    from agent.gaia.report.terminal import as_terminal, draw, masked
+
+    parts = masked(parts, redactor)
+    if output is None and sys.stdout.isatty():
+        draw(parts)
+    else:
+        _give(as_terminal(parts), output)
+
+
+def _write(text: str, output: Path) -> None:
+    from agent.store.written import write_file
+
+    write_file(output, text)
+    print_text(str(output))

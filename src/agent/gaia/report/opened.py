@@ -1,0 +1,143 @@
+"""A ledger as a report reads it: also while a runner writes it, and without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import RunError
+from agent.gaia.attempt import Attempt
+from agent.gaia.ledger import Records, read_ledger
+from agent.gaia.report.counted import Counted, counted, tasks_of
+from agent.gaia.report.summary import Summary, summarise
+from agent.gaia.report.words import count
+from agent.gaia.task import Task
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+_SHOWN_FLAWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that any form of a report is made of."""
+
+    name: str
+    """The ledger's file name."""
+    created: str
+    """When the ledger was begun; empty where it does not say."""
+    configuration: dict[str, Json]
+    attempts: tuple[Attempt, ...]
+    selected: tuple[Task, ...]
+    cells: tuple[Counted, ...]
+    summary: Summary
+    notices: tuple[str, ...]
+    """What a reader must know before believing a figure, one sentence each."""
+
+
+def open_report(
+    path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None, configuration: str = ""
+) -> Report:
+    """Reads a ledger.
+
+    Args:
+        path: The ledger.
+        tasks: The selected questions; without them, those that the ledger names as selected, or else those that
+            it holds an attempt of.
+        epochs: How often each was to be answered; without it, as the ledger says.
+        configuration: The beginning of the fingerprint of the attempts that count; without it, that of the newest.
+
+    Raises:
+        RunError: There is no ledger, a later version wrote it, or it has no such configuration.
+    """
+    records = read_ledger(path)
+    chosen = records.choices[-1] if records.choices else None
+    selected = tuple(tasks) or (chosen.tasks if chosen else tasks_of(records.attempts))
+    notices = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
+    if len(records.problems) > _SHOWN_FLAWS:
+        notices.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
+    if not tasks and chosen is None:
+        notices.append(
+            "the ledger does not say which questions were selected: only those that it holds an attempt of count; "
+            "name the others with --questions FILE"
+        )
+    fingerprint, others = _configuration(records, configuration)
+    if others:
+        notices.append(
+            f"the ledger mixes configurations: these figures are of {fingerprint}; "
+            f"see others with --configuration {', '.join(others)}"
+        )
+    header = next((h for h in reversed(records.headers) if h.fingerprint == fingerprint), None)
+    return report_of(
+        [attempt for attempt in records.attempts if attempt.fingerprint == fingerprint],
+        selected,
+        epochs=epochs or (chosen.epochs if chosen else 1),
+        name=path.name,
+        created=header.created if header else "",
+        configuration=header.configuration if header else {},
+        notices=notices,
+    )
+
+
+def _configuration(records: Records, wanted: str) -> tuple[str, list[str]]:
+    """The fingerprint of the attempts that count, and those of the others."""
+    known = list(dict.fromkeys(attempt.fingerprint for attempt in records.attempts))
+    known = known or [header.fingerprint for header in records.headers][-1:]
+    fitting = [fingerprint for fingerprint in known if fingerprint.startswith(wanted)]
+    if wanted and len(fitting) != 1:
+        raise RunError(
+            f"The ledger has {'several' if fitting else 'no'} configurations that begin with {wanted!r}.",
+            remedy=f"It has: {', '.join(known) or 'none'}",
+        )
+    newest = records.attempts[-1].fingerprint if records.attempts else "".join(known)
+    chosen = fitting[0] if wanted else newest
+    return chosen, [fingerprint for fingerprint in known if fingerprint != chosen]
+
+
+def report_of(
+    attempts: Sequence[Attempt],
+    selected: Sequence[Task],
+    *,
+    epochs: int = 1,
+    name: str = "",
+    created: str = "",
+    configuration: dict[str, Json] | None = None,
+    notices: Sequence[str] = (),
+) -> Report:
+    """A report of attempts that are at hand.
+
+    Args:
+        attempts: In the order of the ledger.
+        selected: Every question that was to be answered.
+        epochs: How often each.
+        name: What the ledger is called.
+        created: When it was begun.
+        configuration: What the answers depend on.
+        notices: What is already known to be wrong with the ledger.
+    """
+    summary = summarise(attempts, selected, epochs=epochs)
+    return Report(
+        name=name,
+        created=created,
+        configuration=configuration or {},
+        attempts=tuple(attempts),
+        selected=tuple(selected),
+        cells=tuple(counted(attempts, selected, epochs)),
+        summary=summary,
+        notices=(*notices, *_notices(summary)),
+    )
+
+
+def _notices(summary: Summary) -> list[str]:
+    found = []
+    if summary.is_scored and summary.unscored:
+        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with, and count as wrong")
+    if summary.unselected:
+        found.append(f"{summary.unselected:,} attempts at questions that were not selected are in no figure")
+    if summary.leaks:
+        found.append(
+            f"the leak guard met copies of the dataset in {count(len(summary.leaks), 'question')}; "
+            f"right attempts among those that met one: {summary.leaked_right:,}"
+        )
+    return found

@@ -1,0 +1,118 @@
+"""Each figure of a report equals what brute force finds."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from math import comb, sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.gaia.report.intervals import Z95, wilson
+from agent.gaia.report.paired import mcnemar
+from agent.gaia.report.repeats import ballot, pass_at_k, pass_hat_k, shown_ks, voted
+
+ATTEMPTS = st.lists(st.booleans(), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),  # Newcombe 1998, table I
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        (5, 10, 0.2366, 0.7634),
+        (10, 10, 0.7225, 1.0),
+    ],
+)
+def test_wilson_gives_the_published_intervals(right, of, low, high):
+    assert wilson(right, of) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_ends_of_wilson_are_where_the_score_test_just_fails(counts):
+    """Each end solves |p - share| = z sqrt(p (1 - p) / n)."""
+    right, of = counts
+    for end in wilson(right, of):
+        assert 0 <= end <= 1
+        assert abs(end - right / of) == pytest.approx(Z95 * sqrt(end * (1 - end) / of), abs=1e-9)
+
+
+def test_of_nothing_every_share_is_possible():
+    assert wilson(0, 0) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="3 of 2"):
+        wilson(3, 2)
+
+
+@given(ATTEMPTS, st.data())
+def test_pass_at_k_is_the_share_of_choices_with_a_right_one(attempts, data):
+    k = data.draw(st.integers(1, len(attempts)))
+    choices = list(combinations(attempts, k))
+    assert pass_at_k(sum(attempts), len(attempts), k) == pytest.approx(sum(map(any, choices)) / len(choices))
+    assert pass_hat_k(sum(attempts), len(attempts), k) == pytest.approx(sum(map(all, choices)) / len(choices))
+
+
+def test_more_attempts_than_there_are_cannot_be_chosen():
+    with pytest.raises(ValueError, match="no choice of 3"):
+        pass_at_k(1, 2, 3)
+
+
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_mcnemar_is_the_binomial_test_with_one_half(first, second):
+    """All outcomes that are at most as likely as the one seen."""
+    split = first + second
+    likelihood = [comb(split, k) for k in range(split + 1)]
+    as_extreme = sum(weight for weight in likelihood if weight <= comb(split, first))
+    assert mcnemar(first, second) == pytest.approx(as_extreme / 2**split, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p"), [(0, 0, 1.0), (5, 5, 1.0), (0, 5, 0.0625), (0, 6, 0.03125), (1, 9, 0.021484375)]
+)
+def test_mcnemar_of_known_cases(first, second, p):
+    assert mcnemar(first, second) == mcnemar(second, first) == p
+
+
+def test_mcnemar_of_many_questions_does_not_overflow():
+    assert 0 <= mcnemar(3_000, 5_000) < 1e-100
+
+
+@given(st.lists(st.sampled_from(["red", "Red ", "blue", "7", "7.0", "", " "]), max_size=7))
+def test_the_vote_is_the_most_frequent_answer_and_of_equals_the_first(answers):
+    forms = [ballot(answer) for answer in answers]
+    winner = voted(answers)
+    if winner is None:
+        assert not any(forms)
+        return
+    most = max(forms.count(form) for form in forms if form)
+    assert forms.count(forms[winner]) == most
+    assert winner == min(n for n, form in enumerate(forms) if form and forms.count(form) == most)
+
+
+@given(st.lists(st.text(max_size=6), min_size=1, max_size=4))
+def test_the_order_of_votes_decides_only_between_equals(answers):
+    forms = {ballot(a) for a in answers} - {""}
+    tallies = sorted(([ballot(a) for a in answers].count(f) for f in forms), reverse=True)
+    if len(tallies) == 1 or (len(tallies) > 1 and tallies[0] > tallies[1]):
+        assert len({ballot(order[voted(order)]) for order in permutations(answers)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("1,234", "1234.0"), ("$5", "5"), ("5 %", "5"), ("  The Lake.", "the  lake"), ("-0", "0")]
+)
+def test_answers_that_read_the_same_share_a_ballot(one, other):
+    assert ballot(one) == ballot(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("1, 2, 3", "12, 3"), ("1,2", "12"), ("nan", "inf"), ("a b", "ab"), ("1e3", "1000")]
+)
+def test_answers_that_read_differently_do_not(one, other):
+    assert ballot(one) != ballot(other)
+
+
+def test_the_shown_k_are_all_up_to_four_then_powers_of_two_and_the_last():
+    assert shown_ks(1) == [1]
+    assert shown_ks(10) == [1, 2, 3, 4, 8, 10]
