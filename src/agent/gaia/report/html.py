@@ -127,11 +127,17 @@ def _table(table: Table, redactor: Redactor, *, is_open: bool) -> Iterator[str]:
     note = f" <small>{escape(table.note)}</small>" if table.note else ""
     yield f"<details{' open' if is_open else ''}><summary>{escape(table.title)}{note}</summary>"
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}"><table><thead><tr>'
-    yield "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head) + "</tr></thead><tbody>"
+    head = (f'<th scope="col"{_kind(table, place)}>{escape(name)}</th>' for place, name in enumerate(table.head))
+    yield "".join(head) + "</tr></thead><tbody>"
     for row in table.rows:
         first, *others = (escape(redactor.text(one_line(cell, 200))) for cell in row)
-        yield f'<tr><th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others) + "</tr>"
+        cells = (f"<td{_kind(table, place)}>{cell}</td>" for place, cell in enumerate(others, start=1))
+        yield f'<tr><th scope="row">{first}</th>' + "".join(cells) + "</tr>"
     yield "</tbody></table></div></details>"
+
+
+def _kind(table: Table, place: int) -> str:
+    return ' class="words"' if place in table.texts else ""
 
 
 def _questions(rows: Rows, redactor: Redactor) -> Iterator[str]:
