@@ -9,7 +9,8 @@ from typing import Literal
 from agent.errors import RunError
 from agent.gaia.report.effort import finite
 from agent.steps import preview
-from agent.traces.read import read_trace
+from agent.store.ids import ID
+from agent.traces.read import trace_of
 from agent.traces.terminal import FORMS
 from agent.traces.trace import Call, Trace, TraceStep
 from mcp_tools.text import one_line
@@ -81,10 +82,10 @@ class Timeline:
 
 def timeline_of(runs: Path, run_id: str) -> Timeline | None:
     """The timeline of a run; None where its folder is not there any more, or cannot be read."""
-    if not run_id:
+    if not ID.fullmatch(run_id):
         return None
     try:
-        trace = read_trace(runs, run_id)
+        trace = trace_of(runs, run_id)
     except RunError:
         return None
     return Timeline(trace.run.question, tuple(_events(trace)), tuple(_made(trace)), trace.flaws)
