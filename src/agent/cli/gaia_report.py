@@ -116,9 +116,11 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
         if level is not None:
             raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
         return ()
-    from agent.gaia.dataset import load_jsonl
+    from agent.gaia.dataset import load_questions
+    from agent.layers import read_settings
 
-    tasks = tuple(task for task in load_jsonl(questions).tasks if level is None or task.level == level)
+    dataset = load_questions(questions, read_settings())
+    tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
     if not tasks:
         raise UsageError(f"{questions} has no question of level {level}.", remedy="Leave --level out to see all.")
     return tasks

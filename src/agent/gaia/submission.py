@@ -53,13 +53,7 @@ def submission_of(
         SubmissionError: A name or an address is missing, or an answer is doubled, unknown, empty or an error.
     """
     username, agent_code = username.strip(), agent_code.strip()
-    if not username:
-        raise SubmissionError("A user name of the hub is missing.", remedy="Name yours: --username NAME")
-    if len(agent_code) < SHORTEST_CODE_URL or not agent_code.startswith(("https://", "http://")):
-        raise SubmissionError(
-            f"{agent_code!r} is no address of the agent's code.",
-            remedy="Name your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
-        )
+    require_person(username, agent_code)
     known, given = set(asked), dict[str, str]()
     for task_id, text in answers:
         if task_id in given:
@@ -70,6 +64,22 @@ def submission_of(
     if not given:
         raise SubmissionError("There is no answer to hand in.", remedy="Answer the questions: alita course run")
     return Submission(username, agent_code, tuple(given.items()))
+
+
+def require_person(username: str, agent_code: str) -> None:
+    """Checks who hands in.
+
+    Raises:
+        SubmissionError: The name or the address of the code is missing.
+    """
+    if not username.strip():
+        raise SubmissionError("A user name of the hub is missing.", remedy="Name yours: --username NAME")
+    code = agent_code.strip()
+    if len(code) < SHORTEST_CODE_URL or not code.startswith(("https://", "http://")):
+        raise SubmissionError(
+            f"{code!r} is no address of the agent's code.",
+            remedy="Name your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
+        )
 
 
 def read_answers(path: Path) -> dict[str, str]:

@@ -88,7 +88,7 @@ def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:
     assert "The file 'two.txt' is missing: " in ended.stderr
     assert "there is no token" in ended.stderr
     assert "No file path associated with task_id card-2" in ended.stderr
-    assert "1 files are in files." in ended.stderr
+    assert "1 file in files." in ended.stderr
 
 
 def test_terminal_controls_in_a_question_do_not_reach_the_terminal(shell: Shell) -> None:
@@ -185,3 +185,50 @@ def test_the_token_reaches_neither_the_course_nor_the_log(shell: Shell) -> None:
     ended = shell.run("submit", answers, *WHO, "--submit", HF_TOKEN=TOKEN)
     assert ended.returncode == 0
     assert TOKEN not in ended.stdout + ended.stderr + (shell.here / "submission_payload.log").read_text()
+
+
+def arithmetic(shell: Shell) -> None:
+    """Questions that need no model; card 3 is about a file that is missing."""
+    for number, question in enumerate(shell.course.questions, 1):
+        question["question"] = f"What is {number} * 100 + {number}?"
+        shell.course.answers[question["task_id"]] = str(101 * number)
+    del shell.course.questions[4:]
+    shell.course.add_file(3, "three.txt", b"3", missing=True)
+
+
+RUN = ("run", "--model", "scripted:none.jsonl", "--concurrency", "2")
+
+
+def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
+    """A run of two questions hands nothing in; the next goes on with the others, and hands in on request."""
+    arithmetic(shell)
+    shell.write("none.jsonl")
+    first = shell.run(*RUN, "--max-questions", "2")
+    assert first.returncode == 0, first.stderr
+    assert "Nothing was handed in." in first.stderr
+    assert "The file 'three.txt' is missing: " in first.stderr
+    assert shell.course.submissions == []
+    second = shell.run(*RUN, "--resume", "--submit", *WHO)
+    assert second.returncode == 0, second.stderr
+    assert "15 % (3 correct, 3 answered)" in second.stdout
+    answers = shell.course.submissions[0]["answers"]
+    assert sorted(a["submitted_answer"] for a in answers) == ["101", "202", "404"]
+    ledger = [json.loads(line) for line in (shell.here / "course.ledger.jsonl").read_text().splitlines()]
+    attempts = {line["task_id"]: line for line in ledger if line["kind"] == "attempt"}
+    assert attempts["card-3"]["status"] == "missing-file"
+    assert attempts["card-3"]["answer"] == ""
+
+
+def test_who_hands_in_is_checked_before_anything_is_asked(shell: Shell) -> None:
+    ended = shell.run(*RUN, "--submit")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "A user name of the hub is missing." in ended.stderr
+    assert shell.course.asked == []
+
+
+def test_a_question_file_that_is_there_is_not_overwritten(shell: Shell) -> None:
+    shell.write("course.questions.jsonl", {"task_id": "own", "question": "Mine?"})
+    ended = shell.run(*RUN)
+    assert ended.returncode == 2
+    assert "course.questions.jsonl is there already and holds other questions." in ended.stderr
+    assert "own" in (shell.here / "course.questions.jsonl").read_text()

@@ -100,7 +100,7 @@ def _changes(title: str, changed: Sequence[Change]) -> Table:
         (c.task_id, c.level, _said(c.first_status, c.first_answer), _said(c.second_status, c.second_answer))
         for c in changed
     )
-    return Table(title, ("question", "level", "first run", "second run"), rows)
+    return Table(title, ("question", "level", "first run", "second run"), rows, texts=(2, 3))
 
 
 def _said(status: str, answer: str) -> str:

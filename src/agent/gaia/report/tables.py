@@ -31,6 +31,8 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    texts: tuple[int, ...] = ()
+    """Places of other columns that are text."""
 
 
 def headline(summary: Summary) -> str:
@@ -80,7 +82,9 @@ def tables(summary: Summary) -> list[Table]:
         *repeats,
         _tools(summary),
         _counts("How attempts resolved", "resolution", summary.resolutions),
-        Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()])),
+        Table(
+            "Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()]), texts=(1,)
+        ),
     ]
     return [table for table in shown if table.rows]
 
@@ -123,7 +127,8 @@ def _of_group(group: Group, *, is_scored: bool) -> tuple[str, ...]:
 
 def _repeats(summary: Summary) -> Table:
     repeats = summary.repeats
-    return Table("Over the epochs", ("figure", "value", "what it says"), tuple(_of_repeats(summary, repeats.majority)))
+    rows = tuple(_of_repeats(summary, repeats.majority))
+    return Table("Over the epochs", ("figure", "value", "what it says"), rows, texts=(2,))
 
 
 def _of_repeats(summary: Summary, majority: float | None) -> Iterator[tuple[str, ...]]:
@@ -131,9 +136,11 @@ def _of_repeats(summary: Summary, majority: float | None) -> Iterator[tuple[str,
     for epoch, accuracy in enumerate(repeats.by_epoch, start=1):
         yield (f"epoch {epoch}", percent(accuracy), "accuracy over all selected questions")
     for k, value in repeats.pass_at.items():
-        yield (f"pass@{k}", percent(value), f"at least one of {k} attempts is right, unbiased")
+        said = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
+        yield (f"pass@{k}", percent(value), said)
     for k, value in repeats.pass_hat.items():
-        yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
+        if k > 1:
+            yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
     yield (f"majority@{summary.epochs}", percent(majority), "the answer given most often; the vote never saw the truth")
 
 

@@ -104,7 +104,7 @@ def _drawn(parts: Shown, width: int) -> Iterator[RenderableType]:
         drawn.caption = Text(table.note) if table.note else None
         drawn.caption_justify = "left"
         for place, name in enumerate(table.head):
-            drawn.add_column(Text(name, style="dim"), justify="right" if 0 < place < len(table.head) else "left")
+            drawn.add_column(Text(name, style="dim"), justify="left" if place in (0, *table.texts) else "right")
         for row in table.rows:
             drawn.add_row(Text(one_line(row[0], _WIDEST)), *(Text(one_line(cell, 200)) for cell in row[1:]))
         yield drawn
