@@ -256,6 +256,7 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
     from agent.gaia.attachments import usual_attachments
     from agent.gaia.course import plain_name
     from agent.layers import read_settings
+    from agent.store.written import whole_file
 
     looking, found = usual_attachments(read_settings(), course=_api(address)), {}
     try:
@@ -264,7 +265,8 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
             attachment = looking.resolve(task)
             path = folder / plain_name(task.file_name) if attachment.path else None
             if attachment.path and path and not (path.exists() and path.samefile(attachment.path)):
-                shutil.copyfile(attachment.path, path)
+                with attachment.path.open("rb") as source, whole_file(path) as copy:
+                    shutil.copyfileobj(source, copy)
             if attachment.status == "missing":
                 print_note(attachment.message)
             found[task.task_id] = {"path": str(path) if path else None, "file_status": attachment.status}

@@ -82,6 +82,11 @@ def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: A
     assert dataset.problems == (f"line 2: {told}; left out",)
 
 
+@pytest.mark.parametrize("level", [2, "2", " 2 ", 2.0])
+def test_a_level_is_a_number_in_any_form(tmp_path: Path, level: Any) -> None:
+    assert load_jsonl(write(tmp_path, {**record("a1"), "Level": level})).tasks[0].level == 2
+
+
 @pytest.mark.parametrize("level", ["hard", -1, 1.5, True, [1], "1" * 50])
 def test_a_level_that_is_none_is_unknown(tmp_path: Path, level: Any) -> None:
     dataset = load_jsonl(write(tmp_path, {**record("a1"), "Level": level}))
