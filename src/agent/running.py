@@ -221,7 +221,9 @@ class Running:
         start: Any = {"question": question, "files": [file.name for file in context.files]}
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
-        async with checkpoints(self.settings.runs_dir / run_id if self._manner.live else None) as checkpointer:
+        folder = self.settings.runs_dir / run_id if self._manner.live else None
+        kept = checkpoints(folder, resumed=self._manner.resumed, finished=lambda: "status" in self._state)
+        async with kept as checkpointer:
             graph = build_graph(checkpointer)
             if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:
                 self._state.update(stopped)

@@ -46,15 +46,22 @@ def leak_in(address: str, text: str = "") -> str | None:
         address: A URL; without a scheme it is read as one all the same.
         text: A title, a snippet or a page.
     """
-    parts = urlsplit(_plain(address) if "//" in address else f"//{_plain(address)}")
-    host = (parts.hostname or "").removeprefix("www.").rstrip(".")
-    path = f"{parts.path}?{parts.query}".lower()
+    host, path = _parts(_plain(address))
     for known, pattern in known_leaks().places:
         if (host == known or host.endswith(f".{known}")) and re.search(pattern, path):
             return f"{known} holds a copy of the dataset"
     if found := known_leaks().words.search(f"{_plain(address)}\n{text}"):
         return f"it speaks of {found[0].lower()!r}"
     return None
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Host, and path with query; empty for what is no address."""
+    try:
+        parts = urlsplit(address if "//" in address else f"//{address}")
+        return (parts.hostname or "").removeprefix("www.").rstrip("."), f"{parts.path}?{parts.query}".lower()
+    except ValueError:
+        return "", ""
 
 
 def _plain(address: str) -> str:

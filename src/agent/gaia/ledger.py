@@ -273,9 +273,9 @@ def _repaired(descriptor: int, path: Path) -> Records:
     """What the file holds, after its last line was ended, or cut where it is torn."""
     raw = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     whole = raw.rfind(b"\n") + 1
-    if not whole and not raw.startswith(_BEGINNING[: len(raw)]):
-        raise _no_ledger(path)  # only a header that was torn while it was written may be cut
     records = _parsed(raw, path) if _is_object(raw[whole:]) else _parsed(raw[:whole], path)
+    if raw and not records.headers and not raw.startswith(_BEGINNING[: len(raw)]):
+        raise _no_ledger(path)  # only a header that was torn while it was written may be cut
     try:
         if _is_object(raw[whole:]):
             os.write(descriptor, b"\n")

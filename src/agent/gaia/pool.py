@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[[Job, dict[str, Any]], None]
 """Told the events of a job, as JSON."""
+Main = Callable[[socket.socket, "Setup"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,13 @@ class Worker:
         self._watching: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def start(cls, setup: Setup, patience: Patience, tell: Tell, spared: Callable[[], set[int]]) -> Worker:
+    async def start(
+        cls, main: Main, setup: Setup, patience: Patience, tell: Tell, spared: Callable[[], set[int]]
+    ) -> Worker:
         """A new process, which begins to listen."""
-        from agent.gaia.worker import work
-
         ours, theirs = socket.socketpair()
         with theirs:
-            process = _forking().Process(target=work, args=(theirs, setup), daemon=True)
+            process = _forking().Process(target=main, args=(theirs, setup), daemon=True)
             await asyncio.to_thread(process.start)
         worker = cls(process, patience, tell, spared)
         reader, worker._writer = await asyncio.open_connection(sock=ours, limit=LONGEST_LINE)
@@ -168,8 +169,10 @@ class Worker:
         await asyncio.to_thread(self._process.join, self._patience.stop)
         for task in self._watching:
             task.cancel()
+        await asyncio.gather(*self._watching, return_exceptions=True)
         self.kill()
         await asyncio.to_thread(self._process.join)
+        self._process.close()
 
     def kill(self) -> None:
         """Kills the process with everything that came of it."""
@@ -232,6 +235,7 @@ class Pool:
         tell: Told the events of each job.
         patience: When a process is given up.
         spared: Processes that no worker takes along when it is killed.
+        main: What a worker does; `agent.gaia.worker.work` when not given.
     """
 
     def __init__(
@@ -242,8 +246,10 @@ class Pool:
         tell: Tell,
         patience: Patience | None = None,
         spared: Callable[[], set[int]] = set,
+        main: Main | None = None,
     ) -> None:
         self._setup = setup
+        self._main = main
         self._most = workers
         self._tell = tell
         self._patience = patience or Patience()
@@ -295,7 +301,9 @@ class Pool:
 
     async def _idlest(self) -> Worker:
         async with self._starting:
-            self._workers = [worker for worker in self._workers if not worker.lost]
+            for worker in [worker for worker in self._workers if worker.lost]:
+                self._workers.remove(worker)
+                await worker.aclose()
             if len(self._workers) < self._most and all(worker.jobs for worker in self._workers):
                 self._workers.append(await self._start())
         return min(self._workers, key=lambda worker: len(worker.jobs))
@@ -305,7 +313,9 @@ class Pool:
         return Result(lost.heard.failed(job, status, "" if self._stopping else str(lost)))
 
     async def _start(self) -> Worker:
-        return await Worker.start(self._setup, self._patience, self._tell, self._spared)
+        from agent.gaia.worker import work
+
+        return await Worker.start(self._main or work, self._setup, self._patience, self._tell, self._spared)
 
 
 def _forking() -> Any:

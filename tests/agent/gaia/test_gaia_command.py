@@ -1,0 +1,157 @@
+"""`python src/gaia_benchmark.py` as a user runs it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from agent.gaia.ledger import read_ledger
+from support.benchmarks import ROOT, answers, asked, command, finished, question_file
+
+CANARY = "CANARY-7f3a-the-true-answer"
+
+
+@pytest.fixture
+def server(openai_server):
+    openai_server.default = lambda body: answers(asked(body))
+    return openai_server
+
+
+def test_true_answers_and_annotations_reach_nothing_but_the_score(tmp_path, server):
+    """Neither a prompt nor a file that is written, nor the environment or the command line of a child."""
+    use = {"why": "A program is needed.", "next": {"action": "run_code"}}
+    program = "import os, sys\nprint(dict(os.environ), sys.argv, open('/proc/self/environ').read())"
+    server.answer(use).answer(f"```python\n{program}\n```")
+    members = {
+        "Final answer": CANARY,
+        "Annotator Metadata": {"Steps": CANARY, "Tools": CANARY},
+        "file_name": "card.txt",
+    }
+    questions = question_file(tmp_path, 2, **members)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "card.txt").write_text("A card.")
+
+    arguments = [questions, "--attached_files_dir", "files", "--output", "out.json", "--submission", "sub.jsonl", "-v"]
+    code, out, err = finished(command(*arguments, "--concurrency", 1, folder=tmp_path, url=server.url))
+
+    assert code == 0, err
+    assert "0 right of 2" in out
+    assert CANARY not in out + err
+    assert CANARY not in json.dumps(server.requests) + json.dumps(server.headers)
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path != questions]
+    assert {"out.json", "out.ledger.jsonl", "sub.jsonl", "journal.jsonl"} <= {path.name for path in written}
+    assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+
+
+def test_the_documented_command_goes_on_with_resume(tmp_path, server):
+    questions = question_file(tmp_path, 3)
+    base = [questions, "--submission", "mine.jsonl"]
+    code, _, err = finished(command(*base, "--max-questions", 2, folder=tmp_path, url=server.url))
+    assert code == 0, err
+    assert "[2/2]" in err
+
+    code, _, err = finished(command(*base, folder=tmp_path, url=server.url))
+    assert code == 2
+    assert "is there already" in err
+    assert "--resume" in err
+    assert "Traceback" not in err
+
+    code, out, err = finished(command(*base, "--resume", "--verbose", folder=tmp_path, url=server.url))
+    assert code == 0, err
+    assert "3 right of 3, 100.0 % of all selected" in out
+    assert "t2: answer (It is known.)" in err
+    rows = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
+    assert rows == [{"task_id": f"t{i}", "model_answer": str(i)} for i in range(3)]
+    results = json.loads((tmp_path / "mine.results.json").read_text())
+    assert (results["right"], results["selected"], results["accuracy"]) == (3, 3, 1.0)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.jsonl"], "none.jsonl cannot be read"),
+        (["{q}", "--ids", "zz"], "no task 'zz'"),
+        (["{q}", "--library", "read-only", "--tools-dir", "nowhere"], "nowhere is no folder"),
+        (["{q}", "--without", "thinking"], "thinking is none of search, browse, create"),
+        (["{q}", "--submission", "no/where/s.jsonl"], "no/where is no folder"),
+        (["{q}", "--cache", "--epochs", "2"], "every epoch would repeat the first"),
+        (["{q}", "--attached_files_dir", "gone"], "gone is no folder"),
+    ],
+)
+def test_bad_usage_is_told_at_once(tmp_path, arguments, message, capsys, monkeypatch):
+    from agent.cli import main
+
+    questions = question_file(tmp_path, 1)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["gaia-benchmark", *(a.format(q=questions) for a in arguments), "--model", "m"])
+    with pytest.raises(SystemExit) as ended:
+        main.main_of("gaia", "gaia-benchmark")
+
+    assert ended.value.code in (1, 2)
+    assert message in capsys.readouterr().err.replace("\n", " ")
+    assert not list(tmp_path.glob("*.ledger.jsonl"))
+
+
+def test_ctrl_c_twice_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, server):
+    questions = question_file(tmp_path, 4)
+    server.default = lambda body: answers(asked(body), delay=60 if asked(body) == "2" else 0)
+    base = [questions, "--output", "o.json", "--concurrency", 1]
+    process = command(*base, folder=tmp_path, url=server.url, start_new_session=True)
+    while len(server.requests) < 3 and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(1)
+    assert process.poll() is None  # the question under way goes on
+    os.killpg(process.pid, signal.SIGINT)
+    code, out, err = finished(process, 20)
+
+    assert code == 130
+    assert "Ctrl-C again stops them too" in err
+    assert "Go on with the same command and --resume." in out
+    found = read_ledger(tmp_path / "o.ledger.jsonl").attempts
+    assert [(a.task_id, a.status) for a in found] == [("t0", "ok"), ("t1", "ok"), ("t2", "interrupted")]
+
+    server.default = lambda body: answers(asked(body))
+    code, out, err = finished(command(*base, "--resume", folder=tmp_path, url=server.url))
+    assert "4 right of 4" in out, err
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_nothing_finished_is_lost_or_doubled(tmp_path, server):
+    import random
+
+    questions = question_file(tmp_path, 30)
+    server.default = lambda body: answers(asked(body), delay=0.15)
+    base = [questions, "--output", "o.json", "--concurrency", 4, "--resume"]
+    ledger, rng = tmp_path / "o.ledger.jsonl", random.Random(7)
+    for _ in range(4):
+        process = command(*base, folder=tmp_path, url=server.url)
+        before = ledger.read_bytes() if ledger.exists() else b""
+        time.sleep(rng.uniform(1.5, 3.5))
+        process.kill()
+        process.communicate()
+        assert ledger.read_bytes().startswith(before[: before.rfind(b"\n") + 1]) if ledger.exists() else not before
+    code, out, err = finished(command(*base, folder=tmp_path, url=server.url))
+
+    assert "30 right of 30" in out, err
+    found = [a.task_id for a in read_ledger(ledger).attempts if a.status == "ok"]
+    assert sorted(found) == sorted(f"t{i}" for i in range(30))
+    assert code == 0
+
+
+def test_help_imports_nothing_heavy():
+    heavy = "{'langgraph', 'openai', 'pandas', 'rich', 'datasets', 'pypdfium2', 'markitdown', 'openpyxl'}"
+    script = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv.append('--help')\n"
+        "import gaia_benchmark\n"
+        "try:\n    gaia_benchmark.main()\n"
+        f"finally:\n    print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(ROOT / "src")], capture_output=True, text=True)
+    assert done.stdout.strip().endswith("[]"), done.stdout + done.stderr
+    assert "--attached_files_dir" in done.stdout

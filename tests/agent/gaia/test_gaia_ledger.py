@@ -1,0 +1,209 @@
+"""The ledger: nothing that was written is lost, doubled or glued to something else, whatever happens to the process."""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.errors import RunError, StorageError
+from agent.gaia.attempt import STATUSES, Attempt
+from agent.gaia.fingerprint import Fingerprint
+from agent.gaia.ledger import Ledger, read_ledger
+from agent.gaia.task import Task
+
+MINE = Fingerprint("questions", {"model": "m", "library": "cold"})
+TEXT = st.text(max_size=40)
+ATTEMPTS = st.builds(
+    Attempt,
+    task_id=st.text(min_size=1, max_size=20),
+    epoch=st.integers(1, 9),
+    status=st.sampled_from(STATUSES),
+    level=st.none() | st.integers(1, 3),
+    answer=TEXT,
+    raw_answer=TEXT,
+    correct=st.none() | st.booleans(),
+    seconds=st.floats(0, 1e6),
+    cost=st.none() | st.floats(0, 1e3),
+    routes=st.lists(TEXT, max_size=3).map(tuple),
+    leaks=st.lists(TEXT, max_size=2).map(tuple),
+)
+
+
+def written(path, *attempts, fingerprint=MINE, **options):
+    with Ledger.open(path, fingerprint=fingerprint, **options) as ledger:
+        for attempt in attempts:
+            ledger.append(attempt)
+        return ledger
+
+
+@settings(max_examples=40)
+@given(attempts=st.lists(ATTEMPTS, max_size=6))
+def test_what_is_written_is_read(tmp_path_factory, attempts):
+    path = tmp_path_factory.mktemp("ledger") / "l.jsonl"
+    written(path, *attempts)
+
+    assert list(read_ledger(path).attempts) == attempts
+
+
+@settings(max_examples=60)
+@given(attempts=st.lists(ATTEMPTS, min_size=1, max_size=4), data=st.data())
+def test_cut_anywhere_it_holds_every_whole_line_and_takes_new_ones(tmp_path_factory, attempts, data):
+    path = tmp_path_factory.mktemp("ledger") / "l.jsonl"
+    written(path, *attempts)
+    raw = path.read_bytes()
+    cut = data.draw(st.integers(0, len(raw)))
+    path.write_bytes(raw[:cut])
+    whole = max(
+        0, raw[:cut].count(b"\n") - 1 + (raw[cut : cut + 1] == b"\n")
+    )  # a line that lacks its end alone is whole
+
+    ledger = written(path, Attempt("later"))
+
+    assert [a.task_id for a in ledger.attempts] == [a.task_id for a in attempts[:whole]] + ["later"]
+    assert read_ledger(path).problems == ()
+
+
+def test_a_damaged_line_in_the_middle_is_told_and_left_where_it_is(tmp_path):
+    path = tmp_path / "l.jsonl"
+    written(path, Attempt("a"), Attempt("b"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[1][:20] + b"\0\0\n" + lines[2])
+
+    ledger = written(path, Attempt("c"))
+
+    assert [a.task_id for a in ledger.attempts] == ["b", "c"]
+    assert "line 2 of l.jsonl is damaged" in ledger.problems[0]
+    assert b"\0\0\n" in path.read_bytes()
+
+
+def test_a_second_runner_is_refused(tmp_path):
+    path = tmp_path / "l.jsonl"
+    with Ledger.open(path, fingerprint=MINE), pytest.raises(RunError, match="Another runner is writing the ledger"):
+        Ledger.open(path, fingerprint=MINE)
+    written(path, Attempt("a"))  # the first is gone
+
+
+def test_another_configuration_needs_a_flag_and_the_message_says_what_differs(tmp_path):
+    path, other = tmp_path / "l.jsonl", Fingerprint("questions", {"model": "n", "library": "cold"})
+    written(path, Attempt("a", fingerprint=MINE.digest))
+
+    with pytest.raises(RunError, match=r'model: "m", now "n"') as refused:
+        written(path, fingerprint=other)
+    assert "--mix" in refused.value.remedy
+    with pytest.raises(RunError, match="other questions"):
+        written(path, fingerprint=replace(MINE, dataset="others"))
+
+    ledger = written(path, Attempt("a", fingerprint=other.digest), fingerprint=other, mixed=True)
+    assert [header.fingerprint for header in ledger.headers] == [MINE.digest, other.digest]
+    assert len(written(path).attempts) == 2  # both are known now
+
+
+@pytest.mark.parametrize("content", [b"hello", b"hello\n", b'{"a": 1}\n', b"[1, 2]\n", b'{\n "schema": 1}\n', b"\n\nx"])
+def test_a_file_that_is_no_ledger_is_refused_and_not_touched(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+
+    with pytest.raises(RunError, match="no ledger"):
+        written(path)
+    assert path.read_bytes() == content
+
+
+def test_a_ledger_of_a_later_version_is_refused(tmp_path):
+    path = tmp_path / "l.jsonl"
+    path.write_text(json.dumps({"kind": "header", "ledger": 2, "fingerprint": "x"}) + "\n")
+
+    with pytest.raises(RunError, match="has version 2, and this alita"):
+        written(path)
+
+
+def test_members_of_another_version_do_no_harm():
+    line = Attempt("a", seconds=1.5).as_json()
+    del line["seconds"]
+
+    assert Attempt.from_json({**line, "mood": "good"}) == Attempt("a")
+    for wrong in ({"task_id": ""}, {"status": "fine"}, {"epoch": "1"}, {"routes": [1]}, {"steps": True}):
+        with pytest.raises(ValueError, match=r"attempt|status|is "):
+            Attempt.from_json({**line, **wrong})
+
+
+def test_what_was_selected_is_in_it_without_the_questions(tmp_path):
+    path = tmp_path / "l.jsonl"
+    with Ledger.open(path, fingerprint=MINE) as ledger:
+        for _ in range(2):
+            ledger.select([Task("a", "secret words", 2, "x.csv")], 3)
+
+    assert "secret" not in path.read_text()
+    (choice,) = read_ledger(path).choices
+    assert (choice.tasks, choice.epochs) == ((Task("a", "", 2, "x.csv"),), 3)
+
+
+async def test_many_lines_at_once_share_a_sync_and_all_arrive(tmp_path):
+    path = tmp_path / "l.jsonl"
+    with Ledger.open(path, fingerprint=MINE) as ledger:
+        await asyncio.gather(*(ledger.record(Attempt(f"t{i}")) for i in range(100)))
+        assert [a.task_id for a in read_ledger(path).attempts] == [f"t{i}" for i in range(100)]
+
+
+def _fill(path, queue):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with Ledger.open(path, fingerprint=MINE) as ledger:
+        number = 0
+        try:
+            while True:
+                ledger.append(Attempt(f"t{number}", raw_answer="x" * 300))
+                number += 1
+        except StorageError as full:
+            queue.put((number, str(full)))
+
+
+def test_a_full_disk_is_told_and_every_line_before_it_is_whole(tmp_path):
+    path, context = tmp_path / "l.jsonl", multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_fill, args=(path, queue))
+    process.start()
+    number, message = queue.get(timeout=30)
+    process.join()
+
+    assert number > 0
+    assert "cannot be written: File too large" in message
+    assert "--resume" in message
+    assert path.read_bytes().endswith(b"}\n")
+    assert [a.task_id for a in written(path, Attempt("z")).attempts] == [f"t{i}" for i in range(number)] + ["z"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from agent.gaia.attempt import Attempt
+from agent.gaia.ledger import Ledger
+from agent.gaia.fingerprint import Fingerprint
+with Ledger.open(Path(sys.argv[1]), fingerprint=Fingerprint("questions", {"model": "m", "library": "cold"})) as ledger:
+    for number in range(10**6):
+        ledger.append(Attempt(f"t{number}"))
+        print(number, flush=True)
+"""
+
+
+def test_what_it_said_is_written_survives_a_kill(tmp_path):
+    path = tmp_path / "l.jsonl"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = [process.stdout.readline() for _ in range(30)]
+    os.kill(process.pid, signal.SIGKILL)
+    said += process.stdout.readlines()
+    process.wait()
+    process.stdout.close()
+
+    found = [a.task_id for a in written(path).attempts]
+    assert found[: len(said)] == [f"t{i}" for i in range(len(said))]
+    assert len(found) <= len(said) + 1

@@ -1,0 +1,223 @@
+"""A benchmark from the question file to the ledger, with real processes and a real model server."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.errors import RunError
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.configuration import with_limit
+from agent.gaia.dataset import load_jsonl
+from agent.gaia.ledger import read_ledger
+from agent.gaia.places import Places
+from agent.gaia.progress import Began
+from agent.gaia.runner import Benchmark, RunOptions, Totals
+from agent.gaia.selection import Selection
+from agent.layers import read_settings
+from support.benchmarks import answers, asked, question_file
+from support.openai_server import Step
+
+
+class Bench:
+    """A benchmark in a folder."""
+
+    def __init__(self, folder: Path, url: str, count: int) -> None:
+        self.questions = question_file(folder, count)
+        self.output = folder / "out.json"
+        self.flags = {"model": "m", "base_url": url, "use_cache": False}
+        self.events = []
+        self.running = None
+
+    def options(self, *, flags=None, **options):
+        settings = with_limit(read_settings(self.flags | (flags or {})))
+        dataset = load_jsonl(self.questions)
+        return RunOptions(dataset, settings, usual_attachments(settings), self.output, **options)
+
+    async def run(self, **options):
+        self.running = Benchmark(self.options(**options), self.hear)
+        return await self.running.run()
+
+    def hear(self, event):
+        self.events.append(event)
+
+    @property
+    def records(self):
+        return read_ledger(Places(self.output).ledger)
+
+
+@pytest.fixture
+def bench(tmp_path, openai_server):
+    openai_server.default = lambda body: answers(asked(body))
+    return Bench(tmp_path, openai_server.url, 4)
+
+
+async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_server):
+    openai_server.default = lambda body: answers("7" if asked(body) == "3" else f"FINAL ANSWER: {asked(body)}")
+
+    outcome = await bench.run(concurrency=3)
+
+    assert (outcome.how, outcome.left) == ("finished", 0)
+    found = {attempt.task_id: attempt for attempt in bench.records.attempts}
+    assert {name: (a.status, a.answer, a.correct) for name, a in found.items()} == {
+        "t0": ("ok", "0", True),
+        "t1": ("ok", "1", True),
+        "t2": ("ok", "2", True),
+        "t3": ("ok", "7", False),
+    }
+    one = found["t1"]
+    assert (one.level, one.routes, one.steps, one.resolution, one.model) == (2, ("answer",), 0, "correct", "m")
+    assert (one.input_tokens, one.output_tokens, one.cost) == (10, 5, None)
+    assert (Places(bench.output).runs / one.run_id / "journal.jsonl").exists()
+    assert len(openai_server.requests) == 4
+
+
+async def test_without_resume_what_is_there_is_refused_and_with_it_only_the_rest_is_asked(bench, openai_server):
+    first = await bench.run(selection=Selection(max_questions=3))
+    assert (len(first.selected), first.left) == (3, 0)
+    with pytest.raises(RunError, match=r"out\.ledger\.jsonl is there already"):
+        await bench.run()
+
+    second = await bench.run(resume=True)
+
+    assert [len(second.selected), len(second.attempts), second.left] == [4, 4, 0]
+    assert sorted(a.task_id for a in bench.records.attempts) == ["t0", "t1", "t2", "t3"]
+    assert len(openai_server.requests) == 4
+
+
+async def test_an_error_is_told_and_tried_again_by_a_resumed_run(bench, openai_server):
+    openai_server.fail(413, "the prompt is odd")
+    first = await bench.run(selection=Selection(max_questions=1))
+    assert (first.attempts[0].status, first.attempts[0].correct, first.left) == ("error", False, 1)
+    assert "the prompt is odd" in first.attempts[0].error
+    assert first.attempts[0].answer == ""
+
+    second = await bench.run(resume=True, selection=Selection(max_questions=4))
+
+    assert {a.task_id: a.status for a in second.attempts} == dict.fromkeys(["t0", "t1", "t2", "t3"], "ok")
+    assert [a.status for a in bench.records.attempts if a.task_id == "t0"] == ["error", "ok"]
+
+
+async def test_a_wrong_key_stops_it_since_every_question_would_meet_it(bench, openai_server):
+    openai_server.default = lambda body: Step(status=401, body={"error": {"message": "bad key"}})
+
+    outcome = await bench.run(concurrency=1)
+
+    assert outcome.how == "stopped"
+    assert "key" in outcome.message
+    assert len(openai_server.requests) == 1
+    assert outcome.left == 4
+
+
+async def test_at_its_limit_of_time_a_question_is_asked_for_its_best_guess(bench, openai_server):
+    openai_server.hang(20)
+    openai_server.answer("The card is a queen")
+
+    outcome = await bench.run(flags={"max_seconds": 5.0}, selection=Selection(ids=("t0",)))
+
+    (attempt,) = outcome.attempts
+    assert (attempt.status, attempt.answer) == ("limit", "The card is a queen")
+    assert 3.5 < attempt.seconds < 6
+
+
+async def test_waiting_for_a_rate_limit_is_no_work(bench, openai_server):
+    openai_server.fail(429, "slow down", retry_after=3)
+
+    outcome = await bench.run(flags={"max_seconds": 2.0}, selection=Selection(ids=("t0",)))
+
+    (attempt,) = outcome.attempts
+    assert (attempt.status, attempt.answer) == ("ok", "0")
+    assert 3 <= attempt.waited < 4
+    assert attempt.seconds < 2
+
+
+async def test_the_clock_starts_when_work_starts(bench, openai_server):
+    openai_server.default = lambda body: answers(asked(body), delay=0.6)
+
+    outcome = await bench.run(flags={"max_seconds": 2.0}, concurrency=1)
+
+    assert [a.status for a in outcome.attempts] == ["ok"] * 4
+    assert all(a.seconds < 2 for a in outcome.attempts)
+
+
+async def test_beyond_a_limit_of_the_whole_no_question_is_begun(bench, openai_server):
+    outcome = await bench.run(totals=Totals(tokens=20), concurrency=1)
+
+    assert (outcome.how, len(outcome.attempts), outcome.left) == ("limit", 2, 2)
+    assert "limit of tokens" in outcome.message
+    assert len(outcome.selected) == 4  # those that were not reached stay in the denominator
+
+
+async def test_an_interrupt_lets_the_running_question_end_and_begins_no_other(bench):
+    def hear(event):
+        if isinstance(event, Began):
+            bench.running.interrupt()
+
+    bench.hear = hear
+    outcome = await bench.run(concurrency=1)
+
+    assert (outcome.how, outcome.left) == ("interrupted", 3)
+    assert [a.status for a in outcome.attempts] == ["ok"]
+
+
+async def test_a_second_interrupt_ends_it_and_a_resumed_run_goes_on_from_the_journal(bench, openai_server):
+    use = {"why": "A program is needed.", "next": {"action": "run_code"}}
+    openai_server.answer(use).answer("```python\nprint(6 * 7)\n```").hang(20)
+
+    async def interrupt_twice():
+        while len(openai_server.requests) < 3:  # noqa: ASYNC110 - the server has no event to wait for
+            await asyncio.sleep(0.05)
+        bench.running.interrupt()
+        bench.running.interrupt()
+
+    interrupting = asyncio.create_task(interrupt_twice())
+    selection = Selection(ids=("t0",))
+    first = await bench.run(selection=selection, flags={"max_steps": 4})
+    assert [(a.status, a.correct) for a in first.attempts] == [("interrupted", None)]
+
+    await interrupting
+    asked_before = len(openai_server.requests)
+    second = await bench.run(selection=selection, flags={"max_steps": 4}, resume=True)
+
+    assert [(a.status, a.answer) for a in second.attempts] == [("ok", "0")]
+    assert second.attempts[0].run_id == first.attempts[0].run_id
+    assert second.attempts[0].routes == ("answer",)
+    assert len(openai_server.requests) == asked_before + 1  # what was paid for is not paid again
+
+
+async def test_a_missing_file_costs_nothing_counts_and_is_not_recorded_twice(bench, openai_server, tmp_path):
+    bench.questions = question_file(tmp_path, 2, file_name="cards.txt")
+    first = await bench.run()
+    again = await bench.run(resume=True)
+    assert [a.status for a in first.attempts] == ["missing-file"] * 2
+    assert again.left == 2
+    assert len(bench.records.attempts) == 2
+    assert openai_server.requests == []
+
+
+async def test_epochs_are_asked_anew_with_seeds_of_their_own(bench, openai_server):
+    outcome = await bench.run(selection=Selection(ids=("t0",), epochs=2), flags={"seed": 5})
+
+    assert sorted(a.key for a in outcome.attempts) == [("t0", 1), ("t0", 2)]
+    assert sorted(body["seed"] for body in openai_server.requests) == [5, 1005]
+
+
+async def test_what_it_goes_without_is_not_offered(bench, openai_server):
+    openai_server.answer({"why": "", "next": {"action": "search"}})
+    outcome = await bench.run(selection=Selection(ids=("t0",)), flags={"without": "search,create"})
+
+    first = openai_server.requests[0]
+    assert "Not possible here: search, create_tool." in first["messages"][-1]["content"]
+    assert '"search"' not in json.dumps(first["response_format"])
+    assert outcome.attempts[0].routes == ("answer",)
+
+
+async def test_another_configuration_is_refused_on_the_same_ledger(bench):
+    await bench.run(selection=Selection(max_questions=1))
+
+    with pytest.raises(RunError, match='max_steps: "12", now "5"'):
+        await bench.run(resume=True, flags={"max_steps": 5})
+    mixed = await bench.run(resume=True, mixed=True, flags={"max_steps": 5})
+    assert len(mixed.attempts) == 4
+    assert len(bench.records.attempts) == 5

@@ -1,0 +1,59 @@
+"""Question files, and a model server that answers them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from support.openai_server import Step
+
+ROOT = Path(__file__).parents[2]
+
+
+def answers(text: str, **more: Any) -> Step:
+    """The decision to answer with this text."""
+    return Step(text=json.dumps({"why": "It is known.", "next": {"action": "answer", "answer": text}}), **more)
+
+
+def question_file(folder: Path, count: int, **members: Any) -> Path:
+    """Questions `t0`, `t1` …, whose true answers are their numbers; every third is of the next level."""
+    path = folder / "questions.jsonl"
+    rows = [
+        {"task_id": f"t{i}", "Question": f"Which card is number {i}?", "Level": i % 3 + 1, "Final answer": str(i)}
+        | members
+        for i in range(count)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def asked(body: dict[str, Any]) -> str:
+    """The number of the card that a request asks for."""
+    text: str = body["messages"][-1]["content"]
+    return text.partition("Which card is number ")[2].partition("?")[0]
+
+
+def command(*arguments: object, folder: Path, url: str, **options: Any) -> subprocess.Popen[str]:
+    """The benchmark as its own process, in a folder."""
+    environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
+    script = str(ROOT / "src" / "gaia_benchmark.py")
+    return subprocess.Popen(
+        [sys.executable, script, *map(str, arguments), "--model", "m", "--base-url", url],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def finished(process: subprocess.Popen[str], timeout: float = 50) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a process that ends by itself."""
+    out, err = process.communicate(timeout=timeout)
+    return process.returncode, out, err
