@@ -13,7 +13,7 @@ from typing import Literal
 
 from agent.errors import AlitaError, CourseError, DatasetError
 from agent.gaia.course import CourseApi, Refusal, plain_name
-from agent.gaia.hub import Hub, hub_cache
+from agent.gaia.hub import REVISION, Hub, hub_cache
 from agent.gaia.task import Task
 from agent.settings import Settings
 from agent.store.written import whole_file
@@ -141,6 +141,7 @@ def usual_attachments(
     *,
     attached: Path | None = None,
     beside: Path | None = None,
+    revision: str = REVISION,
     course: CourseApi | None = None,
 ) -> Attachments:
     """Attachments as a run looks for them: the user's folder, `gaia_files/`, the cache, the hub, the course.
@@ -149,6 +150,7 @@ def usual_attachments(
         settings: Where the cache is, and the hub's token.
         attached: `--attached_files_dir`.
         beside: Folder of the question file, looked into after the others.
+        revision: Of the dataset on the hub.
         course: The course's server, for its own questions.
 
     Raises:
@@ -160,7 +162,7 @@ def usual_attachments(
         )
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     folders = [folder for folder in (attached, USUAL_FOLDER, beside) if folder is not None]
-    hub = Hub(hub_cache(settings), token)
+    hub = Hub(hub_cache(settings), token, revision)
     return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=hub, course=course)
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import DatasetError
-from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl, load_questions
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl, load_questions, revision_of
 from agent.gaia.hub import REVISION
 from agent.gaia.task import Dataset, Task, fingerprint_of
 from agent.layers import read_settings
@@ -198,7 +199,9 @@ def test_a_command_line_names_the_hub_or_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     settings = read_settings(environment={"ALITA_HOME": str(home), "HF_TOKEN": TOKEN})
-    named = load_questions(Path(f"gaia-test@{COMMIT}"), settings)
+    source = Path(f"gaia-test@{COMMIT}")
+    named = load_questions(source, settings)
+    assert usual_attachments(settings, revision=revision_of(source)).resolve(named.tasks[0]).origin == "hub"
     assert [task.task_id for task in named.tasks] == ["d4"]
     with pytest.raises(DatasetError, match=f"has no revision '{REVISION}'"):
         load_questions(Path("gaia-validation"), settings)
