@@ -273,7 +273,7 @@ def test_a_hub_that_fails_is_told(hub: HubServer, tmp_path: Path) -> None:
     hub.status = 418
     with pytest.raises(DatasetError) as caught:
         load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
-    assert "418" in caught.value.message
+    assert caught.value.message == "The hub answered 418 for gaia-benchmark/GAIA."
 
 
 def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.gaia_records import CANARY, record
 from support.hub_server import COMMIT, TOKEN, HubServer
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 
 
+@pytest.mark.slow
 def test_the_questions_of_the_hub_are_run_and_their_truths_stay_where_they_were_fetched(
     hub: HubServer, tmp_path: Path
 ) -> None:
