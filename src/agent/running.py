@@ -246,6 +246,7 @@ class Running:
         try:
             await self._journal.aclose()
             if self._manner.live:
-                save_run(self.settings.runs_dir, replace(self._run, status=answer.status, answer=answer))
+                ended = replace(self._run, status=answer.status, answer=answer)
+                await asyncio.to_thread(save_run, self.settings.runs_dir, ended)
         except StorageError as problem:
             self._around.tell(Note(f"the run is not saved: {problem.message}"))
