@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -150,7 +151,15 @@ class Alita:
         told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
         if wish != "answer":
             told[WISH] = wish
-        run = create_run(self._settings.runs_dir, question, model=self._settings.model, files=files, configuration=told)
+        # Syncing takes milliseconds, in which other questions of this process go on.
+        run = await asyncio.to_thread(
+            create_run,
+            self._settings.runs_dir,
+            question,
+            model=self._settings.model,
+            files=files,
+            configuration=told,
+        )
         journal = Journal.create(journal_path(self._settings.runs_dir, run.run_id), self._redactor)
         manner = Manner(approve=approve, conversation=conversation)
         answer = await self._run(run, journal, self._settings, manner)

@@ -233,7 +233,9 @@ class Running:
             start["wish"] = wish
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
-        async with checkpoints(self.settings.runs_dir / run_id if self._manner.live else None) as checkpointer:
+        folder = self.settings.runs_dir / run_id if self._manner.live else None
+        kept = checkpoints(folder, resumed=self._manner.resumed, finished=lambda: "status" in self._state)
+        async with kept as checkpointer:
             graph = build_graph(checkpointer)
             if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:
                 self._state.update(stopped)
@@ -256,6 +258,7 @@ class Running:
         try:
             await self._journal.aclose()
             if self._manner.live:
-                save_run(self.settings.runs_dir, replace(self._run, status=answer.status, answer=answer))
+                ended = replace(self._run, status=answer.status, answer=answer)
+                await asyncio.to_thread(save_run, self.settings.runs_dir, ended)
         except StorageError as problem:
             self._around.tell(Note(f"the run is not saved: {problem.message}"))

@@ -14,7 +14,7 @@ from agent.cli.output import print_text
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, with_limit
-from agent.gaia.dataset import load_questions
+from agent.gaia.dataset import load_questions, revision_of
 from agent.gaia.derived import results_of, write_answers, write_results
 from agent.gaia.live import Display, open_display
 from agent.gaia.places import Places
@@ -95,7 +95,10 @@ class _Run:
             dataset=dataset,
             settings=settings,
             attachments=usual_attachments(
-                settings, attached=choices.attached, beside=choices.questions.absolute().parent
+                settings,
+                attached=choices.attached,
+                beside=choices.questions.absolute().parent,
+                revision=revision_of(choices.questions),
             ),
             output=choices.results,
             selection=choices.selection,

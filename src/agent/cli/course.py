@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from agent.cli import options
-from agent.cli.output import print_json, print_note, print_rows, print_text
+from agent.cli.output import print_json, print_note, print_rows
 from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.gaia.course import CourseApi, Result
-    from agent.gaia.submission import Submission
+    from agent.gaia.course import CourseApi
     from agent.gaia.task import Dataset, Task
 
 app = options.new_app("The Agents Course: its questions, answering them, and handing in.")
@@ -99,7 +98,9 @@ def run(
             f"Nothing was handed in. See what would be: alita course submit {ledger} --username … --agent-code …"
         )
         raise typer.Exit(code)
-    _hand_in(ledger, username, agent_code, send=True, course=course, as_json=False)
+    from agent.cli.handing_in import hand_in
+
+    hand_in(ledger, username, agent_code, _api(course), send=True)
 
 
 @app.command()
@@ -112,7 +113,9 @@ def submit(
     as_json: options.AsJson = False,
 ) -> None:
     """Hands answers in; without --submit only shows what would be sent. submission_payload.log keeps both."""
-    _hand_in(answers, username, agent_code, send=send, course=course, as_json=as_json)
+    from agent.cli.handing_in import hand_in
+
+    hand_in(answers, username, agent_code, _api(course), send=send, as_json=as_json)
 
 
 class _Prepared(NamedTuple):
@@ -164,58 +167,6 @@ def _answer(
     return benchmark({**flags, "use_cache": False, "leak_guard": True}, choices)
 
 
-def _hand_in(answers: Path, username: str, agent_code: str, *, send: bool, course: str | None, as_json: bool) -> None:
-    from agent.gaia.submission import PAYLOAD_LOG, log_payload, read_answers, submission_of
-
-    given, api = read_answers(answers), _api(course)
-    asked = [task.task_id for task in api.questions().tasks]
-    submission = submission_of(username, agent_code, given.items(), asked)
-    log_payload(Path(PAYLOAD_LOG), f"{api.base}/submit", submission, sent=send)
-    unanswered = [task_id for task_id in asked if task_id not in given]
-    result = _send(api, submission) if send else None
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "sent": send,
-                "payload": submission.as_json(),
-                "unanswered": unanswered,
-                "log": PAYLOAD_LOG,
-                "result": result._asdict() if result else None,
-            }
-        )
-    else:
-        _show(submission, unanswered, result)
-
-
-def _send(api: CourseApi, submission: Submission) -> Result:
-    """Hands in, and keeps what came of it."""
-    from agent.errors import CourseError
-    from agent.gaia.submission import PAYLOAD_LOG, log_outcome
-
-    try:
-        result = api.submit(submission)
-    except CourseError as error:
-        log_outcome(Path(PAYLOAD_LOG), {"error": error.message})
-        raise
-    log_outcome(Path(PAYLOAD_LOG), result._asdict())
-    return result
-
-
-def _show(submission: Submission, unanswered: list[str], result: Result | None) -> None:
-    from agent.gaia.submission import PAYLOAD_LOG
-
-    if unanswered:
-        print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
-    if result is None:
-        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers])
-        print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
-    else:
-        print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
-        if result.message:
-            print_note(result.message)
-
-
 def _api(address: str | None) -> CourseApi:
     from agent.gaia.course import COURSE_URL, CourseApi
 
@@ -256,6 +207,7 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
     from agent.gaia.attachments import usual_attachments
     from agent.gaia.course import plain_name
     from agent.layers import read_settings
+    from agent.store.written import whole_file
 
     looking, found = usual_attachments(read_settings(), course=_api(address)), {}
     try:
@@ -264,7 +216,8 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
             attachment = looking.resolve(task)
             path = folder / plain_name(task.file_name) if attachment.path else None
             if attachment.path and path and not (path.exists() and path.samefile(attachment.path)):
-                shutil.copyfile(attachment.path, path)
+                with attachment.path.open("rb") as source, whole_file(path) as copy:
+                    shutil.copyfileobj(source, copy)
             if attachment.status == "missing":
                 print_note(attachment.message)
             found[task.task_id] = {"path": str(path) if path else None, "file_status": attachment.status}

@@ -12,12 +12,13 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from agent.gaia.asked import Asked, Rounding, asked_of
 
-_MARK = re.compile(r"FINAL\s+ANSWER\s*(?:\*\*)?\s*:(?:\*\*)?", re.IGNORECASE)
+_MARK = re.compile(r"FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE)
 _WRAPPED = (
     re.compile(r"\*\*([^*]+)\*\*", re.DOTALL),
     re.compile(r"`+([^`]+)`+", re.DOTALL),
     re.compile(r'"([^"]+)"', re.DOTALL),
     re.compile(r"“([^“”]+)”", re.DOTALL),
+    re.compile(r"\[([^][,;]+)\]"),
     re.compile(r"\\boxed\{([^{}]+)\}"),
     re.compile(r"\$(\d[\d.,]*)\$"),
     re.compile(r"(?:the )?(?:final )?answer(?: is)?\s*:\s*(.+)", re.IGNORECASE | re.DOTALL),
@@ -141,7 +142,7 @@ def _ordered(elements: list[str], asked: Asked) -> list[str]:
 
 def _counted(text: str, asked: Asked, question: str) -> str:
     """A number in digits, rounded as asked, without a unit that the question names itself."""
-    if text.lower() in _CARDINALS:
+    if asked.count and text.lower() in _CARDINALS:
         return _CARDINALS[text.lower()]
     found = _QUANTITY.fullmatch(text)
     if not found:
@@ -182,6 +183,7 @@ def _rounded(number: str, rounding: Rounding | None) -> str:
             value = value.quantize(Decimal(1).scaleb(-rounding.places))
         elif rounding.nearest and abs(value) >= rounding.nearest:
             value = (value / rounding.nearest).quantize(Decimal(1)) * rounding.nearest
-        elif rounding.significant and value:
-            value = value.quantize(Decimal(1).scaleb(value.adjusted() - rounding.significant + 1))
+        elif rounding.significant:
+            context.prec = rounding.significant
+            value = +value
         return f"{value:f}"

@@ -21,6 +21,10 @@ _QUANTITY = re.compile(
     r"|\bround(?:ed)?\b|decimal places?|significant (?:figures|digits)|\bnumeric|\binteger\b",
     re.IGNORECASE,
 )
+_COUNT_OF_THINGS = re.compile(r"\bhow many\b|\bwhat number\b", re.IGNORECASE)
+_NAME = re.compile(
+    r"\b(?:title|titled|named?|called|words?|film|movie|song|book|novel|album|band|show|team)s?\b", re.IGNORECASE
+)
 _WITH_UNITS = re.compile(
     r"(?:with|includ(?:e|ing)|along with|specify|state|and)(?: the| its| their| a| appropriate| correct)*"
     r" (?:units?\b|currency|(?:dollar|euro|pound|percent|degree) (?:sign|symbol)|symbol)",
@@ -72,6 +76,8 @@ class Asked:
     """The signs themselves matter: nothing is touched."""
     quantity: bool
     """A number in digits."""
+    count: bool
+    """A number that nobody would take for a name: `Nine` may be a film."""
     units: bool
     """The number's unit belongs to the answer."""
     rounding: Rounding | None
@@ -86,12 +92,14 @@ def asked_of(question: str) -> Asked:
     if len(question) > _LONGEST:  # what lies between is data
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
     alphabetical = _ALPHABETICAL.search(question)
+    quantity = bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question)
     order: Order = ""
     if bool(alphabetical) + bool(_ASCENDING.search(question)) + bool(_DESCENDING.search(question)) == 1:
         order = "alphabetical" if alphabetical else "ascending" if _ASCENDING.search(question) else "descending"
     return Asked(
         verbatim=bool(_VERBATIM.search(question)),
-        quantity=bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question),
+        quantity=quantity,
+        count=quantity and bool(_COUNT_OF_THINGS.search(question)) and not _NAME.search(question),
         units=bool(_WITH_UNITS.search(question)),
         rounding=_rounding(question),
         separator=_separator(question),

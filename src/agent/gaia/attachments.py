@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent.errors import AlitaError, CourseError, DatasetError
-from agent.gaia.course import CourseApi, Refusal, plain_name
-from agent.gaia.hub import Hub, hub_cache
+from agent.errors import AlitaError, DatasetError
+from agent.gaia.course import CourseApi, plain_name
+from agent.gaia.hub import REVISION, Hub, NoAccess, hub_cache
 from agent.gaia.task import Task
 from agent.settings import Settings
 from agent.store.written import whole_file
@@ -58,8 +58,8 @@ class Attachments:
         self._cache = cache
         self._hub = hub
         self._course = course
-        self._out_of_reach: dict[str, AlitaError] = {}
-        """Why the hub or the course gives nothing at all: asked once, not once a question."""
+        self._no_access: NoAccess | None = None
+        """Why the hub gives nothing at all: found out once, not once a question."""
 
     def resolve(self, task: Task) -> Attachment:
         """The file of a task. It may wait for the network; it never raises.
@@ -101,15 +101,15 @@ class Attachments:
     def _from_hub(self, task: Task, kept: Path) -> Path | None:
         if self._hub is None:
             return None
-        if "hub" in self._out_of_reach:
-            raise self._out_of_reach["hub"]
+        if self._no_access is not None:
+            raise self._no_access
         for folder in _SPLITS:
             try:
                 found = self._hub.fetch(f"{folder}/{kept.name}")
             except FileNotFoundError:
                 continue
-            except DatasetError as error:
-                self._out_of_reach["hub"] = error
+            except NoAccess as error:
+                self._no_access = error
                 raise
             kept.parent.mkdir(parents=True, exist_ok=True)
             with found.open("rb") as source, whole_file(kept) as copy:
@@ -120,18 +120,10 @@ class Attachments:
     def _from_course(self, task: Task, kept: Path) -> Path | None:
         if self._course is None:
             return None
-        if "course" in self._out_of_reach:
-            raise self._out_of_reach["course"]
-        try:
-            return self._course.fetch_file(task.task_id, kept.parent, kept.name)
-        except Refusal:
-            raise
-        except CourseError as error:
-            self._out_of_reach["course"] = error
-            raise
+        return self._course.fetch_file(task.task_id, kept.parent, kept.name)
 
     def _kept(self, task: Task, name: Path) -> Path:
-        digest = hashlib.sha256(task.task_id.encode()).hexdigest()[:32]
+        digest = hashlib.sha256(task.task_id.encode(errors="surrogatepass")).hexdigest()[:32]
         folder = task.task_id if _SAFE_ID.fullmatch(task.task_id) else digest
         return self._cache / folder / plain_name(name.name)
 
@@ -141,6 +133,7 @@ def usual_attachments(
     *,
     attached: Path | None = None,
     beside: Path | None = None,
+    revision: str = REVISION,
     course: CourseApi | None = None,
 ) -> Attachments:
     """Attachments as a run looks for them: the user's folder, `gaia_files/`, the cache, the hub, the course.
@@ -149,6 +142,7 @@ def usual_attachments(
         settings: Where the cache is, and the hub's token.
         attached: `--attached_files_dir`.
         beside: Folder of the question file, looked into after the others.
+        revision: Of the dataset on the hub.
         course: The course's server, for its own questions.
 
     Raises:
@@ -160,7 +154,7 @@ def usual_attachments(
         )
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     folders = [folder for folder in (attached, USUAL_FOLDER, beside) if folder is not None]
-    hub = Hub(hub_cache(settings), token)
+    hub = Hub(hub_cache(settings), token, revision)
     return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=hub, course=course)
 
 

@@ -128,7 +128,7 @@ class CourseApi:
         except OSError as error:
             raise StorageError(f"{folder} cannot be made: {error.strerror}.", remedy="Name another folder.") from error
 
-        return self._asked(f"/files/{quote(task_id, safe='')}", save)
+        return self._asked(f"/files/{quote(task_id, safe='', errors='replace')}", save)
 
     def submit(self, submission: Submission) -> Result:
         """Hands answers in, once: what fails is not sent again by itself.

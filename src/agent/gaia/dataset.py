@@ -46,7 +46,13 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
         return load_jsonl(source)
     split: Split = "test" if named[1] == "test" else "validation"
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
-    return load_hub(split, revision=named[2] or REVISION, token=token, cache=hub_cache(settings))
+    return load_hub(split, revision=revision_of(source), token=token, cache=hub_cache(settings))
+
+
+def revision_of(source: Path) -> str:
+    """The hub's revision that a command line names; files of questions are fetched at the same."""
+    named = _ON_THE_HUB.fullmatch(str(source))
+    return named[2] if named and named[2] and not source.exists() else REVISION
 
 
 def load_jsonl(path: Path) -> Dataset:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import DatasetError
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -20,6 +21,10 @@ REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ACCEPT = f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms"
 _GET_TOKEN = "make a token at https://huggingface.co/settings/tokens and export HF_TOKEN"  # noqa: S105 - a sentence
+
+
+class NoAccess(DatasetError):
+    """There is no token, or its account may not read the dataset: asking again changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,8 @@ class Hub:
         """A file of the dataset, from the cache if it was fetched before.
 
         Raises:
-            DatasetError: No network, no token, terms not accepted, or no such revision.
+            NoAccess: No token, or terms not accepted.
+            DatasetError: No network, or no such revision.
             FileNotFoundError: The revision holds no such file.
         """
         try:
@@ -50,7 +56,13 @@ class Hub:
             return self._fetch(path)
         except errors.RemoteEntryNotFoundError:
             raise FileNotFoundError(path) from None
-        except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, errors.HFValidationError) as error:
+        except (
+            errors.HfHubHTTPError,
+            errors.LocalEntryNotFoundError,
+            errors.HFValidationError,
+            errors.XetError,
+            errors.XetDownloadError,
+        ) as error:
             raise self._explained(error) from None
         except httpx.HTTPError as error:
             raise _unreachable(str(error) or type(error).__name__) from None
@@ -90,6 +102,8 @@ class Hub:
         """What an error of the hub's library means, and what to do."""
         from huggingface_hub import errors, get_token
 
+        if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
+            error = error.__cause__
         status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
         has_token = bool(self.token or get_token())
         if isinstance(error, errors.RevisionNotFoundError | errors.HFValidationError):
@@ -100,7 +114,7 @@ class Hub:
             return _no_access(status, has_token=has_token)
         if status:
             return DatasetError(f"The hub answered {status} for {REPOSITORY}.", remedy="Try again in a few minutes.")
-        return _unreachable(str(error.__cause__ or error))
+        return _unreachable(str(error) or type(error).__name__)
 
 
 def hub_cache(settings: Settings) -> Path:
@@ -108,12 +122,12 @@ def hub_cache(settings: Settings) -> Path:
     return settings.cache_dir / "gaia" / "hub"
 
 
-def _no_access(status: int, *, has_token: bool) -> DatasetError:
+def _no_access(status: int, *, has_token: bool) -> NoAccess:
     if not has_token:
-        return DatasetError(f"{REPOSITORY} is gated, and there is no token.", remedy=f"{_ACCEPT}; then {_GET_TOKEN}.")
+        return NoAccess(f"{REPOSITORY} is gated, and there is no token.", remedy=f"{_ACCEPT}; then {_GET_TOKEN}.")
     if status == 401:
-        return DatasetError("The hub does not know the token.", remedy=f"Check it, or {_GET_TOKEN}.")
-    return DatasetError(
+        return NoAccess("The hub does not know the token.", remedy=f"Check it, or {_GET_TOKEN}.")
+    return NoAccess(
         f"The token's account has no access to {REPOSITORY}: its terms are not accepted, or the token may not read "
         "gated datasets.",
         remedy=f"{_ACCEPT} with the account of the token; a fine-grained token needs access to gated repositories.",
@@ -122,7 +136,7 @@ def _no_access(status: int, *, has_token: bool) -> DatasetError:
 
 def _unreachable(reason: str) -> DatasetError:
     return DatasetError(
-        f"The hub {urlsplit(_endpoint()).netloc} cannot be reached: {reason}.",
+        f"The hub {urlsplit(_endpoint()).netloc} cannot be reached: {one_line(reason, 200)}.",
         remedy="Check the network, or name a question file that is on this machine.",
     )
 

@@ -92,7 +92,8 @@ def _level(value: Any) -> tuple[int | None, str]:
     """A level, which is a number or one as text, and what is to be said about it."""
     if value in (None, ""):
         return None, ""
-    text = str(value).strip()
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    text = str(whole).strip()
     if not isinstance(value, bool) and text.isascii() and text.isdigit() and 0 < len(text) < 4:
         return int(text), ""
     return None, "level is no whole number; taken as unknown"

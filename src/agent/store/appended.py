@@ -108,7 +108,7 @@ class AppendedLines:
         while self._syncing is not None:
             await asyncio.wait([self._syncing])
             await asyncio.sleep(0)
-        self.close()
+        await asyncio.to_thread(self.close)
 
     def close(self) -> None:
         """Syncs and closes, without an event loop."""

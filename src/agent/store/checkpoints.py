@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,16 @@ FILE = "checkpoints.sqlite"
 
 
 @contextlib.asynccontextmanager
-async def checkpoints(folder: Path | None) -> AsyncIterator[BaseCheckpointSaver[str] | None]:
+async def checkpoints(
+    folder: Path | None, *, resumed: bool, finished: Callable[[], bool]
+) -> AsyncIterator[BaseCheckpointSaver[str] | None]:
     """The checkpointer of the run in this folder; None without a folder.
+
+    Args:
+        folder: Where the state is kept.
+        resumed: Whether there may be a state to go on from.
+        finished: Says at the end whether the run came to its end: then its state is of no more use. Opening a database
+            takes longer than the rest of a short run.
 
     Raises:
         StorageError: The state can neither be read nor written.
@@ -31,6 +39,17 @@ async def checkpoints(folder: Path | None) -> AsyncIterator[BaseCheckpointSaver[
 
     path = folder / FILE
     try:
+        if not resumed:
+            from agent.store.late_saver import LateSaver
+
+            late = LateSaver()
+            try:
+                yield late
+            finally:
+                if not finished():
+                    async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
+                        await late.give_to(saver)
+            return
         _remove_damaged(path)
         async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
             yield saver

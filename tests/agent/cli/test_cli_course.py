@@ -199,6 +199,7 @@ def arithmetic(shell: Shell) -> None:
 RUN = ("run", "--model", "scripted:none.jsonl", "--concurrency", "2")
 
 
+@pytest.mark.slow
 def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
     """A run of two questions hands nothing in; the next goes on with the others, and hands in on request."""
     arithmetic(shell)

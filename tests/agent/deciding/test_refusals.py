@@ -60,3 +60,9 @@ def test_reading_goes_on_while_a_file_is_left() -> None:
     steps = [done("read_file")]
     assert refusal_of(Decision("read_file"), state_of("q", steps=steps, files=["a", "b"])) is None
     assert refusal_of(Decision("read_file"), state_of("q", steps=steps, files=["a"])) is not None
+
+
+def test_what_a_run_goes_without_is_refused():
+    state = {**state_of("Who won?"), "without": ["search", "create_tool"]}
+    assert "not possible" in str(refusal_of(Decision("search"), state))
+    assert refusal_of(Decision("browse"), state) is None

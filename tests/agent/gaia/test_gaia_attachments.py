@@ -175,6 +175,20 @@ def test_the_course_may_refuse_or_fail(course: CourseServer, tmp_path: Path, sta
     assert looking.resolve(TASK).status == "found", "a refusal of one file says nothing about the next"
 
 
+def test_a_hub_that_fails_once_is_asked_again(hub: HubServer, tmp_path: Path) -> None:
+    looking = Attachments([], tmp_path / "cache", hub=Hub(tmp_path / "hub", TOKEN, COMMIT))
+    hub.status = 418
+    assert "The hub answered 418" in looking.resolve(TASK).message
+    hub.status = 0
+    assert looking.resolve(TASK).origin == "hub"
+
+
+def test_half_a_character_raises_nothing(course: CourseServer, tmp_path: Path) -> None:
+    looking = Attachments([tmp_path], tmp_path / "cache", course=CourseApi(course.url))
+    assert looking.resolve(Task("\ud800", "?", 1, "b2.txt")).status == "missing"
+    assert looking.resolve(Task("b2", "?", 1, "\ud800.txt")).status == "missing"
+
+
 def test_a_file_that_breaks_off_is_not_kept(course: CourseServer, tmp_path: Path) -> None:
     course.fails.append((-1, None))
     found = Attachments([], tmp_path / "cache", course=CourseApi(course.url)).resolve(TASK)

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import DatasetError
-from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl, load_questions
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl, load_questions, revision_of
 from agent.gaia.hub import REVISION
 from agent.gaia.task import Dataset, Task, fingerprint_of
 from agent.layers import read_settings
@@ -80,6 +81,11 @@ def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: A
     dataset = load_jsonl(write(tmp_path, record("a1"), line, record("b2")))
     assert [task.task_id for task in dataset.tasks] == ["a1", "b2"]
     assert dataset.problems == (f"line 2: {told}; left out",)
+
+
+@pytest.mark.parametrize("level", [2, "2", " 2 ", 2.0])
+def test_a_level_is_a_number_in_any_form(tmp_path: Path, level: Any) -> None:
+    assert load_jsonl(write(tmp_path, {**record("a1"), "Level": level})).tasks[0].level == 2
 
 
 @pytest.mark.parametrize("level", ["hard", -1, 1.5, True, [1], "1" * 50])
@@ -193,7 +199,9 @@ def test_a_command_line_names_the_hub_or_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     settings = read_settings(environment={"ALITA_HOME": str(home), "HF_TOKEN": TOKEN})
-    named = load_questions(Path(f"gaia-test@{COMMIT}"), settings)
+    source = Path(f"gaia-test@{COMMIT}")
+    named = load_questions(source, settings)
+    assert usual_attachments(settings, revision=revision_of(source)).resolve(named.tasks[0]).origin == "hub"
     assert [task.task_id for task in named.tasks] == ["d4"]
     with pytest.raises(DatasetError, match=f"has no revision '{REVISION}'"):
         load_questions(Path("gaia-validation"), settings)
@@ -265,7 +273,7 @@ def test_a_hub_that_fails_is_told(hub: HubServer, tmp_path: Path) -> None:
     hub.status = 418
     with pytest.raises(DatasetError) as caught:
         load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub")
-    assert "418" in caught.value.message
+    assert caught.value.message == "The hub answered 418 for gaia-benchmark/GAIA."
 
 
 def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:

@@ -1,0 +1,289 @@
+"""P7: the benchmark runner itself, 200 questions, 32 at once, at a model that takes 200 ms.
+
+    python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32] [--kills 0]
+
+A local server answers every question with one decision after 200 ms: one model call a question. The runner is the real
+one: processes, journal of every run, ledger with a sync before an attempt counts. Ideal is the waiting alone, questions
+/ at once x 200 ms in whole rounds. Wall time is from the first question's begin to the last line in the ledger;
+processor time is that of runner and workers between these moments; memory is what all of them hold at the end (shared
+pages counted once) beyond what one process holds after the same imports. Beside it, at the same server: the bare
+`openai` SDK that asks the same in one process, without agent, log or isolation.
+
+With --kills N a small benchmark is killed with SIGKILL at N random moments and gone on with: how many finished attempts
+were lost or doubled is told. It takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from table import Figure, as_text, at_most, time_at_most
+
+ROOT = Path(__file__).parents[1]
+DELAY = 0.2
+DECISION = json.dumps({"why": "It is known.", "next": {"action": "answer", "answer": "FINAL ANSWER: 42"}})
+Figures = dict[str, Any]
+
+
+class Answering(asyncio.Protocol):
+    """Answers Chat Completions after a while, at next to no cost: it shares the processors with what it serves."""
+
+    body = json.dumps(
+        {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": DECISION}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+        }
+    ).encode()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport, self._got = transport, b""
+
+    def data_received(self, data: bytes) -> None:
+        self._got += data
+        while (end := self._got.find(b"\r\n\r\n")) >= 0:
+            lines = self._got[:end].lower().split(b"\r\n")
+            size = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
+            if len(self._got) < end + 4 + size:
+                return
+            self._got = self._got[end + 4 + size :]
+            asyncio.get_running_loop().call_later(DELAY, self._transport.write, self.head + self.body)
+
+
+async def serve() -> None:
+    """Serves until it is killed; tells its port first."""
+    server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def held_mb(pids: list[int]) -> float:
+    """MiB that processes hold together; what they share counts once."""
+    total = 0
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1])
+    return total / 1024
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """Processor time of processes so far."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def family() -> list[int]:
+    """This process and the Python processes that came of it; the sandbox's own are left out."""
+    from agent.gaia.killing import _descendants
+
+    found = [os.getpid()]
+    for pid in _descendants(os.getpid(), ()):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"forkserver" in command:
+            found.append(pid)
+    return found
+
+
+def question_file(folder: Path, count: int) -> Path:
+    """Questions that no arithmetic and no cache answers."""
+    path = folder / "questions.jsonl"
+    rows = ({"task_id": f"t{i}", "Question": f"Who was person {i} on board?", "Level": i % 3 + 1} for i in range(count))
+    path.write_text("".join(json.dumps({**row, "Final answer": "42", "file_name": ""}) + "\n" for row in rows))
+    return path
+
+
+def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
+    """The runner in this process, with its workers."""
+    from agent.gaia.attachments import usual_attachments
+    from agent.gaia.configuration import with_limit
+    from agent.gaia.dataset import load_jsonl
+    from agent.gaia.progress import Began, Ended, Event
+    from agent.gaia.runner import RunOptions, run
+    from agent.layers import read_settings
+
+    settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
+    dataset = load_jsonl(question_file(folder, count))
+    options = RunOptions(dataset, settings, usual_attachments(settings), folder / "out.json", concurrency=at_once)
+    seen: Figures = {"ended": 0}
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Began) and "began" not in seen:
+            seen.update(began=time.monotonic(), cpu=cpu_seconds(family()))
+        if isinstance(event, Ended):
+            seen["ended"] += 1
+            if seen["ended"] == count:
+                pids = family()
+                seen.update(
+                    wall=time.monotonic() - seen["began"], cpu=cpu_seconds(pids) - seen["cpu"], mb=held_mb(pids)
+                )
+
+    outcome = asyncio.run(run(options, on_event=hear))
+    right = sum(attempt.correct is True for attempt in outcome.attempts)
+    return {"wall": seen["wall"], "cpu": seen["cpu"], "mb": seen["mb"], "right": right}
+
+
+def imported() -> Figures:
+    """A process that has imported what a worker imports."""
+    import agent.gaia.preloaded
+    import agent.gaia.runner  # noqa: F401 - for what it takes
+
+    return {"mb": held_mb([os.getpid()])}
+
+
+def bare(url: str, count: int, at_once: int) -> Figures:
+    """The openai SDK in a loop."""
+    from openai import AsyncOpenAI
+
+    async def all_of_them() -> float:
+        client = AsyncOpenAI(base_url=url, api_key="none")
+        left = iter(range(count))
+
+        async def slot() -> None:
+            for i in left:
+                await client.chat.completions.create(
+                    model="m", messages=[{"role": "user", "content": f"Who was person {i} on board?"}]
+                )
+
+        began = time.monotonic()
+        await asyncio.gather(*(slot() for _ in range(at_once)))
+        return time.monotonic() - began
+
+    before = time.process_time()
+    wall = asyncio.run(all_of_them())
+    return {"wall": wall, "cpu": time.process_time() - before}
+
+
+def killed(url: str, folder: Path, times: int) -> Figures:
+    """Kills a benchmark at random moments, and goes on each time; counts what was lost and doubled."""
+    from agent.gaia.ledger import read_ledger
+
+    count, rng = 6 * times, random.Random(20261122)
+    questions, ledger = question_file(folder, count), folder / "out.ledger.jsonl"
+    command = [sys.executable, str(ROOT / "src" / "gaia_benchmark.py"), str(questions), "--output", "out.json"]
+    command += ["--resume", "--model", "m", "--base-url", url, "--concurrency", "4"]
+    environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home")}
+    seen: set[str] = set()
+    lost = 0
+    for number in range(times + 1):
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        if number == times:
+            process.wait()
+        else:
+            began, before = time.monotonic(), ledger.stat().st_size if ledger.exists() else 0
+            while not (ledger.exists() and ledger.stat().st_size > before) and time.monotonic() - began < 60:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0, 0.8))
+            process.kill()
+            process.wait()
+        done = [a.task_id for a in read_ledger(ledger).attempts if a.status == "ok"]
+        lost += len(seen - set(done))
+        seen |= set(done)
+    doubled = sum(amount - 1 for amount in Counter(done).values())
+    return {"kills": times, "questions": count, "done": len(set(done)), "lost": lost, "doubled": doubled}
+
+
+def in_a_process(what: str, *arguments: object) -> Figures:
+    """What a fresh process measured."""
+    command = [sys.executable, __file__, "--part", what, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{what} failed:\n{done.stderr}")
+    found: Figures = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def part(what: str, arguments: list[str]) -> Figures:
+    """One part, in this process."""
+    if what == "imported":
+        return imported()
+    url, folder, count, at_once = arguments[0], Path(arguments[1]), int(arguments[2]), int(arguments[3])
+    os.environ["ALITA_HOME"] = str(folder / "home")
+    if what == "ours":
+        return ours(url, folder, count, at_once)
+    return bare(url, count, at_once) if what == "bare" else killed(url, folder, count)
+
+
+def figures(count: int, at_once: int, kills: int) -> Figures:
+    """All parts, one after the other, at one server."""
+    server = subprocess.Popen([sys.executable, __file__, "--part", "serve"], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+    try:
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+            found: Figures = {"imported": in_a_process("imported")}
+            found["bare"] = in_a_process("bare", url, one, count, at_once)
+            found["ours"] = in_a_process("ours", url, one, count, at_once)
+            if kills:
+                found["killed"] = in_a_process("killed", url, two, kills, 0)
+    finally:
+        server.kill()
+        server.wait()
+    return found
+
+
+def rows(found: Figures, count: int, at_once: int) -> list[Figure]:
+    """The figures beside their targets."""
+    ideal = math.ceil(count / at_once) * DELAY
+    told, sdk = found["ours"], found["bare"]
+    cpu, more = 1000 * told["cpu"] / count, told["mb"] - found["imported"]["mb"]
+    wall = f"{count} questions, {at_once} at once: wall / ideal"
+    made = [
+        at_most("P7", wall, told["wall"] / ideal, 1.10, sdk["wall"] / ideal),
+        time_at_most("P7", "processor time a question, ms", cpu, 6, 1000 * sdk["cpu"] / count),
+        at_most("P7", "memory over the imports, MiB", more, 30),
+    ]
+    if "killed" in found:
+        wrong = found["killed"]["lost"] + found["killed"]["doubled"]
+        name = f"attempts lost or doubled by {found['killed']['kills']} kills"
+        made.append(at_most("", name, wrong, 0))
+    return made
+
+
+def main() -> int:
+    """Measures and prints."""
+    if "--part" in sys.argv:
+        what, *arguments = sys.argv[sys.argv.index("--part") + 1 :]
+        if what == "serve":
+            asyncio.run(serve())
+        else:
+            print(json.dumps(part(what, arguments)))
+        return 0
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--at-once", type=int, default=32)
+    parser.add_argument("--kills", type=int, default=0)
+    options = parser.parse_args()
+    found = figures(options.questions, options.at_once, options.kills)
+    made = rows(found, options.questions, options.at_once)
+    print(json.dumps({**found, "rows": [row._asdict() for row in made]}) if options.json else as_text(made))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
