@@ -1,13 +1,33 @@
-"""`python src/gaia_benchmark.py questions.jsonl`: the GAIA benchmark."""
+"""`python src/gaia_benchmark.py questions.jsonl`: the GAIA benchmark; the same as `gaia-benchmark` and `alita gaia`."""
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
+
+_CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
-    """Says that the runner is not part of this version."""
-    print("gaia-benchmark: the benchmark runner is not part of this version of alita yet.", file=sys.stderr)
+    """Runs the benchmark's command line; where its packages are missing, with the checkout's own interpreter."""
+    try:
+        import typer  # noqa: F401 - tells whether the packages are there
+    except ModuleNotFoundError:
+        return _elsewhere()
+    from agent.cli.main import main_of
+
+    main_of("gaia", "gaia-benchmark")
+    return 0
+
+
+def _elsewhere() -> int:
+    """Goes on in the environment that `make` sets up beside the sources."""
+    interpreter = _CHECKOUT / ".venv" / "bin" / "python"
+    if interpreter.exists() and Path(sys.prefix).resolve() != interpreter.parents[1].resolve():
+        os.execv(interpreter, [str(interpreter), __file__, *sys.argv[1:]])  # noqa: S606 - our own interpreter
+    print("gaia-benchmark: the packages that it needs are not installed.", file=sys.stderr)
+    print(f"       Install them with: python -m pip install {_CHECKOUT}", file=sys.stderr)
     return 2
 
 

@@ -35,7 +35,7 @@ class Answer:
     restated: str | None = None
     """The question that was answered, where a follow-up did not stand alone."""
     waited: float = 0.0
-    """Seconds in which it waited for an endpoint's rate limit, or for what had to be opened first."""
+    """Seconds in which it waited for an endpoint's rate limit."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""

@@ -44,8 +44,7 @@ class Budget:
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
     waited: float = 0.0
-    """Seconds in which the run waited for an endpoint's rate limit, or for what had to be opened first; they are no
-    work, and count against no limit."""
+    """Seconds in which the run waited for an endpoint's rate limit; they are no work, and count against no limit."""
     _waiting: int = 0
     """Calls that wait at present."""
     _since: float = 0.0
@@ -86,6 +85,15 @@ class Budget:
                 self.waited += gone
                 for deadline in self._deadlines:
                     deadline.reschedule(self._when())
+
+    @contextlib.contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Leaves out what happens inside: fetching a model or starting the sandbox is no work on a question."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.started += time.monotonic() - began
 
     @contextlib.asynccontextmanager
     async def until_spent(self) -> AsyncIterator[None]:

@@ -158,7 +158,7 @@ class Running:
         """What the nodes may reach; None when the run was stopped before."""
         opened, live, journal, budget = self._around.opened, self._manner.live, self._journal, self._budget
         try:
-            with budget.waiting():  # fetching a model is no work on a question
+            with budget.standing_still():
                 models = await opened.models(self.settings) if live else None
         except StoppedError as halted:
             self._around.tell(Note(halted.message))
@@ -166,7 +166,7 @@ class Running:
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
         external = opened.external(journal, live=live)
-        with budget.waiting():
+        with budget.standing_still():
             sandbox = await opened.sandbox(self.settings) if live else None
         await importing
         decided = Approval(journal, budget, self.settings.approval, self._manner.approve)

@@ -39,17 +39,22 @@ def report(
     epochs: Annotated[
         int | None, typer.Option("--epochs", metavar="N", min=1, help="How often each question was to be answered.")
     ] = None,
+    configuration: Annotated[
+        str, typer.Option("--configuration", metavar="HEX", help="Of a mixed ledger, which configuration counts.")
+    ] = "",
     runs: Annotated[
-        Path | None, typer.Option("--runs", metavar="DIR", help="Folder of the runs, for timelines on the page.")
+        Path | None,
+        typer.Option("--runs", metavar="DIR", help="Folder of the runs; beside the ledger if not given."),
     ] = None,
 ) -> None:
     """Says what a benchmark came to: accuracy over all selected questions, what it took, and what became of each."""
     from agent.gaia.report.opened import open_report
 
-    opened = open_report(ledger, _tasks(questions, level), epochs=epochs)
+    ledger = _ledger(ledger)
+    opened = open_report(ledger, _tasks(questions, level), epochs=epochs, configuration=configuration)
     redactor = _redactor()
     if form == "html":
-        _write_page(opened, output or ledger.with_suffix(".html"), runs, redactor)
+        _write_page(opened, output or _beside(ledger, "html"), runs or _beside(ledger, "runs"), redactor)
     elif form == "json":
         from agent.gaia.report.json_form import as_json
 
@@ -77,7 +82,7 @@ def compare(
     from agent.gaia.report.comparison_forms import as_markdown, shown
     from agent.gaia.report.opened import open_report
 
-    comparison = compared(open_report(first), open_report(second))
+    comparison = compared(open_report(_ledger(first)), open_report(_ledger(second)))
     redactor = _redactor()
     if form == "json":
         _give_json(redactor.json(comparison.as_json()), output)
@@ -91,6 +96,19 @@ def register(app: typer.Typer) -> None:
     """Adds both commands to `alita gaia`."""
     app.command()(report)
     app.command()(compare)
+
+
+def _ledger(named: Path) -> Path:
+    """The ledger that is meant: the one beside it, where a benchmark's results are named."""
+    from agent.gaia.places import Places
+
+    beside = Places(named).ledger
+    return beside if beside.exists() else named
+
+
+def _beside(ledger: Path, ending: str) -> Path:
+    """A file or folder of the same benchmark."""
+    return ledger.with_name(f"{ledger.name.removesuffix('.jsonl').removesuffix('.ledger')}.{ending}")
 
 
 def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
@@ -113,12 +131,11 @@ def _redactor() -> Redactor:
     return Redactor(read_settings().secrets)
 
 
-def _write_page(opened: Report, path: Path, runs: Path | None, redactor: Redactor) -> None:
+def _write_page(opened: Report, path: Path, runs: Path, redactor: Redactor) -> None:
     from agent.gaia.report.html import as_html
-    from agent.layers import read_settings
     from agent.store.written import write_file
 
-    page = as_html(opened, runs or read_settings().runs_dir, redactor)
+    page = as_html(opened, runs, redactor)
     write_file(path, page)
     print_text(str(path))
     print_note(f"{len(page.encode()) / 2**20:,.1f} MB; it needs no network: open it in any browser.")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agent.cli import exits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import typer
 
     from mcp_tools.errors import AlitaError
@@ -33,6 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
     Command("serve", "agent.cli.serve:app", "serve the tools to MCP clients"),
     Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),
+    Command("gaia", "agent.cli.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
     Command("config", "agent.cli.config:app", "show each setting and where it came from"),
     Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
     Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
@@ -44,9 +47,22 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 
 def main() -> None:
     """Runs the command line of this process and exits."""
-    arguments = sys.argv[1:]
+    _exit_with(_run, sys.argv[1:])
+
+
+def main_of(verb: str, name: str) -> None:
+    """Runs one verb as a program of its own and exits.
+
+    Args:
+        verb: Of the registry.
+        name: What the program is called.
+    """
+    _exit_with(lambda arguments: _call(_BY_NAME[verb], arguments, name), sys.argv[1:])
+
+
+def _exit_with(run: Callable[[list[str]], None], arguments: list[str]) -> None:
     try:
-        _run(arguments)
+        run(arguments)
     except KeyboardInterrupt:
         sys.exit(exits.INTERRUPTED)
     except Exception as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 JsonStream = Annotated[
@@ -30,9 +31,10 @@ Approve = Annotated[
 ]
 
 
-def new_app(summary: str) -> typer.Typer:
+def new_app(summary: str, *, cls: type[TyperGroup] | None = None) -> typer.Typer:
     """A group of commands, with plain help and without shell completion: both cost start-up time."""
     return typer.Typer(
+        cls=cls,
         help=summary,
         add_completion=False,
         no_args_is_help=True,

@@ -45,7 +45,7 @@ class Attempt:
     seconds: float = 0.0
     """Of work: neither queueing nor waiting counts."""
     waited: float = 0.0
-    """Seconds that it waited for an endpoint's rate limit, or for what had to be opened first."""
+    """Seconds that it waited for an endpoint's rate limit."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +10,7 @@ from agent.configured import Configured
 from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.scorer import Mode
 from agent.run_settings import configuration_of
+from agent.version import alita_version
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def fingerprint_of(dataset: Dataset, settings: Settings, library: LibraryMode, m
     configuration: dict[str, Json] = {
         **configuration_of(settings),
         **Configured(settings, Path.cwd()).configuration,
-        "alita": version("alita"),
+        "alita": alita_version(),
         "library": library,
         "mode": mode,
     }

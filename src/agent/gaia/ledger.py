@@ -16,7 +16,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -24,6 +23,7 @@ from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt
 from agent.gaia.fingerprint import Fingerprint, differences
 from agent.gaia.task import Task
+from agent.version import alita_version
 from mcp_tools.tool import Json
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Header:
     def of(cls, fingerprint: Fingerprint) -> Header:
         """A header that is written now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(fingerprint.digest, fingerprint.dataset, fingerprint.configuration, now, version("alita"))
+        return cls(fingerprint.digest, fingerprint.dataset, fingerprint.configuration, now, alita_version())
 
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""
@@ -321,7 +321,7 @@ def _header(line: dict[str, Any], path: Path) -> Header:
     written = line.get("ledger")
     if not isinstance(written, int) or written > VERSION:
         raise RunError(
-            f"The ledger {path} has version {written}, and this alita ({version('alita')}) reads up to {VERSION}.",
+            f"The ledger {path} has version {written}, and this alita ({alita_version()}) reads up to {VERSION}.",
             remedy="Use the alita that wrote it, or name another --output.",
         )
     configuration = line.get("configuration")

@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
 from agent.gaia.configuration import LibraryMode, fingerprint_of, worker_settings
+from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.job import Job
 from agent.gaia.ledger import Ledger
 from agent.gaia.places import Places
@@ -26,27 +27,12 @@ from agent.gaia.selection import Selection, Todo, newest, still_to_do
 from agent.gaia.task import Dataset, Task
 
 if TYPE_CHECKING:
+    from agent.gaia.attachments import Attachments
     from agent.settings import Settings
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
 `stopped`: by a failure that every question would meet."""
-
-
-class Attachment(Protocol):
-    """What became of a question's file."""
-
-    path: Path | None
-    status: Literal["none", "found", "missing"]
-    message: str
-
-
-class Attachments(Protocol):
-    """Finds the files of questions."""
-
-    def resolve(self, task: Task) -> Attachment:
-        """The file of a task."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +79,8 @@ class Outcome:
     """What counts for each question and epoch, the earlier runs' included."""
     left: int
     """Attempts that are still to be made."""
+    fingerprint: Fingerprint
+    """Of questions and configuration."""
     message: str = ""
     """Why it stopped."""
 
@@ -157,7 +145,9 @@ class Benchmark:
                 await self._work(ledger)
             counting = newest(ledger.attempts, self._fingerprint.digest)
         left = len(still_to_do(replace(options.selection, max_questions=None), selected, counting))
-        return Outcome(self._how, tuple(selected), tuple(counting.values()), left, self._message)
+        kept = {task.task_id for task in selected}
+        attempts = tuple(attempt for attempt in counting.values() if attempt.task_id in kept)
+        return Outcome(self._how, tuple(selected), attempts, left, self._fingerprint, self._message)
 
     async def _work(self, ledger: Ledger) -> None:
         options = self._options
@@ -207,7 +197,8 @@ class Benchmark:
         if task.file_name:
             found = await asyncio.to_thread(self._options.attachments.resolve, task)
             if found.path is None:
-                await self._record(ledger, todo, Attempt(task.task_id, status="missing-file", error=found.message))
+                missing = Attempt(task.task_id, status="missing-file", cost=0.0, error=found.message)
+                await self._record(ledger, todo, missing)
                 return
             file = str(found.path)
         own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""

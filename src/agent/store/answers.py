@@ -7,11 +7,11 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from agent.answer import Answer
 from agent.store.runs import InputFile
+from agent.version import alita_version
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
@@ -46,6 +46,6 @@ class AnswerCache:
             draft.unlink(missing_ok=True)
 
     def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
-        key = [version("alita"), question, [file.sha256 for file in files], configuration]
+        key = [alita_version(), question, [file.sha256 for file in files], configuration]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self._folder / f"{digest[:32]}.json"

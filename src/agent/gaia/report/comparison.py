@@ -107,9 +107,10 @@ def compare(first: Report, second: Report) -> Comparison:
     lost = [_change(here[t], there[t]) for t, pair in rights.items() if pair == (True, False)]
     gained = [_change(here[t], there[t]) for t, pair in rights.items() if pair == (False, True)]
     values = list(rights.values())
+    names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
     return Comparison(
-        first=_side(first, [here[t] for t in common]),
-        second=_side(second, [there[t] for t in common]),
+        first=_side(names[0], first, [here[t] for t in common]),
+        second=_side(names[1], second, [there[t] for t in common]),
         both=values.count((True, True)),
         neither=values.count((False, False)),
         lost=tuple(lost),
@@ -147,10 +148,10 @@ def _first(cells: Sequence[Counted]) -> Attempt:
     return next(cell.attempt for cell in cells if cell.attempt is not None)
 
 
-def _side(report: Report, questions: Sequence[Sequence[Counted]]) -> Side:
+def _side(name: str, report: Report, questions: Sequence[Sequence[Counted]]) -> Side:
     right = sum(verdict(cells) for cells in questions)
     last = [cell.attempt for cells in questions for cell in cells if cell.attempt is not None]
-    return Side(report.name, Share(right, len(questions), len(questions)), report.summary.epochs, effort_of(last))
+    return Side(name, Share(right, len(questions), len(questions)), report.summary.epochs, effort_of(last))
 
 
 def _side_json(side: Side) -> dict[str, Json]:

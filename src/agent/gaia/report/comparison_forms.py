@@ -59,13 +59,13 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 def _notices(comparison: Comparison) -> Iterator[str]:
     first, second = comparison.first, comparison.second
     for what, tasks in (
-        (f"were attempted in {first.name} only", comparison.only_first),
-        (f"were attempted in {second.name} only", comparison.only_second),
-        ("differ in their text between the runs", comparison.altered),
-        ("have no true answer in one of the runs", comparison.unscored),
+        (f"attempted in {first.name} only", comparison.only_first),
+        (f"attempted in {second.name} only", comparison.only_second),
+        ("with another text in each run", comparison.altered),
+        ("without a true answer in one of the runs", comparison.unscored),
     ):
         if tasks:
-            yield f"{count(len(tasks), 'question')} {what} and are not compared: {_named(tasks)}"
+            yield f"{count(len(tasks), 'question')} {what}, not compared: {_named(tasks)}"
     if max(first.epochs, second.epochs) > 1:
         yield "a run has several epochs: the answer given most often counts (the vote never saw the truth)"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from agent.errors import RunError
 from agent.gaia.attempt import Attempt
-from agent.gaia.ledger import read_ledger
+from agent.gaia.ledger import Records, read_ledger
 from agent.gaia.report.counted import Counted, counted, tasks_of
 from agent.gaia.report.summary import Summary, summarise
 from agent.gaia.report.words import count
@@ -18,7 +17,6 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 _SHOWN_FLAWS = 20
-_SELECTION = b'"selection"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,9 @@ class Report:
     """What a reader must know before believing a figure, one sentence each."""
 
 
-def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None) -> Report:
+def open_report(
+    path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = None, configuration: str = ""
+) -> Report:
     """Reads a ledger.
 
     Args:
@@ -46,31 +46,53 @@ def open_report(path: Path, tasks: Sequence[Task] = (), *, epochs: int | None = 
         tasks: The selected questions; without them, those that the ledger names as selected, or else those that
             it holds an attempt of.
         epochs: How often each was to be answered; without it, as the ledger says.
+        configuration: The beginning of the fingerprint of the attempts that count; without it, that of the newest.
 
     Raises:
-        RunError: There is no ledger, or a later version wrote it.
+        RunError: There is no ledger, a later version wrote it, or it has no such configuration.
     """
     records = read_ledger(path)
-    recorded = _selection(path)
-    selected = tuple(tasks) or recorded.tasks or tasks_of(records.attempts)
+    chosen = records.choices[-1] if records.choices else None
+    selected = tuple(tasks) or (chosen.tasks if chosen else tasks_of(records.attempts))
     notices = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
     if len(records.problems) > _SHOWN_FLAWS:
         notices.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
-    if not tasks and not recorded.tasks:
+    if not tasks and chosen is None:
         notices.append(
             "the ledger does not say which questions were selected: only those that it holds an attempt of count; "
             "name the others with --questions FILE"
         )
-    header = records.headers[-1] if records.headers else None
+    fingerprint, others = _configuration(records, configuration)
+    if others:
+        notices.append(
+            f"the ledger mixes configurations: these figures are of {fingerprint}; "
+            f"see others with --configuration {', '.join(others)}"
+        )
+    header = next((h for h in reversed(records.headers) if h.fingerprint == fingerprint), None)
     return report_of(
-        records.attempts,
+        [attempt for attempt in records.attempts if attempt.fingerprint == fingerprint],
         selected,
-        epochs=epochs or recorded.epochs,
+        epochs=epochs or (chosen.epochs if chosen else 1),
         name=path.name,
         created=header.created if header else "",
         configuration=header.configuration if header else {},
         notices=notices,
     )
+
+
+def _configuration(records: Records, wanted: str) -> tuple[str, list[str]]:
+    """The fingerprint of the attempts that count, and those of the others."""
+    known = list(dict.fromkeys(attempt.fingerprint for attempt in records.attempts))
+    known = known or [header.fingerprint for header in records.headers][-1:]
+    fitting = [fingerprint for fingerprint in known if fingerprint.startswith(wanted)]
+    if wanted and len(fitting) != 1:
+        raise RunError(
+            f"The ledger has {'several' if fitting else 'no'} configurations that begin with {wanted!r}.",
+            remedy=f"It has: {', '.join(known) or 'none'}",
+        )
+    newest = records.attempts[-1].fingerprint if records.attempts else "".join(known)
+    chosen = fitting[0] if wanted else newest
+    return chosen, [fingerprint for fingerprint in known if fingerprint != chosen]
 
 
 def report_of(
@@ -109,8 +131,6 @@ def report_of(
 
 def _notices(summary: Summary) -> list[str]:
     found = []
-    if len(summary.fingerprints) > 1:
-        found.append(f"the ledger mixes {len(summary.fingerprints)} configurations: its figures describe none of them")
     if summary.is_scored and summary.unscored:
         found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with, and count as wrong")
     if summary.unselected:
@@ -121,37 +141,3 @@ def _notices(summary: Summary) -> list[str]:
             f"right attempts among those that met one: {summary.leaked_right:,}"
         )
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Selection:
-    """What a ledger says was selected."""
-
-    tasks: tuple[Task, ...] = ()
-    epochs: int = 1
-
-
-def _selection(path: Path) -> _Selection:
-    """The last line of kind `selection`; an empty one where there is none.
-
-    Its form: `{"kind": "selection", "epochs": 1, "tasks": [{"task_id", "level", "file_name"}, …]}`.
-    """
-    found = _Selection()
-    with path.open("rb") as file:
-        for line in file:
-            if _SELECTION in line[:40]:
-                found = _read_selection(line) or found
-    return found
-
-
-def _read_selection(line: bytes) -> _Selection | None:
-    try:
-        value: dict[str, Any] = json.loads(line)
-        tasks = tuple(Task(str(t["task_id"]), "", _level(t.get("level")), str(t["file_name"])) for t in value["tasks"])
-        return _Selection(tasks, max(1, int(value["epochs"])))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _level(value: object) -> int | None:
-    return value if isinstance(value, int) else None

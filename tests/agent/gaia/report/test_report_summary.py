@@ -160,6 +160,8 @@ def test_a_ledger_without_attempts_has_a_report(tmp_path):
     empty = open_report(write_ledger(tmp_path / "e.jsonl", []))
     assert as_terminal(shown(empty)).startswith("no question was selected")
     assert as_markdown(empty)
+    (tmp_path / "new.jsonl").write_bytes(b"")
+    assert open_report(tmp_path / "new.jsonl").summary.questions == 0
 
 
 def test_where_the_ledger_does_not_say_what_was_selected_this_is_told(tmp_path):
@@ -173,9 +175,15 @@ def test_no_ledger_is_an_error_of_the_user(tmp_path):
         open_report(tmp_path / "none.jsonl")
 
 
-def test_mixed_configurations_are_told():
-    report = report_of([attempt("q1"), attempt("q2", fingerprint="f2")], tasks(2))
-    assert any("mixes 2 configurations" in notice for notice in report.notices)
+def test_of_mixed_configurations_the_newest_counts_and_the_others_can_be_asked_for(tmp_path):
+    attempts = [attempt("q1", False), attempt("q2"), attempt("q1", fingerprint="e2")]
+    path = write_ledger(tmp_path / "l.jsonl", attempts, tasks(2))
+    report = open_report(path)
+    assert (report.summary.share.right, report.summary.share.of, report.summary.retried) == (1, 2, 0)
+    assert any("figures are of e2; see others with --configuration f1" in notice for notice in report.notices)
+    assert open_report(path, configuration="f").summary.attempted == 2
+    with pytest.raises(RunError, match="no configurations that begin with 'x'"):
+        open_report(path, configuration="x")
 
 
 def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():

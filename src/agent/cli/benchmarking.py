@@ -1,0 +1,197 @@
+"""Runs a benchmark on a terminal: its display, Ctrl-C, what is derived at the end, and the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.cli import exits
+from agent.cli.output import print_text
+from agent.errors import RunError, StorageError, UsageError
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.configuration import LibraryMode, with_limit
+from agent.gaia.dataset import load_jsonl
+from agent.gaia.derived import results_of, write_answers, write_results
+from agent.gaia.live import Display, open_display
+from agent.gaia.places import Places
+from agent.gaia.progress import Event
+from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
+from agent.gaia.scorer import Mode
+from agent.gaia.selection import Selection
+from agent.gaia.tally import Count, money
+from agent.layers import read_settings
+from agent.models.names import EMBEDDED
+
+if TYPE_CHECKING:
+    from agent.gaia.task import Dataset
+    from agent.settings import Settings
+
+USUAL_CONCURRENCY = 4
+_CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the command line says of a benchmark, beside settings."""
+
+    questions: Path
+    attached: Path | None
+    output: Path | None
+    submission: Path | None
+    selection: Selection
+    totals: Totals
+    concurrency: int | None
+    library: LibraryMode
+    mode: Mode
+    resume: bool
+    mixed: bool
+    verbose: bool
+
+    @property
+    def results(self) -> Path:
+        """Where the results go: named, or after the submission or the questions."""
+        if self.output is not None:
+            return self.output
+        if self.submission is not None:
+            return self.submission.with_name(f"{self.submission.stem}.results.json")
+        return Path(f"{self.questions.stem}.results.json")
+
+
+def benchmark(flags: dict[str, Any], choices: Choices) -> int:
+    """Runs a benchmark and gives the exit code.
+
+    Raises:
+        UserError: It cannot begin, or the ledger cannot be written.
+    """
+    if flags["use_cache"] and choices.selection.epochs > 1:
+        raise UsageError("With --cache every epoch would repeat the first.", remedy="Leave out --cache or --epochs.")
+    settings = _settings(flags, choices)
+    dataset = load_jsonl(choices.questions)
+    _refuse_to_overwrite(choices)
+    display = open_display(verbose=choices.verbose, plain=settings.plain)
+    for problem in dataset.problems:
+        display.say(problem)
+    try:
+        outcome = asyncio.run(_Run(choices, settings, dataset, display).finish())
+    finally:
+        display.close()
+    _sum_up(outcome, choices)
+    return _CODES[outcome.how]
+
+
+class _Run:
+    """One benchmark from its start to its files."""
+
+    def __init__(self, choices: Choices, settings: Settings, dataset: Dataset, display: Display) -> None:
+        self._choices = choices
+        self._dataset = dataset
+        self._display = display
+        usual = 1 if settings.model == EMBEDDED else USUAL_CONCURRENCY
+        options = RunOptions(
+            dataset=dataset,
+            settings=settings,
+            attachments=usual_attachments(
+                settings, attached=choices.attached, beside=choices.questions.absolute().parent
+            ),
+            output=choices.results,
+            selection=choices.selection,
+            library=choices.library,
+            mode=choices.mode,
+            concurrency=choices.concurrency or usual,
+            totals=choices.totals,
+            resume=choices.resume,
+            mixed=choices.mixed,
+        )
+        self._benchmark = Benchmark(options, self._hear)
+
+    async def finish(self) -> Outcome:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._stop)
+        outcome = await self._benchmark.run()
+        self._derive(outcome)
+        return outcome
+
+    def _hear(self, event: Event) -> None:
+        self._display.show(event)
+
+    def _interrupt(self) -> None:
+        if self._benchmark.interrupt():
+            self._display.say("Finishing the questions under way, then ending. Ctrl-C again stops them too.")
+
+    def _stop(self) -> None:
+        self._benchmark.interrupt()
+        self._benchmark.interrupt()
+
+    def _derive(self, outcome: Outcome) -> None:
+        results = results_of(self._dataset, outcome.fingerprint, outcome.selected, outcome.attempts)
+        write_results(self._choices.results, results)
+        if self._choices.submission is not None:
+            missing = write_answers(self._choices.submission, self._dataset, outcome.attempts)
+            if missing:
+                told = f"{len(missing)} of {len(self._dataset.tasks)} questions have no answer"
+                self._display.say(f"{self._choices.submission}: {told}; the leaderboard counts them as wrong.")
+
+
+def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
+    """The settings of a benchmark, with the folder of its library.
+
+    Raises:
+        UsageError: A library that is only read has no folder.
+    """
+    settings = with_limit(read_settings(flags))
+    if choices.library == "warm" and flags.get("tools_dir") is None:
+        return settings.model_copy(update={"tools_dir": Places(choices.results.absolute()).library})
+    if choices.library == "read-only" and not settings.tools_dir.is_dir():
+        raise UsageError(
+            f"The library {settings.tools_dir} is no folder, so there is nothing to read.",
+            remedy="Name it with --tools-dir, or begin without tools: --library cold",
+        )
+    return settings
+
+
+def _refuse_to_overwrite(choices: Choices) -> None:
+    """Without `--resume` nothing that is there may be lost; and what cannot be written is told before, not after.
+
+    Raises:
+        RunError: A file is there already.
+        StorageError: A folder is missing or cannot be written.
+    """
+    for path in (choices.results, choices.submission):
+        if path is None:
+            continue
+        if path.is_dir():
+            raise StorageError(f"{path} is a folder.", remedy="Name a file.")
+        if path.exists() and not choices.resume:
+            raise RunError(
+                f"{path} is there already.", remedy="Add --resume to go on with it, or name another --output."
+            )
+        folder = path.absolute().parent
+        if folder.exists() and not os.access(folder, os.W_OK):
+            raise StorageError(f"{folder} cannot be written.", remedy="Name a file in another folder.")
+        if path is choices.submission and not folder.is_dir():
+            raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
+
+
+def _sum_up(outcome: Outcome, choices: Choices) -> None:
+    """The last lines, on stdout."""
+    count = Count(selected=len(outcome.selected))
+    for attempt in outcome.attempts:
+        count.add(attempt)
+    cells = len(outcome.selected) * choices.selection.epochs
+    share = f", {100 * count.right / cells:.1f} % of all selected" if cells and count.right + count.wrong else ""
+    lines = [
+        f"{count.right} right of {cells}{share}; {count.wrong} wrong, {count.errors} errors, {outcome.left} left;"
+        f" {count.tokens:,} tokens, {money(count.cost)}",
+        f"results: {choices.results}",
+        f"ledger:  {Places(choices.results).ledger}",
+    ]
+    if outcome.message:
+        lines.append(f"It ended early: {outcome.message}")
+    if outcome.left:
+        lines.append("Go on with the same command and --resume.")
+    print_text("\n".join(lines))

@@ -1,0 +1,118 @@
+"""`alita gaia report` and `alita gaia compare`: what is asked for goes to stdout or into a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.cli.gaia_report import register
+from agent.cli.options import new_app
+from agent.errors import RunError, StorageError, UsageError
+from support.attempts import attempt, tasks, write_ledger
+from support.played_run import played
+
+
+@pytest.fixture
+def gaia(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command and gives what it printed on stdout."""
+    app = new_app("Benchmarks.")
+    register(app)
+
+    def run(*arguments: object) -> str:
+        app([str(argument) for argument in arguments], standalone_mode=False)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    attempts = [attempt("q1"), attempt("q2", False), attempt("q3", None, status="error")]
+    return write_ledger(tmp_path / "b.ledger.jsonl", attempts, tasks(4))
+
+
+def test_the_report_begins_with_the_accuracy_over_all_selected_questions(gaia, ledger):
+    assert gaia("report", ledger).startswith("25.0 % right: 1 of 4 (4 selected questions), 95 % interval 4.6 to 69.9 %")
+
+
+def test_json_and_markdown_go_to_stdout_or_a_file(gaia, ledger, tmp_path):
+    told = json.loads(gaia("report", ledger, "--format", "json"))
+    assert told["schema"] == 1
+    assert told["overall"] == {"right": 1, "of": 4, "accuracy": 0.25, "interval95": told["overall"]["interval95"]}
+    assert len(told["attempts"]) == 4
+    assert gaia("report", ledger, "-f", "markdown", "-o", tmp_path / "r.md") == f"{tmp_path / 'r.md'}\n"
+    assert "**25.0 % right" in (tmp_path / "r.md").read_text()
+    gaia("report", ledger, "-o", tmp_path / "r.txt")
+    assert (tmp_path / "r.txt").read_text().startswith("25.0 % right")
+
+
+async def test_the_page_is_written_beside_the_ledger_with_the_timelines_of_its_runs(gaia, tmp_path):
+    run_id = await played(tmp_path / "b.runs")
+    write_ledger(tmp_path / "b.ledger.jsonl", [attempt("q1", run_id=run_id)], tasks(1))
+    (tmp_path / "b.json").write_text("{}")
+    assert gaia("report", tmp_path / "b.json", "--format", "html") == f"{tmp_path / 'b.html'}\n"
+    page = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert '"title":"weekly()"' in page.replace("sandbox: ", "")
+    assert "<h1>b.ledger.jsonl</h1>" in page
+
+
+def test_a_question_file_says_what_was_selected(gaia, tmp_path):
+    ledger = write_ledger(tmp_path / "l.jsonl", [attempt("q1", level=2)])
+    questions = tmp_path / "q.jsonl"
+    rows = [{"task_id": f"q{n}", "Question": "?", "Level": 1 + n % 2, "file_name": ""} for n in range(1, 11)]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert gaia("report", ledger, "--questions", questions).startswith("10.0 % right: 1 of 10")
+    assert gaia("report", ledger, "--questions", questions, "--level", 2).startswith("20.0 % right: 1 of 5")
+    with pytest.raises(UsageError, match="no question of level 7"):
+        gaia("report", ledger, "--questions", questions, "--level", 7)
+    with pytest.raises(UsageError, match="--level chooses among"):
+        gaia("report", ledger, "--level", 2)
+
+
+def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
+    other = write_ledger(tmp_path / "c.ledger.jsonl", [attempt("q1"), attempt("q2"), attempt("q4")], tasks(4))
+    said = gaia("compare", ledger, other)
+    assert said.startswith(
+        "+50.0 points on 2 common questions: 1 question changed, 1 gained and 0 lost; p = 1 (McNemar"
+    )
+    assert "1 question attempted in b.ledger.jsonl only, not compared: q3" in said
+    told = json.loads(gaia("compare", ledger, other, "--format", "json"))
+    assert (told["common"], told["only_first"], told["only_second"]) == (2, ["q3"], ["q4"])
+    assert "## Gained" in gaia("compare", ledger, other, "-f", "markdown")
+
+
+def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):
+    key = "my-very-own-endpoint-key"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    ledger = write_ledger(tmp_path / "k.jsonl", [attempt("q1", tools_created=(key,), model=key)], tasks(1))
+    for form in ("terminal", "json", "markdown"):
+        said = gaia("report", ledger, "--format", form)
+        assert key not in said.replace("\\", "")
+        assert "redacted" in said
+    gaia("report", ledger, "--format", "html")
+    assert key not in (tmp_path / "k.html").read_text()
+
+
+def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
+    with pytest.raises(RunError, match=r"none\.jsonl cannot be read"):
+        gaia("report", tmp_path / "none.jsonl")
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("just notes\n")
+    with pytest.raises(RunError, match="no ledger"):
+        gaia("report", foreign)
+    with pytest.raises(StorageError, match="cannot be written"):
+        gaia("report", ledger, "-o", tmp_path / "no" / "such" / "folder.txt")
+
+
+def test_in_a_terminal_it_is_drawn_at_its_width(capsys, ledger):
+    from agent.gaia.report.opened import open_report
+    from agent.gaia.report.terminal import draw, shown
+
+    draw(shown(open_report(ledger)), width=100)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("25.0 % right")
+    assert max(map(len, lines)) <= 100
+    assert any(line.split()[:4] == ["1", "1", "of", "4"] for line in lines)
