@@ -23,7 +23,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -185,9 +185,12 @@ async def _finished(command: Sequence[str], given: bytes, seconds: float, folder
         await process.wait()
 
 
-async def measure(rows: Sequence[Row], arms: Iterable[str], out: Path, seconds: float) -> None:
+async def measure(rows: Sequence[Row], arms: Sequence[str], out: Path, seconds: float) -> None:
     """Asks what the file does not hold yet, a line for each question and arm, question by question."""
     done = {(line.arm, line.id) for line in measured(out)}
+    todo = [(row, arm) for row in rows for arm in arms if (arm, row["task_id"]) not in done]
+    if not todo:
+        return
     folder = out.with_name(f"{out.stem}.runs")
     folder.mkdir(parents=True, exist_ok=True)
     parts = parts_of_split()
@@ -195,7 +198,7 @@ async def measure(rows: Sequence[Row], arms: Iterable[str], out: Path, seconds: 
     models = open_models(wanted)
     server = _server(wanted)
     try:
-        for row, arm in [(row, arm) for row in rows for arm in arms if (arm, row["task_id"]) not in done]:
+        for row, arm in todo:
             started = time.monotonic()
             try:
                 if arm == "alita":
