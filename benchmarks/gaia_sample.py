@@ -84,7 +84,8 @@ async def ask_alone(row: Row, model: Model) -> Row:
     shown = await _shown(SAMPLE / row["file_name"]) if row["file_name"] else ""
     completion = await model.complete(ALONE.render(file=shown, question=row["Question"]), temperature=0, max_tokens=600)
     usage = completion.usage
-    return {"answer": final_answer(completion.text), "tokens": usage.input_tokens + usage.output_tokens}
+    lines = final_answer(completion.text).splitlines() or [""]
+    return {"answer": lines[-1].strip(), "tokens": usage.input_tokens + usage.output_tokens}
 
 
 async def _shown(path: Path) -> str:
@@ -191,6 +192,9 @@ async def measure(rows: Sequence[Row], arms: Sequence[str], out: Path, seconds: 
     todo = [(row, arm) for row in rows for arm in arms if (arm, row["task_id"]) not in done]
     if not todo:
         return
+    this = asyncio.current_task()
+    assert this
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)  # nothing it started outlives it
     folder = out.with_name(f"{out.stem}.runs")
     folder.mkdir(parents=True, exist_ok=True)
     parts = parts_of_split()

@@ -74,7 +74,7 @@ def answer(given: dict[str, Any]) -> dict[str, Any]:
     found = agent.run(PROMPT.format(question=given["question"], file=file))
     used = agent.monitor.get_total_token_counts()
     tokens = used.input_tokens + used.output_tokens
-    return {"answer": str(found), "tokens": tokens, "steps": agent.step_number}
+    return {"answer": str(found), "tokens": tokens, "steps": agent.step_number - 1}
 
 
 if __name__ == "__main__":

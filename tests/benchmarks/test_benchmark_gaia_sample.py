@@ -5,12 +5,14 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import gaia_sample
 import pytest
 from gaia_sample import Finished, Measured, attempt_of, chosen, line_of, measured, table
 
 from agent.models.scripted import ScriptedModel
+from agent.models.server_state import ServerFiles
 
 ROWS = {row["task_id"]: row for row in gaia_sample.questions()}
 RIGHT = Measured("alita", "digit-sum", 1, "dev", True, 10.0, "360", tokens=100)
@@ -36,6 +38,11 @@ async def test_the_model_alone_sees_the_text_of_the_file_and_its_last_line_count
     assert row["Question"] in prompt
     assert len(prompt) < gaia_sample.FITS + 2_000
     assert "Count those" not in prompt  # the steps
+
+
+async def test_without_the_mark_the_last_line_counts():
+    model = ScriptedModel(["I count them.\n\nThere are:\n15\n"])
+    assert (await gaia_sample.ask_alone(ROWS["library-loans"], model))["answer"] == "15"
 
 
 async def test_the_model_alone_is_told_of_a_file_that_cannot_be_read(monkeypatch, tmp_path):
@@ -129,3 +136,29 @@ def test_the_code_agent_is_given_imports_that_this_installation_has():
     text = peer.read_file(str(Path(gaia_sample.SAMPLE) / "library-loans.csv"))
     assert "loan_id" in text
     assert peer.read_file("/nowhere.csv")
+
+
+class Found:
+    """A server of the model that is there already."""
+
+    def __init__(self, port, folder):
+        self.port, self.token = port, "token"
+        self.files = ServerFiles(folder / "server")
+
+    async def find(self):
+        return self
+
+
+async def test_the_code_agent_reads_a_copy_of_the_file_in_a_process_of_its_own(openai_server, tmp_path):
+    pytest.importorskip("smolagents", reason="group bench")
+    program = (
+        "import pandas\nloans = pandas.read_csv('library-loans.csv')\nshown = read_file('library-loans.csv')\n"
+        "lines = len(open('library-loans.csv').readlines())\n"
+        "final_answer(f'{len(loans)} {lines} {\"loan_id\" in shown}')"
+    )
+    openai_server.answer(f"Thought: I count.\n<code>\n{program}\n</code>")
+    server = Found(urlsplit(openai_server.url).port, tmp_path)
+    found = await gaia_sample.ask_smolagents(ROWS["library-loans"], server, 50)
+    assert found["answer"] == "140 141 True"
+    assert found["steps"] == 1
+    assert found["tokens"] > 0
