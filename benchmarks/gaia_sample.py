@@ -321,7 +321,10 @@ def main() -> None:
     if not rows:
         parser.error("no question fits")
     if not options.report:
-        asyncio.run(measure(rows, arms, options.out, options.seconds))
+        try:
+            asyncio.run(measure(rows, arms, options.out, options.seconds))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            sys.exit("stopped; the same command goes on from here")
     print(shown(table(measured(options.out))))
 
 
