@@ -443,11 +443,12 @@ def _(path):
     source = path.read_text().split("def ways")[0]
     ponds = {(int(x), int(y)) for x, y in re.findall(r"\((\d+), (\d+)\)", source)}
     ways = {}
-    for x in range(18):
-        for y in range(18):
+    size = int(re.search(r"SIZE = (\d+)", source)[1])
+    for x in range(size):
+        for y in range(size):
             reached = ways.get((x - 1, y), 0) + ways.get((x, y - 1), 0)
             ways[x, y] = 0 if (x, y) in ponds else reached or int(x == y == 0)
-    return ways[17, 17]
+    return ways[size - 1, size - 1]
 
 
 @solves("small-protein.pdb")

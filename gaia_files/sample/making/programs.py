@@ -83,10 +83,10 @@ print(high_tides(LEVELS))
 @question(3, ".py", tools="code")
 def garden_paths(draw: Draw) -> Made:
     """See that the program needs too long. Find a way to compute the same quickly. Compute it."""
-    ponds = sorted({(draw.number(1, 16), draw.number(1, 16)) for _ in range(12)} - {(17, 17)})
+    ponds = sorted({(draw.number(1, 21), draw.number(1, 21)) for _ in range(12)})
     source = f'''"""Counts the ways through a garden from the gate to the summer house."""
 
-SIZE = 18
+SIZE = 24
 PONDS = {{{", ".join(map(str, ponds))}}}
 
 
