@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
+import errno
 import os
 import sqlite3
 import threading
@@ -238,6 +239,7 @@ class Library:
         from filelock import FileLock, Timeout
 
         try:
+            self._require_own()
             self._private.mkdir(parents=True, exist_ok=True)
             with FileLock(self._private / "lock", timeout=_LOCK_SECONDS):
                 commit.settle(self.folder, self._pending)
@@ -254,6 +256,19 @@ class Library:
             ) from error
         except ValueError as error:
             raise LibraryError(str(error)) from error
+
+    def _require_own(self) -> None:
+        """A library that came from elsewhere must not lead our writing out of its folder.
+
+        Raises:
+            OSError: Something of its private folder is a link.
+        """
+        for path in (
+            self._private,
+            *(self._private / name for name in ("lock", "pending", "versions", "index.sqlite")),
+        ):
+            if path.is_symlink():
+                raise OSError(errno.ELOOP, f"{path} is a link")
 
     # Reading
 
@@ -391,6 +406,7 @@ class Library:
         if not self.folder.is_dir():
             return None
         try:
+            self._require_own()
             self._private.mkdir(exist_ok=True)
         except OSError:
             return None
