@@ -115,7 +115,7 @@ def test_a_test_for_people_names_tools_and_time(alita):
     alita("mcp", "add", "calc", *PLAIN)
     ended = alita("mcp", "test", "calc")
     assert "calc__add         Add two whole numbers." in ended.out
-    assert "calc speaks MCP 2025-11-25 and has 15 tools (" in ended.err
+    assert "calc speaks MCP 2025-11-25 and has 16 tools (" in ended.err
 
 
 @pytest.mark.parametrize("as_json", [False, True])
