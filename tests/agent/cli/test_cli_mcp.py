@@ -97,7 +97,7 @@ def test_a_server_is_added_listed_and_tested(alita, home):
     assert [(s["name"], s["state"], s["variables"]) for s in listed["servers"]] == [("calc", "ready", ["KEY"])]
     tested = alita("mcp", "test", "calc", "--json", CALC_KEY=KEY)
     assert tested.code == 0
-    assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 15)
+    assert (tested.json["ok"], tested.json["protocol"], len(tested.json["tools"])) == (True, "2025-11-25", 16)
     assert tested.json["seconds"] > 0
 
 
