@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-from mcp_tools.serving.http import Door
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcp_tools.serving.http import PATH, Door
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.tokens import holds_token
 
@@ -42,6 +45,8 @@ class Gate:
         self._application = application
         self._door = door
         self._limits = limits
+        self._sessions: dict[bytes, float] = {}
+        """When each session that may still be there was last in use; the protocol opens one for any first request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request that may not come in, and hands every other on."""
@@ -67,9 +72,11 @@ class Gate:
             reason = b', error="invalid_token"' if b"authorization" in headers else b""
             challenge = [(b"www-authenticate", b'Bearer realm="alita"' + reason)]
             await _refuse(send, 401, "a bearer token is needed", challenge)
+        elif (opens := _opens_a_session(scope, headers)) and self._is_full():
+            await _refuse(send, 503, "too many sessions are open", [(b"retry-after", b"60")])
         else:
             async with self._session_kept(scope, headers.get(b"mcp-session-id")):
-                await self._application(scope, *self._in_time(receive, send))
+                await self._application(scope, *self._in_time(receive, self._counting(send) if opens else send))
 
     def _knows(self, host: bytes) -> bool:
         name = _host_name(host.decode("latin-1"))
@@ -81,6 +88,25 @@ class Gate:
             return True
         found = _ORIGIN.fullmatch(origin.decode("latin-1"))
         return found is not None and _host_name(found[1]) in self._door.names
+
+    def _is_full(self) -> bool:
+        """Whether one more session would be too many."""
+        if len(self._sessions) >= self._limits.sessions:
+            forgotten = asyncio.get_running_loop().time() - self._limits.session_idle_seconds
+            self._sessions = {name: last for name, last in self._sessions.items() if last > forgotten}
+        return len(self._sessions) >= self._limits.sessions
+
+    def _counting(self, send: Send) -> Send:
+        """Notes the session that was opened; an answer to what is no request may keep its name to itself."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                told = {name.lower(): value for name, value in message.get("headers", [])}
+                name = told.get(b"mcp-session-id") or secrets.token_bytes(16)
+                self._sessions[name] = asyncio.get_running_loop().time()
+            await send(message)
+
+        return answer
 
     def _in_time(self, receive: Receive, send: Send) -> tuple[Receive, Send]:
         """The body as it arrives, and the way back; for a body that takes too long the gate answers."""
@@ -113,17 +139,32 @@ class Gate:
         if session is None:
             yield
             return
-        touching = asyncio.create_task(self._touch(scope))
+        touching = asyncio.create_task(self._touch(scope, session))
         try:
             yield
         finally:
             touching.cancel()
+            self._use(session)
+            if scope["method"] == "DELETE":
+                self._sessions.pop(session, None)
 
-    async def _touch(self, scope: Scope) -> None:
+    def _use(self, session: bytes) -> None:
+        if session in self._sessions:
+            self._sessions[session] = asyncio.get_running_loop().time()
+
+    async def _touch(self, scope: Scope, session: bytes) -> None:
         """Any request of a session shows that it is in use, also one that the protocol refuses."""
         while True:
             await asyncio.sleep(self._limits.session_idle_seconds / 3)
+            self._use(session)
             await self._application({**scope, "method": "PUT"}, _nothing, _ignore)
+
+
+def _opens_a_session(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    """Whether the protocol opens one for a request: for any that names none, unless it is of 2026."""
+    version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+    is_first = b"mcp-session-id" not in headers and version not in MODERN_PROTOCOL_VERSIONS
+    return is_first and scope["path"] == PATH
 
 
 def _host_name(authority: str) -> str:

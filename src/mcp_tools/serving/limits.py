@@ -31,5 +31,7 @@ class ServerLimits:
     """How long the body of one HTTP request may take to arrive."""
     session_idle_seconds: float = 3600.0
     """A session over HTTP with no request and no open stream for so long is forgotten; its client begins anew."""
+    sessions: int = 1000
+    """Sessions over HTTP at once, each of which takes some memory."""
     consent_seconds: float = 300.0
     """How long a person may take to answer."""

@@ -214,6 +214,19 @@ async def test_an_idle_session_is_forgotten_and_one_that_listens_is_not(desk: De
         assert (await http.post(server.url, json=ping, headers=listens)).status_code == 404
 
 
+async def test_only_so_many_sessions_are_open_at_once(desk: Desk) -> None:
+    """Even what is no request opens one; those of 2026 have none, and go on."""
+    modern = {**MINE, "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"}
+    async with served(desk, sessions=3, session_idle_seconds=1.0) as server, httpx2.AsyncClient() as http:
+        mine = await _begun(http, server.url)
+        assert (await http.delete(server.url, headers=mine)).status_code == 200
+        got = [(await http.post(server.url, content="{}", headers=MINE)).status_code for _ in range(5)]
+        assert got == [400, 400, 400, 503, 503]
+        assert (await http.post(server.url, content="{}", headers=modern)).status_code == 400
+        await asyncio.sleep(1.5)
+        assert (await http.post(server.url, json=INITIALIZE, headers=MINE)).status_code == 200
+
+
 async def test_a_call_may_take_longer_than_a_session_may_lie_idle(desk: Desk) -> None:
     desk.has(tool("nap", "import time\n    time.sleep(n)\n    return n"))
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nap", "arguments": {"n": 2}}}
