@@ -146,7 +146,9 @@ class Alita:
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self._settings)
         if wish == "answer" and not follows and (known := self._known(self._settings, question, inputs)):
-            self._listener(Note(f"answered before, in run {known.run_id}; --no-cache asks again"))
+            self._listener(
+                Note(f"answered before, in run {known.run_id}; --no-cache, or /retry in a session, asks again")
+            )
             return self._finish(replace(known, tools_created=(), usage=Usage(), seconds=0.0))
         told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
         if wish != "answer":

@@ -30,6 +30,7 @@ class Configured:
         found = configured(settings.config_dir, project)
         self.decisions = Decisions(settings.data_dir / FILE)
         self.project = project
+        self._data_dir = settings.data_dir
         self._is_told = False
         self.problems: tuple[Problem, ...] = found.problems
         self.standings: tuple[Standing, ...] = tuple(
@@ -79,6 +80,8 @@ class Configured:
         """The servers, not started yet; None where there are none."""
         if not self.ready:
             return None
+        from mcp_tools.clients.seen import FILE as SEEN_FILE
+        from mcp_tools.clients.seen import Seen
         from mcp_tools.clients.servers import Servers
 
-        return Servers(self.ready, os.environ)
+        return Servers(self.ready, os.environ, seen=Seen(self._data_dir / SEEN_FILE))

@@ -68,7 +68,7 @@ async def understand(context: Context, message: str, conversation: Conversation 
     if found is None:
         return FollowUp(question)
     answer = Answer.from_json(found)
-    context.emit(Note(f"answered before, in run {answer.run_id}; --no-cache asks again"))
+    context.emit(Note(f"answered before, in run {answer.run_id}; --no-cache, or /retry in a session, asks again"))
     return FollowUp(question, answer.text)
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from mcp_tools.clients.definitions import ExternalTool, Listing, listing_of
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.results import Reply
+from mcp_tools.clients.seen import Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library import validate_arguments
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 BACKOFF = (0.5, 2.0)
 """Seconds before each new start after a crash; after the last one the server is set aside for the run."""
 
+_NAMED = 5
 _MOST_LISTINGS = 3
 """In a row, of a server that says again and again that its tools changed."""
 
@@ -28,12 +31,13 @@ _MOST_LISTINGS = 3
 class Link:
     """One server, with its tools."""
 
-    def __init__(self, server: Expanded, environment: Mapping[str, str]) -> None:
+    def __init__(self, server: Expanded, environment: Mapping[str, str], seen: Seen | None = None) -> None:
         self.name = server.entry.name
         self.notes: list[str] = []
         """Sentences for the user that nobody has told yet."""
         self._server = server
         self._environment = environment
+        self._seen = seen
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
         self._calls = asyncio.Semaphore(server.entry.limits.calls)
@@ -183,6 +187,13 @@ class Link:
     def _take(self, listing: Listing) -> None:
         self.notes += [note for note in listing.notes if note not in self._listing.notes]
         self._listing = listing
+        if self._seen is not None and (changed := self._seen.changed(self._server.entry, listing.tools)):
+            names = ", ".join(one_line(name, 80) for name in changed[:_NAMED])
+            more = ", …" if len(changed) > _NAMED else ""
+            self.notes.append(
+                f"the server {self.name} now says something else of its tools {names}{more}; "
+                f"look before you trust them: alita mcp test {self.name}"
+            )
 
     def _set_aside(self, failure: ServerError) -> None:
         if self._aside is None:

@@ -13,6 +13,7 @@ from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.link import Link
 from mcp_tools.clients.results import Reply
+from mcp_tools.clients.seen import Seen
 from mcp_tools.library.index import Index
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool
@@ -29,12 +30,18 @@ class Servers:
         servers: Their entries, expanded.
         environment: Of which their processes get a few variables.
         wait: Seconds that a first search waits for them.
+        seen: What they said of their tools before; without it, a change is not told.
     """
 
     def __init__(
-        self, servers: Sequence[Expanded], environment: Mapping[str, str], *, wait: float = WAIT_SECONDS
+        self,
+        servers: Sequence[Expanded],
+        environment: Mapping[str, str],
+        *,
+        wait: float = WAIT_SECONDS,
+        seen: Seen | None = None,
     ) -> None:
-        self._links = [Link(server, environment) for server in servers]
+        self._links = [Link(server, environment, seen) for server in servers]
         self._notes: list[str] = []
         self._wait = wait
         self._late: set[str] = set()

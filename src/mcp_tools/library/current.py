@@ -15,7 +15,7 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library import files
 from mcp_tools.library.files import Flaw
 from mcp_tools.library.index import Index
-from mcp_tools.library.lock import PRIVATE, pending_folder, writing
+from mcp_tools.library.lock import PRIVATE, pending_folder, require_own, writing
 from mcp_tools.tool import Tool
 
 _LOOK_AGAIN_SECONDS = 10.0
@@ -91,6 +91,7 @@ class CurrentIndex:
             return None
         private = self._folder / PRIVATE
         try:
+            require_own(self._folder)
             private.mkdir(exist_ok=True)
         except OSError:
             return None

@@ -6,8 +6,10 @@ is no tool: it is a flaw, told with its remedy.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat as kinds
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +17,8 @@ from typing import Literal
 from mcp_tools.library.names import valid_name
 from mcp_tools.tool import Json, Status, Tool
 
+_MOST_BYTES = 10_000_000
+"""Far more than any tool has."""
 META_STATUS = "alita/status"
 META_HASH = "alita/source-hash"
 META_PROVENANCE = "alita/provenance"
@@ -94,8 +98,14 @@ def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
 
 
 def _read(path: Path) -> bytes | OSError | None:
+    """A whole file; a library that came from elsewhere may hold pipes, and links to devices and to what never ends."""
     try:
-        return path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not kinds.S_ISREG(os.fstat(descriptor).st_mode):
+                return OSError(errno.EINVAL, "it is no file")
+            content = file.read(_MOST_BYTES + 1)
+        return content if len(content) <= _MOST_BYTES else OSError(errno.EFBIG, "it is too large for a tool")
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,18 @@ def pending_folder(folder: Path) -> Path:
     return folder / PRIVATE / "pending"
 
 
+def require_own(folder: Path) -> None:
+    """A library that came from elsewhere must not lead our writing out of its folder.
+
+    Raises:
+        OSError: Something of its private folder is a link.
+    """
+    private = folder / PRIVATE
+    for path in (private, *(private / name for name in ("lock", "pending", "versions", "index.sqlite"))):
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, f"{path} is a link")
+
+
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Holds the lock of a library's folder; what a killed writer left is settled first.
@@ -29,6 +42,7 @@ def writing(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     try:
+        require_own(folder)
         (folder / PRIVATE).mkdir(parents=True, exist_ok=True)
         with FileLock(folder / PRIVATE / "lock", timeout=_LOCK_SECONDS):
             commit.settle(folder, pending_folder(folder))

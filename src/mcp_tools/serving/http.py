@@ -7,26 +7,22 @@ import contextlib
 import ipaddress
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import UsageError
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.tokens import holds_token, new_token, read_token
+from mcp_tools.serving.tokens import new_token, read_token
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
 
 PATH = "/mcp"
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
 _GRACE_SECONDS = 2
 """How long answers under way may take after the server was told to end."""
-
-_Scope = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-_Application = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +110,27 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
+    from mcp_tools.serving.gate import Gate
+    from mcp_tools.serving.patience import Patient
+
+    limits = limits or ServerLimits()
     sockets = [_listening(door)]
     port = sockets[0].getsockname()[1]
     application = server.streamable_http_app(
         streamable_http_path=PATH,
-        max_request_body_size=(limits or ServerLimits()).message_bytes,
+        max_request_body_size=limits.message_bytes,
         # the gate before it looks at Host and Origin, whatever the address
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    server.session_manager.session_idle_timeout = limits.session_idle_seconds
     config = uvicorn.Config(
-        Gate(application, door),
+        Gate(application, door, limits),
+        http=Patient,
         log_level=logging.ERROR,
         access_log=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         server_header=False,
+        proxy_headers=False,
         ws="none",
     )
 
@@ -167,52 +170,3 @@ def _listening(door: Door) -> socket.socket:
             remedy="Choose another port, or 0 for a free one.",
         ) from None
     return listener
-
-
-class Gate:
-    """Lets requests through to the protocol: the right host, a known origin, the token."""
-
-    def __init__(self, application: _Application, door: Door) -> None:
-        self._application = application
-        self._door = door
-
-    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Answers a request that may not come in, and hands every other on."""
-        if scope["type"] != "http":
-            await self._application(scope, receive, send)
-            return
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        if not self._knows(headers.get(b"host", b"")):
-            await _refuse(send, 421, "this host name is not served here")
-        elif not self._trusts(headers.get(b"origin")):
-            await _refuse(send, 403, "this origin may not use the server")
-        elif self._door.token and not holds_token(headers.get(b"authorization", b""), self._door.token):
-            reason = b', error="invalid_token"' if b"authorization" in headers else b""
-            challenge = [(b"www-authenticate", b'Bearer realm="alita"' + reason)]
-            await _refuse(send, 401, "a bearer token is needed", challenge)
-        else:
-            await self._application(scope, receive, send)
-
-    def _knows(self, host: bytes) -> bool:
-        return bool(host) and (not self._door.names or _host_name(host.decode("latin-1")) in self._door.names)
-
-    def _trusts(self, origin: bytes | None) -> bool:
-        """Whether a page of that origin may call: only one that came from a host of this server."""
-        if origin is None:
-            return True
-        scheme, separator, host = origin.decode("latin-1").partition("://")
-        return bool(separator) and scheme in {"http", "https"} and _host_name(host) in self._door.names
-
-
-def _host_name(host: str) -> str:
-    """A host without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
-
-
-async def _refuse(send: _Send, status: int, reason: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
-    body = f"{reason}\n".encode()
-    told = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body)), *(headers or [])]
-    await send({"type": "http.response.start", "status": status, "headers": told})
-    await send({"type": "http.response.body", "body": body})

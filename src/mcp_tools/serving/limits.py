@@ -27,5 +27,11 @@ class ServerLimits:
     """What one program of `run_code` may use."""
     agent_seconds: float = 1800.0
     """One call of `ask` or `create_tool`."""
+    body_seconds: float = 30.0
+    """How long the body of one HTTP request may take to arrive."""
+    session_idle_seconds: float = 3600.0
+    """A session over HTTP with no request and no open stream for so long is forgotten; its client begins anew."""
+    sessions: int = 1000
+    """Sessions over HTTP at once, each of which takes some memory."""
     consent_seconds: float = 300.0
     """How long a person may take to answer."""

@@ -100,11 +100,16 @@ class _TooLong:
     @property
     def id(self) -> int | str | None:
         """The request's id, if the line begins with it."""
-        found = _ID.search(self.beginning.partition(b'"params"')[0])
-        if found is None:
-            return None
-        text = found[1].decode(errors="replace")
-        return text[1:-1] if text.startswith('"') else int(text)
+        return _id_in(self.beginning)
+
+
+def _id_in(beginning: bytes) -> int | str | None:
+    """The id of a request that cannot be read, so that its sender does not wait for an answer."""
+    found = _ID.search(beginning.partition(b'"params"')[0])
+    if found is None:
+        return None
+    text = found[1].decode(errors="replace")
+    return text[1:-1] if text.startswith('"') else int(text)
 
 
 class Wire:
@@ -136,7 +141,9 @@ class Wire:
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
             except ValueError:
-                await self._refuse(None, PARSE_ERROR, "the line is no JSON-RPC message")
+                request = _id_in(line[:1000])
+                code = PARSE_ERROR if request is None else INVALID_REQUEST
+                await self._refuse(request, code, "the line is no JSON-RPC message")
                 continue
             if isinstance(message, JSONRPCRequest) and message.method != "subscriptions/listen":
                 self._open.add(message.id)

@@ -257,6 +257,9 @@ def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered(lib
         assert (refused["id"], refused["error"]["code"]) == (7, -32600)
         process.say(b"\n\xff\xfe\n")
         assert process.hear()["error"]["code"] == -32700
+        process.say(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"\\ud800"}}\n')
+        refused = process.hear()
+        assert (refused["id"], refused["error"]["code"]) == (9, -32600), "who asked must not wait"
         process.call(8, "double", n=1)
         assert process.hear()["id"] == 8
 

@@ -12,6 +12,7 @@ import pytest
 
 from mcp_tools.clients.expand import expand
 from mcp_tools.clients.forms import parse_document
+from mcp_tools.clients.seen import Seen
 from mcp_tools.clients.servers import Servers
 
 Start = Callable[..., Servers]
@@ -33,7 +34,8 @@ async def start(log: Path, tmp_path: Path) -> AsyncIterator[Start]:
                 form.setdefault("env", {}).setdefault("MCP_LOG", str(log))
             parsed = parse_document({"mcpServers": forms}, tmp_path / "mcp.json", "user")
             assert not parsed.problems
-            servers = Servers([expand(entry, os.environ, tmp_path) for entry in parsed.entries], os.environ, wait=wait)
+            expanded = [expand(entry, os.environ, tmp_path) for entry in parsed.entries]
+            servers = Servers(expanded, os.environ, wait=wait, seen=Seen(tmp_path / "seen.json"))
             stack.push_async_callback(servers.aclose)
             return servers
 

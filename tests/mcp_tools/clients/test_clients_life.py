@@ -118,6 +118,32 @@ async def test_closing_ends_the_server_and_all_that_it_started(start, log, flags
     assert not any(map(is_alive, starts(log)))
 
 
+async def test_a_tool_that_turns_into_another_is_told_once_now_and_after_a_restart(start, tmp_path):
+    servers = start(calc=plain())
+    await names(servers)
+    assert servers.notes() == [], "what is new is no change"
+    assert (await servers.call("calc__turn", {})).ok
+    told: list[str] = []
+    for _ in range(100):
+        await names(servers)
+        if told := servers.notes():
+            break
+        await asyncio.sleep(0.02)
+    assert told == [
+        "the server calc now says something else of its tools echo; look before you trust them: alita mcp test calc"
+    ]
+    await servers.aclose()
+    again = start(calc=plain())
+    await names(again)
+    (note,) = again.notes()
+    assert "something else of its tools echo" in note
+    await again.aclose()
+    (tmp_path / "seen.json").write_text("[")
+    damaged = start(calc=plain())
+    assert "calc__echo" in await names(damaged)
+    assert damaged.notes() == []
+
+
 KILLED = """
 import asyncio, json, os, sys
 from pathlib import Path

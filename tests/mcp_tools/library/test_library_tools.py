@@ -345,3 +345,39 @@ def test_free_names_stay_within_the_length() -> None:
     assert free_name("a", {"a", "a_2"}) == "a_3"
     long = "a" * 64
     assert free_name(long, {long}) == "a" * 62 + "_2"
+
+
+@pytest.mark.parametrize("place", [".alita", ".alita/lock", ".alita/pending", ".alita/versions", ".alita/index.sqlite"])
+def test_a_link_in_the_folder_does_not_lead_out_of_it(tmp_path: Path, place: str) -> None:
+    """A library that was cloned may hold links to what is its user's."""
+    folder, outside = tmp_path / "tools", tmp_path / "outside"
+    (folder / place).parent.mkdir(parents=True)
+    if place.endswith(("lock", "sqlite")):
+        outside.write_text("mine")
+    else:
+        outside.mkdir()
+    (folder / place).symlink_to(outside)
+    library = Library(folder)
+    with pytest.raises(LibraryError, match="is a link"):
+        library.register(make_tool())
+    assert library.list() == []
+    library.close()
+    assert outside.read_text() == "mine" if outside.is_file() else not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "pipe", "large"])
+def test_what_is_no_file_is_not_read(tmp_path: Path, target: str) -> None:
+    library = Library(tmp_path / "tools")
+    library.register(make_tool())
+    path = library.path("nth_fibonacci")
+    path.unlink()
+    if target == "pipe":
+        os.mkfifo(path)
+    elif target == "large":
+        with path.open("wb") as file:
+            file.truncate(50_000_000)
+    else:
+        path.symlink_to(target)
+    with pytest.raises(LibraryError):
+        library.get("nth_fibonacci")
+    library.close()

@@ -13,6 +13,7 @@ from agent.cli.interactive.completion import Choice, Completion
 from agent.cli.interactive.history import History
 from agent.cli.interactive.plain_screen import PlainScreen
 from agent.cli.interactive.reader import Prompt, Reader
+from agent.cli.trusting import ask_about_new_servers
 from agent.errors import UsageError
 from agent.layers import read_settings
 from agent.store.redact import Redactor
@@ -54,6 +55,7 @@ def open_terminal(
     stream = terminal_stream()
     if stream is None or not sys.stdin.isatty():
         raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
+    ask_about_new_servers(dict(flags))
     settings = read_settings(flags)
     session = None
     if resume:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.external import write_servers
 from support.fibonacci import ANSWER, QUESTION, STORY, Line, decide, write_script
 from support.tmux import Terminal
 
@@ -26,7 +27,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Opens a session in a terminal; the model plays the lines."""
     with ExitStack() as opened:
 
-        def start(*arguments: str, script: list[Line] | None = None, columns: int = 80, **environment: str) -> Terminal:
+        def start(
+            *arguments: str,
+            script: list[Line] | None = None,
+            columns: int = 80,
+            ready: str = "alita (",
+            **environment: str,
+        ) -> Terminal:
             model = write_script(tmp_path / "script.jsonl", STORY if script is None else script)
             variables = {"PATH": "/usr/bin:/bin", "ALITA_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"}
             terminal = Terminal(
@@ -36,7 +43,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 columns=columns,
             )
             opened.enter_context(terminal)
-            terminal.wait_for("alita (")
+            terminal.wait_for(ready)
             return terminal
 
         yield start
@@ -277,3 +284,20 @@ def quoted(text: str) -> str:
     import shlex
 
     return shlex.quote(text)
+
+
+def test_servers_of_the_project_are_asked_about_before_the_session_begins(start: Start, tmp_path: Path) -> None:
+    shown = "Allow it? y: from now on"
+    name, command = "mine\u202e", ["-c", "touch started; \x1b[2J"]
+    write_servers(tmp_path / ".mcp.json", good={"command": "/bin/sh", "args": command}, other={"command": name})
+    terminal = start(ready=shown)
+    assert "\\x1b[2J" in terminal.screen()
+    terminal.press("n", "Enter")
+    assert "mine\\u202e" in terminal.wait_for(shown, count=2)
+    terminal.press("Enter")
+    terminal.wait_for("alita (")
+    terminal.press("C-d")
+    assert terminal.ended() == 0
+    assert not (tmp_path / "started").exists()
+    again = start(ready=shown)
+    assert "defines the MCP server other" in again.screen(), "a no is kept, no answer is not"
