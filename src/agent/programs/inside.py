@@ -128,11 +128,12 @@ def _number(text: str, decimal: str) -> float | None:
 def _workbook(path: str, name: str, *, cells: bool) -> list[tuple[str, Any]]:
     import pandas as pd
 
+    if cells:
+        return [("cells", _cells(path))]
     sheets = pd.read_excel(path, sheet_name=None, header=None, engine="calamine")
     tables = [(str(title), _framed(raw)) for title, raw in sheets.items()]
     tables = [(title, table) for title, table in tables if len(table.columns)]
-    found = [(name if len(tables) == 1 else title, table) for title, table in tables]
-    return [*found, ("cells", _cells(path))] if cells else found
+    return [(name if len(tables) == 1 else title, table) for title, table in tables]
 
 
 def _framed(raw: Any) -> Any:
@@ -188,14 +189,16 @@ def _with_attrs(table: Any, attrs: dict[Any, Any]) -> Any:
 
 
 def _cells(path: str) -> Any:
-    """Every cell with a value or a look of its own: address, value, fill, font colour, bold, comment, formula."""
+    """Every cell with a value or a look of its own: address, header, value, fill, font, comment, formula."""
     import openpyxl  # type: ignore[import-untyped]  # it has no types
     import pandas as pd
 
     values, formulas = openpyxl.load_workbook(path, data_only=True), openpyxl.load_workbook(path)
     rows = []
     for sheet in values.worksheets:
+        headers: dict[int, str] = {}
         for line in sheet.iter_rows():
+            headers = headers or _headers(line, sheet.max_column)
             for cell in line:
                 fill = _colour(cell.fill.fgColor) if cell.fill and cell.fill.fill_type else ""
                 source = formulas[sheet.title][cell.coordinate].value
@@ -204,7 +207,12 @@ def _cells(path: str) -> Any:
                 rows.append(
                     {
                         **{"sheet": sheet.title, "address": cell.coordinate, "row": cell.row, "column": cell.column},
-                        **{"value": cell.value, "fill": fill, "bold": bool(cell.font and cell.font.b)},
+                        **{
+                            "header": headers.get(cell.column, ""),
+                            "value": cell.value,
+                            "fill": fill,
+                            "bold": bool(cell.font and cell.font.b),
+                        },
                         "font_colour": _colour(cell.font.color) if cell.font and cell.font.color else "",
                         "comment": cell.comment.text if cell.comment else "",
                         "formula": source if isinstance(source, str) and source.startswith("=") else "",
@@ -212,6 +220,13 @@ def _cells(path: str) -> Any:
                     }
                 )
     return pd.DataFrame(rows)
+
+
+def _headers(line: Any, columns: int) -> dict[int, str]:
+    """The names of columns that a row gives; none where it is no header."""
+    given = {cell.column: cell.value for cell in line if cell.value is not None}
+    named = len(given) >= max(1, 0.6 * columns) and all(isinstance(value, str) for value in given.values())
+    return {column: str(value) for column, value in given.items()} if named else {}
 
 
 def _colour(colour: Any) -> str:
@@ -294,7 +309,7 @@ def _text(path: str, facts: dict[str, Any]) -> str:
 
 def _usual_name(value: Any) -> str:
     if hasattr(value, "columns"):
-        return "table"
+        return "cells" if "address" in value.columns and "fill" in value.columns else "table"
     if isinstance(value, str):
         return "text"
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
