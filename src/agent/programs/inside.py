@@ -199,27 +199,32 @@ def _cells(path: str) -> Any:
         headers: dict[int, str] = {}
         for line in sheet.iter_rows():
             headers = headers or _headers(line, sheet.max_column)
+            hidden = sheet.sheet_state != "visible" or sheet.row_dimensions[line[0].row].hidden
             for cell in line:
-                fill = _colour(cell.fill.fgColor) if cell.fill and cell.fill.fill_type else ""
                 source = formulas[sheet.title][cell.coordinate].value
-                if cell.value is None and not fill and not cell.comment:
-                    continue
-                rows.append(
-                    {
-                        **{"sheet": sheet.title, "address": cell.coordinate, "row": cell.row, "column": cell.column},
-                        **{
-                            "header": headers.get(cell.column, ""),
-                            "value": cell.value,
-                            "fill": fill,
-                            "bold": bool(cell.font and cell.font.b),
-                        },
-                        "font_colour": _colour(cell.font.color) if cell.font and cell.font.color else "",
-                        "comment": cell.comment.text if cell.comment else "",
-                        "formula": source if isinstance(source, str) and source.startswith("=") else "",
-                        "hidden": sheet.sheet_state != "visible" or sheet.row_dimensions[cell.row].hidden,
-                    }
-                )
-    return pd.DataFrame(rows)
+                row = {
+                    **_cell(cell, headers),
+                    "formula": source if str(source).startswith("=") else "",
+                    "hidden": hidden,
+                }
+                if cell.value is not None or row["fill"] or row["comment"]:
+                    rows.append({"sheet": sheet.title, **row})
+    table = pd.DataFrame(rows)
+    return table[[name for name in table.columns if name in ("value", "fill") or table[name].nunique() > 1]]
+
+
+def _cell(cell: Any, headers: dict[int, str]) -> dict[str, Any]:
+    return {
+        "address": cell.coordinate,
+        "row": cell.row,
+        "column": cell.column,
+        "header": headers.get(cell.column, ""),
+        "value": cell.value,
+        "fill": _colour(cell.fill.fgColor) if cell.fill and cell.fill.fill_type else "",
+        "font_colour": _colour(cell.font.color) if cell.font and cell.font.color else "",
+        "bold": bool(cell.font and cell.font.b),
+        "comment": cell.comment.text if cell.comment else "",
+    }
 
 
 def _headers(line: Any, columns: int) -> dict[int, str]:
