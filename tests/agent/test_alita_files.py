@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from agent.events import FileRead, ToolCalled
+from agent.events import FileRead, ToolCalled, TrialFinished
 from support.fibonacci import decide
 from support.openai_server import Step
 
@@ -66,7 +66,7 @@ async def test_reading_goes_on_page_by_page_and_nothing_is_pasted_whole(desk, tm
     prompts = [json.loads(line) for line in journal.splitlines() if '"role": "user"' in line or '"role":"user"' in line]
     assert prompts
     assert max(len(json.dumps(line)) for line in prompts) < 30_000
-    assert [e.where.split(" (")[0] for e in desk.of(FileRead)][1:] == ["page 1 of 20", "page 3 of 20"]
+    assert [e.where.split(" (")[0] for e in desk.of(FileRead)][1:] == ["page 1 of 38", "page 3 of 38"]
 
 
 async def test_what_a_script_prints_is_found_by_running_it(desk, tmp_path):
@@ -136,29 +136,41 @@ async def test_the_vision_role_is_shown_the_picture_and_the_journal_is_not(desk,
     assert (await desk.replay(answer.run_id)).text == "red"
 
 
-async def test_a_tool_is_made_that_takes_the_path(desk, sales):
-    code = """```python
-def sum_revenue(path: str, region: str, product: str) -> float:
+WITH_PANDAS = """```python
+def sum_revenue(path: str, minimum: int) -> float:
     import pandas as pd
     table = pd.read_csv(path)
-    return float(table[(table.region == region) & (table["product"] == product)].revenue.sum())
+    return float(table[table.revenue >= minimum].revenue.sum())
 ```"""
-    spec = {
-        "purpose": "Sum of the revenue of a product in a region.",
-        "name": "sum_revenue",
-        "parameters": [
-            {"name": "region", "type": "str", "value": "South"},
-            {"name": "product", "type": "str", "value": "Tea"},
-        ],
-        "returns": "float",
-    }
+WITH_CSV = """```python
+import csv
+def sum_revenue(path: str, minimum: int) -> float:
+    with open(path, newline="") as file:
+        revenues = [float(row["revenue"]) for row in csv.DictReader(file)]
+    return sum((revenue for revenue in revenues if revenue >= minimum), 0.0)
+```"""
+SPEC = {
+    "purpose": "Sum of the revenues of at least a minimum.",
+    "name": "sum_revenue",
+    "parameters": [{"name": "minimum", "type": "int", "value": 33}],
+    "returns": "float",
+}
+
+
+async def test_a_tool_is_made_that_takes_the_path_and_is_used_on_it(desk, sales):
     lines = [
-        decide("answer", answer="130.75", when="130.75"),
+        decide("answer", answer="233.5", when="step 1 create_tool"),
         decide("create_tool"),
-        {"role": "writer", "text": code, "when": "def sum_revenue(path: str", "repeat": True},
-        {"role": "writer", "json": spec, "repeat": True},
+        {"role": "writer", "text": WITH_PANDAS, "when": "def sum_revenue(path: str, minimum"},
+        {"role": "writer", "text": WITH_CSV, "when": "def sum_revenue(path: str, minimum"},
+        {"role": "writer", "json": SPEC},
     ]
-    lines[0]["when"] = "step 1 create_tool"
-    answer = await desk.plays(*lines).ask("What is the revenue of 'Tea' in the region 'South'?", files=[sales])
-    assert answer.text == "130.75"
-    assert "130.75" in [e.preview for e in desk.events if hasattr(e, "preview")]
+    answer = await desk.plays(*lines).ask("What is the sum of all revenues of at least 33?", files=[sales])
+    assert [e.preview for e in desk.of(TrialFinished)] == ["233.5", "233.5"]
+    assert (answer.text, answer.tools_created) == ("233.5", ("sum_revenue",))
+    tool = desk.library.get("sum_revenue")
+    assert tool.capabilities.read
+    assert tool.capabilities.packages in {(), ("pandas",)}
+    assert [(e.name, e.arguments, e.preview) for e in desk.of(ToolCalled)] == [
+        ("sum_revenue", {"path": str(sales), "minimum": 33}, "233.5")
+    ]
