@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -46,12 +47,16 @@ class Encoding:
         """What a reader should tell."""
         return [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []
 
-    def open(self, path: Path, newline: str | None = None) -> IO[str]:
-        """The file as text, past its byte order mark."""
-        stream = path.open(encoding=self.name, errors=FALLBACK, newline=newline)
-        if self.mark:
-            stream.read(1)
-        return stream
+    @property
+    def is_wide(self) -> bool:
+        """A character that is ASCII takes more than one byte."""
+        return self.name.startswith(("utf-16", "utf-32"))
+
+    def open(self, path: Path, newline: str | None = None, start: int = 0) -> IO[str]:
+        """The file as text, from a byte on, past its byte order mark."""
+        file = path.open("rb")
+        file.seek(max(start, self.mark))
+        return io.TextIOWrapper(file, encoding=self.name, errors=FALLBACK, newline=newline)
 
     def decode(self, data: bytes) -> str:
         """The bytes of a whole file as text."""

@@ -47,7 +47,7 @@ def too_large(name: str, limits: ReadLimits) -> FileProblem:
     )
 
 
-def damaged(name: str, kind: str, error: Exception) -> FileProblem:
+def damaged(name: str, kind: str, error: BaseException) -> FileProblem:
     """A parser failed at a file in a way of its own."""
     said = " ".join(str(error).split())[:200]
     return FileProblem(

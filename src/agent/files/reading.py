@@ -17,6 +17,8 @@ from mcp_tools.tool import Json
 _HEAVY = ReadLimits(seconds=1800, memory=8 * 2**30)
 """Speech and pictures: their engines take far more address space than memory."""
 _DRAWN = ReadLimits(seconds=300, memory=8 * 2**30)
+_OLD_SHEETS = ReadLimits(seconds=30)
+"""Their parser takes two seconds for the largest, and no end for some damaged ones."""
 
 _SUGGESTED = {
     "doc": "Save it as docx.",
@@ -122,6 +124,8 @@ def limits_of(kind: str) -> ReadLimits:
     module = READERS.get(kind, "").partition(":")[0]
     if module in ("audio", "video"):
         return _HEAVY
+    if kind in ("xls", "xlsb", "ods"):
+        return _OLD_SHEETS
     return _DRAWN if module in ("pdf", "image") else ReadLimits()
 
 

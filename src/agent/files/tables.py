@@ -23,16 +23,11 @@ def as_table(header: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], c
     """A table with the number of each row in front, and how many cells were shortened to make it fit."""
     for most in (CELL, 400, 100, 30):
         lines = [_line("", header, most), "|---" * (len(header) + 1) + "|"]
-        lines += (_line(str(number), row, most) for number, row in rows)
+        lines += [_line(number, row, most) for number, row in rows]
         text = "\n".join(lines)
         if len(text) <= characters:
             break
     return text, sum(len(cell) > most for _, row in rows for cell in row)
-
-
-def column_letters(count: int) -> list[str]:
-    """`A`, `B` … as spreadsheets name their columns."""
-    return [letters(number) for number in range(1, count + 1)]
 
 
 def letters(number: int) -> str:
@@ -44,8 +39,10 @@ def letters(number: int) -> str:
     return name
 
 
-def _line(number: str, row: Sequence[str], most: int) -> str:
-    return f"| {number} | {' | '.join([_cell(cell, most) for cell in row])} |"
+def _line(number: int | str, row: Sequence[str], most: int) -> str:
+    joined = " | ".join(row)
+    plain = len(joined) <= most and joined.count("|") == len(row) - 1 and "\n" not in joined and "\r" not in joined
+    return f"| {number} | {joined if plain else ' | '.join([_cell(cell, most) for cell in row])} |"
 
 
 def _cell(text: str, most: int) -> str:

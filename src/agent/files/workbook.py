@@ -7,7 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Source
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, damaged
 from agent.files.sheets import PlainSheet, Sheet, WorkbookContents
 
 if TYPE_CHECKING:
@@ -90,6 +90,10 @@ def plain(source: Source, limits: ReadLimits, lost: list[str], name: str) -> Wor
         raise encrypted(name) from error
     except CalamineError as error:
         raise FileProblem("damaged", f"{name} cannot be read as {source.kind}: {error}.") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what a fault in Rust becomes; it is no Exception
+            raise
+        raise damaged(name, source.kind, error) from error
     return WorkbookContents(source.kind, sheets, lost, limits.section)
 
 

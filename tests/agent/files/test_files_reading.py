@@ -158,4 +158,4 @@ async def test_reads_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 
 def test_every_kind_has_limits() -> None:
-    assert all(reading.limits_of(kind).seconds >= 120 for kind in READERS)
+    assert all(reading.limits_of(kind).seconds >= 30 for kind in READERS)

@@ -1,0 +1,125 @@
+"""Text as it stands, in pages, with the structure that its kind tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.files.problem import FileProblem
+from agent.files.reading import preview, read
+
+
+def file(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+PDB = (
+    "HEADER    HYDROLASE\nTITLE     AN ENZYME\n"
+    "ATOM      1  N   MET A   1      10.000  20.000  30.000  1.00  0.00           N\n"
+    "ATOM      2  CA  MET A   1      11.000  21.000  31.000  1.00  0.00           C\n"
+    "ATOM      3  N   GLY B   2      12.000  22.000  32.000  1.00  0.00           N\nEND\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "summary", "facts"),
+    [
+        ("a.txt", "one two\nthree\n", "Text: 2 lines, 3 words", {"lines": 2, "words": 3}),
+        ("a.md", "# Tea\n\n## Milk\n", "headings: Tea, Milk", {"headings": ["Tea", "Milk"]}),
+        ("a.json", '{"a": [1, {"b": "x"}], "c": null}', "{a: list of 2, the first number, c: null}", {"valid": True}),
+        ("a.jsonl", '{"a": 1}\n{"a": 2, "b": 3}\n', "2 records; keys: a, b", {"keys": {"a": 2, "b": 1}}),
+        ("a.jsonld", '{"@context": "https://schema.org"}', "JSON: {@context: text}", {}),
+        ("a.xml", "<feed xmlns='urn:x'><e/><e/></feed>", "root <feed>; elements: e (2), feed (1)", {"root": "feed"}),
+        ("a.py", "import os\n\ndef f():\n    pass\n\nclass C: ...\n", "defines: f, C", {"defines": ["f", "C"]}),
+        ("a.rs", "fn main() {}\n", "Source code (.rs): 1 lines", {"language": "rs"}),
+        ("a.pdb", PDB, "AN ENZYME; 3 atoms, 2 residues, chains A, B", {"atoms": 3, "chains": ["A", "B"]}),
+        ("a.cif", "data_1ABC\n#\n_entry.id 1ABC\nloop_\n_cell.a\n1\n", "1 blocks (1ABC)", {"blocks": ["1ABC"]}),
+    ],
+)
+async def test_the_structure_is_told(
+    name: str, content: str, summary: str, facts: dict[str, object], tmp_path: Path
+) -> None:
+    seen = await preview(file(tmp_path / name, content))
+    assert summary in seen.summary
+    assert {**seen.facts, **facts} == seen.facts
+    assert seen.beginning == content.rstrip("\n")
+    assert seen.lost == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lost"),
+    [
+        ("a.json", '{"a": 1,}', "It is not valid JSON: "),
+        ("a.jsonl", '{"a": 1}\n{"a": 2}\n{"a"\n', "Not valid JSON: line 3."),
+        ("a.xml", "<a><b></a>", "It is not well formed: "),
+        ("a.py", "def f(:\n", "It is not valid Python 3: "),
+        (
+            "a.xml",
+            '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;&x;">]><a>&z;</a>',
+            "It declares entities, which were not expanded",
+        ),
+        ("a.xml", '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "It declares entities"),
+    ],
+)
+async def test_damage_is_told_and_the_text_stays(name: str, content: str, lost: str, tmp_path: Path) -> None:
+    told = await read(file(tmp_path / name, content))
+    assert told.text == content.rstrip("\n")
+    assert any(one.startswith(lost) for one in told.lost)
+
+
+async def test_pages_put_together_are_the_whole(tmp_path: Path) -> None:
+    content = "".join(f"line {i} {'x' * (i % 90)}\n" for i in range(3000)) + "y" * 40_000
+    path = file(tmp_path / "a.txt", content)
+    seen = await preview(path)
+    pages = [await read(path, page=number) for number in range(1, (seen.sections or 0) + 1)]
+    assert "".join(page.text if "y" in page.text else page.text + "\n" for page in pages).replace("\n", "") == (
+        content.replace("\n", "")
+    )
+    assert all(len(page.text) <= 12_000 for page in pages)
+    assert pages[0].where.startswith(f"page 1 of {seen.sections} (lines 1-")
+
+
+async def test_several_pages_as_far_as_they_fit(tmp_path: Path) -> None:
+    path = file(tmp_path / "a.txt", "".join(f"line {i}\n" for i in range(9000)))
+    told = await read(path, page=2, to=9, limit=30_000)
+    assert told.where.startswith("pages 2-3 of ")
+    assert told.text.startswith("## lines ")
+    assert told.more.startswith("page=4 goes on")
+    cut = await read(path, page=1, limit=100)
+    assert len(cut.text) <= 100
+    assert "Only 100 of this page's" in cut.more
+
+
+async def test_words_are_found_all_or_some(tmp_path: Path) -> None:
+    path = file(tmp_path / "a.txt", "Green tea from Japan\nBlack tea\n" + "x" * 2000 + " rare " + "y" * 2000 + "\n")
+    assert (await read(path, find="TEA japan")).text == "## page 1 (lines 1-3)\nGreen tea from Japan"
+    some = await read(path, find="tea kettle")
+    assert some.where == "no line has all of 'tea kettle'; 2 lines with some of the words"
+    around = await read(path, find="rare")
+    assert " rare " in around.text
+    assert len(around.text) < 700
+
+
+async def test_encodings_that_a_file_declares(tmp_path: Path) -> None:
+    xml = '<?xml version="1.0" encoding="ISO-8859-2"?><a>Łódź</a>'
+    assert "Łódź" in (await read(file(tmp_path / "a.xml", xml.encode("iso-8859-2")))).text
+    python = "# -*- coding: koi8-r -*-\nprint('чай')\n"
+    assert "чай" in (await read(file(tmp_path / "a.py", python.encode("koi8-r")))).text
+
+
+async def test_text_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem) as raised:
+        await read(file(tmp_path / "a.txt", bytes(range(256)) * 20))
+    assert raised.value.reason == "mismatch"
+
+
+async def test_deep_json_and_one_long_line(tmp_path: Path) -> None:
+    deep = await preview(file(tmp_path / "deep.json", "[" * 100_000 + "]" * 100_000))
+    assert deep.kind in ("json", "txt")
+    long = json.dumps({"a": ["word"] * 2_000_000})
+    seen = await preview(file(tmp_path / "long.json", long))
+    assert "list of 2,000,000" in seen.summary
+    assert (await read(tmp_path / "long.json", page=seen.sections or 0)).text.endswith('"]}')
