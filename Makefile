@@ -25,6 +25,7 @@ ask: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node
 	@$(BIN)/alita model pull
+	@$(BIN)/alita model pull speech
 	$(BIN)/pytest
 
 check: $(VENV)/.installed-dev

@@ -16,6 +16,7 @@ from agent.files.finding import find_words
 from agent.files.paging import read_pages
 from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
+from agent.files.speech import Speech, use
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents
@@ -74,6 +75,8 @@ def attempt(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
 
 
 def _carried_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
+    if request.get("speech"):
+        use(Speech(**request["speech"]))
     source = Source(Path(request["path"]), request["kind"], request["name"])
     contents = reader_of(source.kind, request.get("reader", "")).open(source, limits)
     try:

@@ -130,7 +130,18 @@ def limits_of(kind: str) -> ReadLimits:
 
 
 async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
-    return await read_apart({"path": _absolute(path), "name": name, "kind": kind, **asked}, limits_of(kind))
+    request = {"path": _absolute(path), "name": name, "kind": kind, "speech": _speech(kind), **asked}
+    return await read_apart(request, limits_of(kind))
+
+
+def _speech(kind: str) -> dict[str, Any] | None:
+    """Who writes down speech, for files that may hold some: the process that reads gets none of our variables."""
+    if READERS[kind].partition(":")[0] not in ("audio", "video", "mail", "archive"):
+        return None
+    from agent.files.speech import from_settings
+    from agent.layers import read_settings
+
+    return from_settings(read_settings()).as_json()
 
 
 def _absolute(path: Path | None) -> str:

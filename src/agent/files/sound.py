@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Source
@@ -105,24 +106,36 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
     broken = ""
     have, want = 0, int(seconds * RATE)
     with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
-        resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
         if start > 0:
             container.seek(int(max(start - 1, 0) * 1_000_000))
         try:
-            for frame in container.decode(audio=0):
-                time = frame.time if frame.time is not None else start
-                frame.pts = None  # a gap in the time stamps must not stop the conversion
-                for plain in resampler.resample(frame):
-                    block = plain.to_ndarray()[0]
-                    late = min(max(int((start - time) * RATE), 0), len(block))
-                    parts.append(block[late:])
-                    have += len(block) - late
+            for time, block in _blocks(container):
+                late = min(max(round((start - time) * RATE), 0), len(block))
+                parts.append(block[late:])
+                have += len(block) - late
                 if have >= want:
                     break
         except av.FFmpegError as error:
             broken = _reason(error)
     whole = numpy.concatenate(parts) if parts else numpy.zeros(0, dtype=numpy.float32)
     return whole[:want], broken
+
+
+def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
+    """The sound from here on, with the second that each block begins at."""
+    import av
+
+    resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
+    time: float | None = None
+    for frame in chain(container.decode(audio=0), [None]):
+        if frame is not None:
+            time = frame.time if time is None else time
+            frame.pts = None  # a gap in the time stamps must not stop the conversion
+        for plain in resampler.resample(frame):
+            block = plain.to_ndarray()[0]
+            time = time or 0.0
+            yield time, block
+            time += len(block) / RATE
 
 
 def clock(seconds: float) -> str:

@@ -83,7 +83,7 @@ def fetch(speech: Speech) -> str:
     from agent.errors import WeightsError
     from agent.models.weights_set import WeightsSet
 
-    if speech.engine not in ("auto", "faster-whisper") or Path(speech.model).is_dir() or not _installed():
+    if speech.engine not in ("auto", "faster-whisper") or speech.model or not _installed():
         return ""
     try:
         WeightsSet(Path(speech.folder)).pull()

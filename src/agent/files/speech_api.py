@@ -46,6 +46,8 @@ def transcribe(samples: Samples, speech: Speech) -> Transcript:
             f"What is said was not written down: {raised.message}.",
             remedy="Check the settings speech_base_url, speech_api_key and speech_model (`alita config show`).",
         ) from None
+    except ValueError as error:
+        raise FileProblem("unsupported", f"{endpoint.shown_url} gave no whole answer: {error}.") from None
     return Transcript(f"{endpoint.host} {model}", said, lost)
 
 

@@ -158,7 +158,7 @@ class Workshop:
         return verdict.settled
 
     def _worth_repair(self, verdict: Verdict | None) -> bool:
-        """A weak model mends what raised; a strong one also what failed a test or a check; over files it has no tests."""
+        """A weak model mends what raised; a strong one also what failed a test or a check, if it has tests."""
         return verdict is None or not (self.writer.is_weak or self.request.files)
 
     async def _repair(self) -> None:

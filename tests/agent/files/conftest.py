@@ -1,0 +1,40 @@
+"""What the tests of readers share: opening a file, and the weights of speech."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.files.contents import Contents, ReadLimits, Source
+from agent.files.registry import reader_of
+from support.contents import Open
+
+
+@pytest.fixture
+def open_file(tmp_path: Path) -> Open:
+    """Opens content, or a file that is there, with the reader of a kind."""
+
+    def opened(kind: str, content: bytes | Path, *, name: str = "", limits: ReadLimits | None = None) -> Contents:
+        path = content if isinstance(content, Path) else tmp_path / f"file.{kind}"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        return reader_of(kind).open(Source(path, kind, name), limits or ReadLimits())
+
+    return opened
+
+
+@pytest.fixture(scope="session")
+def speech_models() -> Path:
+    """The folder of models, with the weights of speech in it."""
+    from agent.errors import WeightsError
+    from agent.folders import find_folders
+    from agent.models.weights_set import WeightsSet
+
+    folder = Path(os.environ.get("ALITA_TEST_MODELS") or find_folders(os.environ).data / "models")
+    try:
+        WeightsSet(folder).ready()
+    except WeightsError as missing:
+        pytest.skip(f"{missing.message}: fetch it with `alita model pull speech`")
+    return folder

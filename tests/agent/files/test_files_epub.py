@@ -1,0 +1,33 @@
+"""Books: chapters in reading order, with their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.files.problem import FileProblem
+from support.contents import Open
+from support.epub_bytes import epub_bytes
+
+_LOCK = '<encryption><EncryptedData><EncryptionMethod Algorithm="{}"/></EncryptedData></encryption>'
+
+
+def test_chapters_come_in_reading_order_with_their_names(open_file: Open) -> None:
+    contents = open_file("epub", epub_bytes())
+    assert [(section.name, section.text) for section in contents.sections()] == [
+        ("chapter 1: The beginning", "It began.\n\n| x |\n| --- |\n| 1 |"),
+        ("chapter 2: Ending", "# Ending\n\nIt **ended**."),
+    ]
+    assert contents.summary == "Book “The Book” by A. Uthor of 2 chapters.\nChapters: The beginning; Ending"
+    assert contents.lost == ["The chapter OEBPS/gone.xhtml is missing.", "1 pictures are shown by their alt text only."]
+
+
+def test_garbled_fonts_are_no_copy_protection(open_file: Open) -> None:
+    fonts = _LOCK.format("http://www.idpf.org/2008/embedding")
+    assert open_file("epub", epub_bytes(encryption=fonts)).count == 2
+
+
+def test_copy_protection(open_file: Open) -> None:
+    locked = _LOCK.format("http://www.w3.org/2001/04/xmlenc#aes128-cbc")
+    with pytest.raises(FileProblem, match="copy-protected") as caught:
+        open_file("epub", epub_bytes(encryption=locked))
+    assert caught.value.reason == "encrypted"

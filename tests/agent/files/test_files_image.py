@@ -1,0 +1,139 @@
+"""Pictures: what they say about themselves, and the text in them."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from agent.files import ocr
+from agent.files.problem import FileProblem
+from support.contents import Open, named, text_of
+from support.pictures import as_bytes, written
+
+
+def test_text_size_and_colours(open_file: Open) -> None:
+    contents = open_file("png", as_bytes(written("Invoice 4711", "Total 99.50"), "png"))
+    assert text_of(contents) == "Invoice 4711\nTotal 99.50"
+    assert named(contents)[0].startswith("text in the picture, certain to ")
+    assert contents.summary == "Picture of 500 x 200 pixels, RGB."
+    assert {name: contents.facts[name] for name in ("width", "height", "frames", "alpha")} == {
+        "width": 500,
+        "height": 200,
+        "frames": 1,
+        "alpha": False,
+    }
+    confidence, colours = contents.facts["text_confidence"], contents.facts["colours"]
+    assert isinstance(confidence, float)
+    assert confidence > 0.9
+    assert isinstance(colours, list)
+    assert colours[0]["colour"] == "#ffffff"  # type: ignore[index, call-overload]
+
+
+def test_columns_in_a_picture_stay_columns(open_file: Open) -> None:
+    picture = written("Item", "Figs", size=(600, 200))
+    picture.paste(written("Price", "7.25", size=(200, 200)), (400, 0))
+    lines = text_of(open_file("png", as_bytes(picture, "png"))).splitlines()
+    assert [line.split() for line in lines] == [["Item", "Price"], ["Figs", "7.25"]]
+    assert abs(lines[0].index("Price") - lines[1].index("7.25")) <= 2
+
+
+def test_where_and_when_a_photo_was_taken(open_file: Open) -> None:
+    exif = Image.Exif()
+    exif[0x010F], exif[0x0132] = "Camera Works", "2024:01:02 03:04:05"
+    exif.get_ifd(0x8825).update({1: "S", 2: (48.0, 51.0, 30.0), 3: "W", 4: (2.0, 20.0, 0.0)})
+    contents = open_file("jpeg", as_bytes(written("x"), "jpeg", exif=exif))
+    told = contents.facts["exif"]
+    assert isinstance(told, dict)
+    assert told["Make"] == "Camera Works"
+    assert told["position"] == {"latitude": -48.858333, "longitude": -2.333333}
+    assert "2024:01:02 03:04:05" in contents.summary
+
+
+def test_a_photo_taken_sideways_is_turned(open_file: Open) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    sideways = written("Turn me").transpose(Image.Transpose.ROTATE_90)
+    assert text_of(open_file("jpeg", as_bytes(sideways, "jpeg", exif=exif))) == "Turn me"
+
+
+def test_each_page_of_a_scan_and_each_text_of_a_moving_picture(open_file: Open, tmp_path: Path) -> None:
+    pages = [written(f"Page {n}") for n in (1, 2)]
+    contents = open_file("tiff", as_bytes(pages[0], "tiff", save_all=True, append_images=pages[1:]))
+    assert [section.text for section in contents.sections()] == ["Page 1", "Page 2"]
+    assert contents.facts["frames"] == 2
+    frames = [written("Same", paper=paper).quantize() for paper in ("white", "#fdfdfd", "#f8f8f8")]
+    moving = open_file("gif", as_bytes(frames[0], "gif", save_all=True, append_images=frames[1:], duration=100))
+    assert [section.text for section in moving.sections()] == ["Same"]
+    assert [path.name for path in moving.save_data(tmp_path)] == [f"file.frame-{n}.png" for n in (1, 2, 3)]
+
+
+def test_many_frames_are_sampled_and_told(open_file: Open) -> None:
+    frames = [Image.new("RGB", (40, 40), (n * 8, 0, 0)) for n in range(30)]
+    contents = open_file("gif", as_bytes(frames[0], "gif", save_all=True, append_images=frames[1:], duration=50))
+    assert any("Of its 30 frames these were looked at: 1, 3" in sentence for sentence in contents.lost)
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "L", "1", "P", "CMYK", "I;16"])
+def test_every_mode_is_read(open_file: Open, mode: str) -> None:
+    """Text on transparent paper is not black on black."""
+    if mode in ("RGBA", "LA"):
+        picture = written("Clear", paper=(0, 0, 0, 0), mode="RGBA").convert(mode)
+    elif mode == "I;16":
+        picture = Image.fromarray(__import__("numpy").asarray(written("Clear").convert("L")).astype("uint16") * 200)
+    else:
+        picture = written("Clear").convert(mode)
+    kind = "tiff" if mode in ("CMYK", "I;16") else "png"
+    assert text_of(open_file(kind, as_bytes(picture, kind))) == "Clear"
+
+
+def test_comments_in_a_picture(open_file: Open) -> None:
+    from PIL.PngImagePlugin import PngInfo
+
+    info = PngInfo()
+    info.add_text("Author", "Ann")
+    assert open_file("png", as_bytes(written("x"), "png", pnginfo=info)).facts["texts"] == {"Author": "Ann"}
+
+
+def test_a_drawing(open_file: Open) -> None:
+    svg = (
+        b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>T</title><circle r="3"/>'
+        b"<text>Hi <tspan>there</tspan></text></svg>"
+    )
+    contents = open_file("svg", svg)
+    assert [section.text for section in contents.sections()] == ["T\nHi there", svg.decode()]
+    assert contents.facts["view_box"] == "0 0 9 9"
+
+
+def test_a_picture_that_unpacks_to_gigabytes(open_file: Open) -> None:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    bomb = (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
+    with pytest.raises(FileProblem) as caught:
+        open_file("png", bomb)
+    assert caught.value.reason == "bomb"
+
+
+def test_without_the_package_of_ocr_the_rest_is_told(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rapidocr", None)
+    ocr._engine.cache_clear()
+    contents = open_file("png", as_bytes(written("x"), "png"))
+    assert contents.facts["width"] == 500
+    assert text_of(contents) == "(not read)"
+    assert "pip install 'alita[ocr]'" in contents.lost[-1]
+    with pytest.raises(FileProblem, match="rapidocr is not installed"):
+        ocr.text_in(written("x"))
+
+
+def test_shrinking_and_doubts_are_told() -> None:
+    seen = ocr.text_in(written("wide", size=(3000, 60)))
+    assert "shrunk" in seen.lost[0]
+    assert ocr.text_in(Image.new("RGB", (60, 60), "white")).text == ""

@@ -1,0 +1,233 @@
+"""Sounds and films: their length and tracks, what is said, and what is written in their pictures."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.files import speech, speech_local
+from agent.files.audio import Spoken
+from agent.files.problem import FileProblem
+from agent.files.sound import clock, samples
+from agent.files.speech import Said, Speech, Transcript
+from support.contents import Open, named, text_of
+from support.pictures import written
+from support.sounds import FOX, converted, film_of, tone
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody writes down speech unless the test says who."""
+    monkeypatch.setattr(speech, "_given", [Speech(engine="none")])
+
+
+@pytest.fixture
+def tiny(speech_models: Path) -> None:
+    speech.use(Speech(folder=str(speech_models)))
+
+
+def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
+    contents = open_file("wav", tone(1.5))
+    assert {name: contents.facts[name] for name in ("seconds", "channels", "sample_rate", "codec")} == {
+        "seconds": 1.5,
+        "channels": 2,
+        "sample_rate": 8000,
+        "codec": "pcm_s16le",
+    }
+    assert contents.summary == "Sound of 0:01 (1.5 s), stereo, 8,000 Hz, pcm_s16le."
+    assert text_of(contents) == "(what is said was not written down)"
+    assert contents.lost == ["Writing down speech is switched off (setting `speech`)."]
+
+
+@pytest.mark.parametrize("kind", ["mp3", "m4a", "flac", "ogg", "aac"])
+def test_every_kind_of_sound(open_file: Open, tmp_path: Path, kind: str) -> None:
+    path = FOX if kind == "mp3" else converted(FOX, tmp_path / f"fox.{kind}", "-metadata", "title=Fox")
+    contents = open_file(kind, path)
+    seconds = contents.facts["seconds"]
+    assert isinstance(seconds, float)
+    assert 6 < seconds < 7
+    assert contents.facts["channels"] == 1
+    if kind in ("m4a", "flac"):
+        assert contents.summary.endswith("\ntitle: Fox")
+
+
+@pytest.mark.model
+def test_what_is_said_is_written_down_with_its_times(open_file: Open, tiny: None, tmp_path: Path) -> None:
+    contents = open_file("mp3", FOX, name="fox.mp3")
+    text = text_of(contents)
+    assert re.match(r"\[0:00-0:0\d\] ", text)
+    for words in ("quick brown fox", "lazy dog", "42 dollars"):
+        assert words in text.replace("forty two", "42")
+    assert named(contents) == ["transcript, 0:00 to 0:06"]
+    assert contents.facts["transcript_by"] == "faster-whisper tiny.en"
+    assert any("tiny.en" in sentence for sentence in contents.lost)
+    (path,) = contents.save_data(tmp_path)
+    told = json.loads(path.read_text())
+    assert path.name == "fox.transcript.json"
+    assert told["engine"] == "faster-whisper tiny.en"
+    assert told["pieces"][0]["start"] == 0
+    assert told["pieces"][-1]["end"] < 7
+
+
+@pytest.mark.model
+def test_a_film_is_looked_at_and_listened_to(open_file: Open, tiny: None, tmp_path: Path) -> None:
+    written("Invoice 4711", size=(640, 240)).save(tmp_path / "shown.png")
+    path = converted(FOX, tmp_path / "fox.mp4", picture=tmp_path / "shown.png")
+    contents = open_file("mp4", path)
+    assert contents.count == 2
+    assert named(contents) == ["text in the pictures", "transcript, 0:00 to 0:06"]
+    assert text_of(contents).startswith("[0:00]\nInvoice 4711\n\n[0:00-")
+    assert "lazy" in text_of(contents)
+    assert (contents.facts["width"], contents.facts["height"]) == (640, 240)
+    saved = [one.name for one in contents.save_data(tmp_path)]
+    assert saved[0] == "fox.0000.0s.jpg"
+    assert saved[-1] == "fox.transcript.json"
+
+
+@pytest.mark.parametrize("kind", ["mp4", "webm", "mov", "mkv", "avi"])
+def test_the_pictures_of_every_kind_of_film(open_file: Open, tmp_path: Path, kind: str) -> None:
+    pictures = []
+    for number in (1, 2):
+        pictures.append(tmp_path / f"{number}.png")
+        written(f"Step {number}", size=(320, 120)).save(pictures[-1])
+    contents = open_file(kind, film_of(pictures, tmp_path / f"film.{kind}", 3))
+    assert text_of(contents) == "[0:00]\nStep 1\n\n[0:03]\nStep 2"
+    assert contents.count == 1
+    assert contents.facts["sound"] is None
+    assert "without sound" in contents.summary
+    jpegs = [one.read_bytes()[:3] for one in contents.save_data(tmp_path)]
+    assert jpegs
+    assert set(jpegs) == {b"\xff\xd8\xff"}
+
+
+def test_sections_are_ten_minutes_and_each_is_heard_alone(
+    open_file: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking for the third section does not write down the first two."""
+    heard: list[int] = []
+
+    def transcribe(sound: object) -> Transcript:
+        heard.append(len(sound))  # type: ignore[arg-type]
+        return Transcript("test", [Said(1, 2, "hello")])
+
+    monkeypatch.setattr("agent.files.audio.transcribe", transcribe)
+    monkeypatch.setattr("agent.files.audio.STRETCH", 10.0)
+    contents = open_file("wav", tone(25, channels=1))
+    assert contents.count == 3
+    assert [(one.name, one.text) for one in contents.sections(3)] == [("transcript, 0:20 to 0:25", "[0:21-0:22] hello")]
+    assert heard == [5 * 16_000]
+    assert [one.text for one in contents.sections()] == [f"[0:{n}1-0:{n}2] hello" for n in (0, 1, 2)]
+    assert heard == [5 * 16_000, 10 * 16_000, 10 * 16_000]
+
+
+@pytest.mark.parametrize("kind", ["mp3", "m4a", "ogg"])
+def test_a_stretch_from_the_middle(tmp_path: Path, kind: str) -> None:
+    whole, _ = samples(converted(FOX, tmp_path / f"fox.{kind}"), 0, 100)
+    part, broken = samples(tmp_path / f"fox.{kind}", 3, 2)
+    assert broken == ""
+    assert len(part) == 2 * 16_000
+    best = max(range(-3200, 3201, 40), key=lambda late: float(part[4000:28_000] @ whole[52_000 + late : 76_000 + late]))
+    assert abs(best) <= 1600
+
+
+def test_a_sound_that_breaks_off_is_read_as_far_as_it_goes(open_file: Open, tmp_path: Path) -> None:
+    whole = converted(FOX, tmp_path / "fox.flac").read_bytes()
+    spoken = Spoken(tmp_path / "cut.flac", 6.5)
+    (tmp_path / "cut.flac").write_bytes(whole[: len(whole) // 2] + b"\0" * 500)
+    assert spoken.said(1) == []
+    sound, _ = samples(tmp_path / "cut.flac", 0, 100)
+    assert 16_000 < len(sound) < 5 * 16_000
+
+
+@pytest.mark.parametrize("kind", ["wav", "mp3", "m4a", "flac", "ogg", "aac", "mp4", "mov", "webm", "mkv", "avi"])
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"", "empty"), (b"\x81\x13 noise \xfe" * 400, "damaged"), (b"words " * 99, "damaged")],
+    ids=["empty", "noise", "text"],
+)  # fmt: skip
+def test_what_is_no_sound(open_file: Open, kind: str, content: bytes, reason: str) -> None:
+    with pytest.raises(FileProblem) as caught:
+        open_file(kind, content)
+    assert caught.value.reason in (reason, "truncated" if content and kind == "flac" else reason)
+
+
+@pytest.mark.parametrize("kind", ["m4a", "mp4", "mkv"])
+def test_a_film_or_sound_whose_index_is_cut_off(open_file: Open, tmp_path: Path, kind: str) -> None:
+    whole = converted(FOX, tmp_path / f"fox.{kind}").read_bytes()
+    with pytest.raises(FileProblem) as caught:
+        open_file(kind, whole[:200])
+    assert caught.value.reason in ("damaged", "truncated")
+
+
+def test_a_picture_is_no_sound(open_file: Open, tmp_path: Path) -> None:
+    film = film_of([_still(tmp_path)], tmp_path / "still.mp4", 1)
+    with pytest.raises(FileProblem, match="no sound"):
+        open_file("m4a", film)
+
+
+def _still(folder: Path) -> Path:
+    written("x").save(folder / "still.png")
+    return folder / "still.png"
+
+
+def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(FileProblem, match=r"pip install 'alita\[audio\]'"):
+        open_file("wav", tone())
+
+
+def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Path) -> None:
+    speech.use(Speech(folder=str(tmp_path)))
+    contents = open_file("wav", tone())
+    assert text_of(contents) == "(what is said was not written down)"
+    assert "alita model pull speech" in contents.lost[0]
+
+
+def test_weights_of_one_s_own_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem, match="no folder of a faster-whisper model"):
+        speech_local.faster_whisper(samples(FOX, 0, 1)[0], Speech(model=str(tmp_path)))
+
+
+def test_openai_whisper_speaks_when_it_is_chosen(
+    open_file: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package is large; a module in its place shows how it is called and what is made of its result."""
+    (tmp_path / "whisper.py").write_text(
+        "class Model:\n"
+        "    def transcribe(self, sound, **options):\n"
+        "        return {'segments': [{'start': 0.5, 'end': 0.9, 'text': f' heard {len(sound)}'}]}\n"
+        "def load_model(name, device):\n"
+        "    if name == 'odd':\n"
+        "        raise RuntimeError('Model odd not found')\n"
+        "    return Model()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "whisper", raising=False)
+    speech_local._openai_model.cache_clear()
+    speech.use(Speech(engine="openai-whisper", model="small"))
+    contents = open_file("wav", tone())
+    assert text_of(contents) == "[0:00-0:00] heard 16000"
+    assert contents.facts["transcript_by"] == "openai-whisper small"
+    speech.use(Speech(engine="openai-whisper", model="odd"))
+    assert "could not load its model 'odd'" in _told(open_file)
+
+
+def _told(open_file: Open) -> str:
+    contents = open_file("wav", tone())
+    text_of(contents)
+    return " ".join(contents.lost)
+
+
+def test_openai_whisper_that_is_not_installed(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "whisper", None)
+    speech_local._openai_model.cache_clear()
+    speech.use(Speech(engine="openai-whisper"))
+    assert "pip install 'alita[whisper]'" in _told(open_file)
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0, "0:00"), (67.9, "1:07"), (3723, "1:02:03")])
+def test_clock(seconds: float, said: str) -> None:
+    assert clock(seconds) == said

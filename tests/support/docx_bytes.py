@@ -1,0 +1,58 @@
+"""Word documents written as raw XML, for what python-docx cannot write."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+_TYPES = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def docx_bytes(body: str, *, main: str = "document.main", doctype: str = "", **parts: str) -> bytes:
+    """A document with this body; each further part by its name: `footnotes="<w:footnotes …>"`.
+
+    Args:
+        body: The paragraphs and tables.
+        main: Its content type, without what all have in common.
+        doctype: What stands before the root of the main part.
+        parts: Roots of other parts.
+    """
+    overrides = "".join(
+        f'<Override PartName="/word/{name}.xml" ContentType="{_TYPES}.{name.rstrip("0123456789")}+xml"/>'
+        for name in parts
+    )
+    relations = "".join(
+        f'<Relationship Id="p{name}" Type="{_RELATIONS}/{name.rstrip("0123456789")}" Target="{name}.xml"/>'
+        for name in parts
+    )
+    head = '<?xml version="1.0" encoding="UTF-8"?>'
+    main_type = main if "/" in main else f"{_TYPES}.{main}+xml"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    files = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/>'
+        f'<Override PartName="/word/document.xml" ContentType="{main_type}"/>{overrides}</Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships">'
+        f'<Relationship Id="r1" Type="{_RELATIONS}/officeDocument" Target="word/document.xml"/></Relationships>',
+        "word/document.xml": f"{doctype}<w:document {W} {R}><w:body>{body}</w:body></w:document>",
+        "word/_rels/document.xml.rels": f'<Relationships xmlns="{package}/relationships">{relations}'
+        f'<Relationship Id="link" Type="{_RELATIONS}/hyperlink" Target="https://example.org/a" TargetMode="External"/>'
+        "</Relationships>",
+        **{f"word/{name}.xml": content for name, content in parts.items()},
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, head + content)
+    return out.getvalue()
+
+
+def paragraph(text: str, *, style: str = "", properties: str = "") -> str:
+    """A paragraph of one run; `text` may be XML when it begins with `<`."""
+    named = f'<w:pStyle w:val="{style}"/>' if style else ""
+    inner = text if text.startswith("<") else f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+    return f"<w:p><w:pPr>{named}{properties}</w:pPr>{inner}</w:p>"
