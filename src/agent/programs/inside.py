@@ -31,7 +31,8 @@ def load(files: list[dict[str, Any]]) -> dict[str, Any]:
     """What the files hold, by the names of variables.
 
     Args:
-        files: Each with name, path, kind, facts, and the path of its text where it has one.
+        files: Each with name, path, kind, facts, the path of its text where it has one, and of a workbook the looks of
+            cells that are asked for: where they differ, it is a table of its cells.
     """
     found = [(label, value) for file in files for label, value in _opened(file)]
     if len(found) == 1 or (len(files) == 1 and not any(hasattr(value, "columns") for _, value in found)):
@@ -56,7 +57,7 @@ def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
     if kind in ("csv", "tsv"):
         return [(name, _delimited(path, file["facts"]))]
     if kind in ("xlsx", "xls", "xlsb", "ods"):
-        return _workbook(path, name, cells=bool(file.get("cells")))
+        return _workbook(path, name, cells=file["cells"])
     if kind == "sqlite":
         return _database(path)
     if kind in ("json", "jsonld", "jsonl"):
@@ -125,11 +126,11 @@ def _number(text: str, decimal: str) -> float | None:
         return None
 
 
-def _workbook(path: str, name: str, *, cells: bool) -> list[tuple[str, Any]]:
+def _workbook(path: str, name: str, *, cells: list[str]) -> list[tuple[str, Any]]:
     import pandas as pd
 
-    if cells:
-        return [("cells", _cells(path))]
+    if cells and set(cells) & set((looks := _cells(path)).columns):
+        return [("cells", looks)]
     sheets = pd.read_excel(path, sheet_name=None, header=None, engine="calamine")
     tables = [(str(title), _framed(raw)) for title, raw in sheets.items()]
     tables = [(title, table) for title, table in tables if len(table.columns)]
@@ -210,7 +211,7 @@ def _cells(path: str) -> Any:
                 if cell.value is not None or row["fill"] or row["comment"]:
                     rows.append({"sheet": sheet.title, **row})
     table = pd.DataFrame(rows)
-    return table[[name for name in table.columns if name in ("value", "fill") or table[name].nunique() > 1]]
+    return table[[name for name in table.columns if name == "value" or table[name].nunique() > 1]]
 
 
 def _cell(cell: Any, headers: dict[int, str]) -> dict[str, Any]:

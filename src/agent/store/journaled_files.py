@@ -45,6 +45,8 @@ class JournaledFiles:
                 made = seen.data or (await _as_text(path, name, folder) if seen.kind in _WRITTEN_OUT else ())
             except FileProblem as problem:
                 return _unread(path, name, problem)
+            for found in made:
+                found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
             return {
                 "name": name,
                 "path": str(path),

@@ -10,8 +10,10 @@ from openpyxl.styles import PatternFill
 from agent.programs.inside import load, tell
 
 
-def opened(path, kind, *, text="", cells=False, **facts):
-    return load([{"name": path.name, "path": str(path), "kind": kind, "text": text, "cells": cells, "facts": facts}])
+def opened(path, kind, *, text="", cells=(), **facts):
+    return load(
+        [{"name": path.name, "path": str(path), "kind": kind, "text": text, "cells": list(cells), "facts": facts}]
+    )
 
 
 def test_a_table_with_decimal_commas_has_numbers_dates_and_codes(tmp_path):
@@ -62,8 +64,17 @@ def test_cells_have_their_colour_and_header(tmp_path):
         book.active.append(row)
     book.active["A3"].fill = PatternFill("solid", fgColor="FF00B050")
     book.save(path)
-    cells = opened(path, "xlsx", cells=True)["cells"]
+    cells = opened(path, "xlsx", cells=["fill"])["cells"]
     assert list(cells[(cells["fill"] == "green") & (cells["header"] == "Plot")]["value"]) == ["P2"]
+
+
+def test_a_workbook_without_looks_is_a_table_whatever_is_asked(tmp_path):
+    path = tmp_path / "teas.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["Tea", "Price"], ["green", 4], ["black", 3]):
+        book.active.append(row)
+    book.save(path)
+    assert list(opened(path, "xlsx", cells=["fill"])) == ["table"]
 
 
 def test_databases_and_several_files_give_a_variable_for_each_table(tmp_path):
@@ -75,8 +86,8 @@ def test_databases_and_several_files_give_a_variable_for_each_table(tmp_path):
     facts = {"delimiter": ",", "header": ["name", "age"]}
     named = load(
         [
-            {"name": "trips.db", "path": str(path), "kind": "sqlite", "text": "", "facts": {}},
-            {"name": "Drivers 2.csv", "path": str(other), "kind": "csv", "text": "", "facts": facts},
+            {"name": "trips.db", "path": str(path), "kind": "sqlite", "text": "", "cells": [], "facts": {}},
+            {"name": "Drivers 2.csv", "path": str(other), "kind": "csv", "text": "", "cells": [], "facts": facts},
         ]
     )
     assert list(named) == ["trips", "drivers_2"]
