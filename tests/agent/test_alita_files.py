@@ -136,6 +136,14 @@ async def test_the_vision_role_is_shown_the_picture_and_the_journal_is_not(desk,
     assert (await desk.replay(answer.run_id)).text == "red"
 
 
+async def test_without_a_vision_role_only_the_text_of_a_picture_is_known(desk, tmp_path):
+    path = tmp_path / "dot.png"
+    path.write_bytes(PIXEL)
+    lines = [decide("answer", answer="unknown", when="step 1 read_file"), decide("read_file", file="dot.png")]
+    await desk.plays(*lines).ask("Which colour has the dot?", files=[path])
+    assert "dot.png is known by its text only: name a model for `vision`" in desk.notes
+
+
 WITH_PANDAS = """```python
 def sum_revenue(path: str, minimum: int) -> float:
     import pandas as pd
