@@ -32,6 +32,10 @@ def test_only_what_is_imported_is_given(source, found):
     assert imported(source, ()) == ()
 
 
+def test_a_requirement_is_known_by_its_name():
+    assert imported("import numpy as np", ("numpy>=2", "pandas")) == ("numpy>=2",)
+
+
 def test_the_packages_for_files_are_installed_here():
     assert file_packages() == FILE_PACKAGES
 

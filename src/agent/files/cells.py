@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agent.files.colours import colour_of, colour_word
+from agent.files.recomputing import differs
 from agent.files.sheets import as_text
 from agent.files.tables import letters
 
@@ -41,6 +42,8 @@ class FullSheet:
         self.formulas = 0
         self.uncomputed: list[str] = []
         """Cells whose formula has no value."""
+        self.stale: list[str] = []
+        """Cells whose formula gives another value than the saved one."""
         computed = {place: cell.value for place, cell in values._cells.items()}
         for place, cell in formulas._cells.items():
             self._take(place, cell, computed, theme)
@@ -96,6 +99,8 @@ class FullSheet:
             value = computed.get(place)
             if value is None:
                 self.uncomputed.append(name_of(place))
+            elif differs(formula, value, computed):
+                self.stale.append(name_of(place))
             text = f"{as_text(value)} [{formula}]".lstrip()
         else:
             text = as_text(value)

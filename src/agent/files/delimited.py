@@ -15,6 +15,7 @@ from agent.files.contents import ReadLimits, Section, Source
 from agent.files.problem import FileProblem
 from agent.files.tables import as_table, rows_per_page
 from agent.files.text import text_encoding
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -124,7 +125,7 @@ class DelimitedFile:
         return Section(f"rows {start:,}-{end:,}", text)
 
     def _records(self, stream: IO[str]) -> Iterator[list[str]]:
-        rows = csv.reader(stream, delimiter=self._dialect.delimiter)
+        rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)
         while True:
             try:
                 row = next(rows)
@@ -134,6 +135,16 @@ class DelimitedFile:
                 raise FileProblem("damaged", f"{self._name}, near row {rows.line_num:,}: {error}.") from error
             if row:
                 yield row
+
+    def _lines(self, stream: IO[str]) -> Iterator[str]:
+        while line := stream.readline(_FIELD):
+            if len(line) == _FIELD:
+                raise FileProblem(
+                    "too_large",
+                    f"{self._name} has a line of more than {_FIELD:,} characters: that is no table.",
+                    remedy="Read it in a program (run_code) in parts.",
+                )
+            yield line
 
     def _after(self, records: int) -> IO[str]:
         """The file as text, behind so many records."""
@@ -161,11 +172,11 @@ class DelimitedFile:
         if dialect.decimal == ",":
             said.append("decimal comma")
         self.summary = f"Table: {', '.join(said)}\n"
-        self.summary += f"Header: {' | '.join(self._header)}" if dialect.has_header else "No header"
+        self.summary += f"Header: {one_line(' | '.join(self._header), 500)}" if dialect.has_header else "No header"
         self.facts: dict[str, Json] = {
             "rows": self._rows,
             "columns": self._columns,
-            "header": self._header if dialect.has_header else None,
+            "header": self._header[:1000] if dialect.has_header else None,
             "delimiter": dialect.delimiter,
             "decimal": dialect.decimal,
             **encoding.facts,
@@ -251,11 +262,7 @@ def skip_records(file: IO[bytes], wanted: int | None) -> int:
         block = _block(file)
         if not block:
             return passed
-        # what is in quotes does not count, but it is something
-        bare = _QUOTED.sub(b"q", block) if b'"' in block else block
-        here = bare.count(b"\n") + (not bare.endswith(b"\n"))
-        if b"\n\n" in bare or b"\n\r\n" in bare or bare.startswith((b"\n", b"\r\n")):
-            here -= sum(line in (b"", b"\r") for line in bare.removesuffix(b"\n").split(b"\n"))
+        here = _records_in(block)
         if wanted is not None and passed + here > wanted:
             lines = io.BytesIO(block)
             skip_lines(lines, wanted - passed)
@@ -263,6 +270,19 @@ def skip_records(file: IO[bytes], wanted: int | None) -> int:
             return wanted
         passed += here
     return passed
+
+
+def _records_in(block: bytes) -> int:
+    """The records of a block that begins and ends with one."""
+    blank = block.startswith((b"\n", b"\r\n")) or b"\n\n" in block or b"\n\r\n" in block
+    if not blank:
+        parts = block.split(b'"')
+        quoted = b"".join(parts[1::2]).count(b"\n")
+        is_open = len(parts) % 2 == 0 or not block.endswith(b"\n")
+        return block.count(b"\n") - quoted + is_open
+    # what is in quotes does not count, but it is something
+    bare = _QUOTED.sub(b"q", block)
+    return sum(line not in (b"", b"\r") for line in bare.split(b"\n"))
 
 
 def _block(file: IO[bytes]) -> bytes:

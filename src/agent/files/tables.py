@@ -39,6 +39,14 @@ def letters(number: int) -> str:
     return name
 
 
+def number_of_letters(name: str) -> int:
+    """The number of a column, from its letters."""
+    number = 0
+    for letter in name:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
 def _line(number: int | str, row: Sequence[str], most: int) -> str:
     joined = " | ".join(row)
     plain = len(joined) <= most and joined.count("|") == len(row) - 1 and "\n" not in joined and "\r" not in joined

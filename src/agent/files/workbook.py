@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Source
@@ -43,7 +44,12 @@ class WorkbookReader:
         size = sum(one.file_size for one in sheets)
         lost = _unshown(parts)
         if size <= FULL and (size <= SMALL or _is_styled(source, sheets, parts)):
-            return _full(source, limits, lost)
+            try:
+                return _full(source, limits, list(lost))
+            except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+                raise damaged(name, source.kind, error) from error
+            except Exception as error:  # noqa: BLE001 - openpyxl refuses much that other programs write and read
+                lost.append(f"Only values could be read, not formulas, colours or comments ({type(error).__name__}).")
         if size > FULL:
             lost.append(
                 "The workbook is large: only values are read, not formulas, colours, number formats or comments."
@@ -128,11 +134,16 @@ def _about_formulas(sheets: list[FullSheet], source: Source) -> list[str]:
     lost = []
     for sheet in sheets:
         if cells := sheet.uncomputed:
-            shown = ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
-            lost.append(f"{sheet.title}: the formulas in {shown} have no saved value; they must be computed.")
+            lost.append(f"{sheet.title}: the formulas in {_named(cells)} have no saved value; they must be computed.")
+        if cells := sheet.stale:
+            lost.append(f"{sheet.title}: the saved values in {_named(cells)} are not what their formulas give now.")
     if any(sheet.formulas > len(sheet.uncomputed) for sheet in sheets) and _asks_for_computing(source):
         lost.append("The workbook asks for its formulas to be computed anew: their saved values may be out of date.")
     return lost
+
+
+def _named(cells: list[str]) -> str:
+    return ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
 
 
 def _asks_for_computing(source: Source) -> bool:

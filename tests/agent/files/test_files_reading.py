@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from agent.files import reading
 from agent.files.apart import read_apart
 from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, Reason
 from agent.files.registry import READERS
 
 READER = """
 import ctypes, os, signal, subprocess, time
 from pathlib import Path
+from typing import get_args
 from agent.files.contents import Section, TextContents
 
 
@@ -159,3 +164,72 @@ async def test_reads_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 def test_every_kind_has_limits() -> None:
     assert all(reading.limits_of(kind).seconds >= 30 for kind in READERS)
+
+
+def test_every_kind_reason_and_limit_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "files.md").read_text()
+    assert [kind for kind in READERS if f"`{kind}`" not in page] == []
+    assert [reason for reason in get_args(Reason) if f"| `{reason}` |" not in page] == []
+    limits = ReadLimits()
+    assert f"| time | {limits.seconds:g} s" in page
+    assert f"| members of an archive | {limits.members:,} |" in page
+    assert f"about {limits.section:,} characters" in page
+
+
+SCRIPT = """
+import asyncio, sys
+from agent.files.apart import read_apart
+from agent.files.contents import ReadLimits
+sys.path.insert(0, sys.argv[1])
+request = {"do": "preview", "path": sys.argv[1] + "/a.odd", "name": "a", "kind": "odd", "folder": ""}
+asyncio.run(read_apart({**request, "reader": "odd_reader:Odd"}, ReadLimits(seconds=100)))
+"""
+
+
+async def test_a_read_ends_with_alita(odd: Path) -> None:
+    """Even when that is killed without a word."""
+    (odd / "a.odd").write_text("hang")
+    asking = await asyncio.create_subprocess_exec(sys.executable, "-c", SCRIPT, str(odd))
+    for _ in range(400):
+        await asyncio.sleep(0.05)
+        if (odd / "pids").exists() and (odd / "pids").read_text():
+            break
+    reader, child = map(int, (odd / "pids").read_text().split())
+    asking.kill()
+    await asking.wait()
+    os.kill(child, signal.SIGKILL)
+    for _ in range(100):
+        if not alive(reader):
+            break
+        await asyncio.sleep(0.05)
+    assert not alive(reader)
+
+
+def large(path: Path, beginning: bytes) -> Path:
+    """A gigabyte of which only the beginning takes space."""
+    path.write_bytes(beginning)
+    os.truncate(path, 1 << 30)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning", "reason"),
+    [
+        ("a.csv", b"", "mismatch"),
+        ("a.xlsx", b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "truncated"),
+        ("a.sqlite", b"SQLite format 3\0", "damaged"),
+        ("a.zip", b"PK\x03\x04", "truncated"),
+        ("a.gz", b"\x1f\x8b\x08\0", "lost"),
+        ("a.json", b'{"a": 1', "mismatch"),
+    ],
+)
+async def test_a_gigabyte_of_nothing_is_told_at_once(name: str, beginning: bytes, reason: str, tmp_path: Path) -> None:
+    started = time.monotonic()
+    path = large(tmp_path / name, beginning)
+    if reason == "lost":
+        assert (await reading.preview(path)).lost
+    else:
+        with pytest.raises(FileProblem) as raised:
+            await reading.preview(path)
+        assert raised.value.reason == reason
+    assert time.monotonic() - started < 20

@@ -19,6 +19,7 @@ from agent.files.colours import colour_of, colour_word
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
+from agent.files.recomputing import differs
 from agent.files.workbook import WorkbookReader
 
 
@@ -116,7 +117,7 @@ async def test_formulas_without_a_value_are_told(costs: Path) -> None:
 
 
 async def test_values_that_may_be_stale_are_told(costs: Path, tmp_path: Path) -> None:
-    computed = with_values(costs, {"C2": "6", "C3": "99"})
+    computed = with_values(costs, {"C2": "6", "C3": "3.25"})
     stale = tmp_path / "stale.xlsx"
     with zipfile.ZipFile(computed) as old, zipfile.ZipFile(stale, "w") as new:
         for name in old.namelist():
@@ -125,6 +126,35 @@ async def test_values_that_may_be_stale_are_told(costs: Path, tmp_path: Path) ->
                 content = content.replace(b"<calcPr ", b'<calcPr fullCalcOnLoad="1" ')
             new.writestr(name, content)
     assert any("may be out of date" in one for one in (await read(stale)).lost)
+
+
+async def test_a_saved_value_that_its_formula_does_not_give_is_told(costs: Path) -> None:
+    told = await read(with_values(costs, {"C2": "6", "C3": "99"}))
+    assert told.lost == ("sheet Costs: the saved values in C3 are not what their formulas give now.",)
+
+
+VALUES = {(1, 1): 2, (2, 1): 3.5, (3, 1): "text", (4, 1): None, (1, 2): 10, (2, 2): True}
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("=A1+A2", 5.5), ("=A1*(A2-1)/B1", 0.5), ("=-A1+$B$1", 8), ("=SUM(A1:A4)", 5.5), ("=SUM(A1:B2,4)", 19.5),
+        ("=AVERAGE(A1:A2)*2", 5.5), ("=MAX(A1,A2)", 3.5), ("=COUNT(A1:B4)", 3), ("=2.5 * A1", 5), ("=A9+1", 1),
+    ],
+)  # fmt: skip
+def test_plain_formulas_are_held_against_their_cells(formula: str, value: float) -> None:
+    assert not differs(formula, value, VALUES)
+    assert differs(formula, value + 1, VALUES)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["=A3+1", "=B2*2", "=1/A9", "=IF(A1,1,2)", "=Other!A1", "=A1^2", "=A1&A2", "=SUM(A:A)", "=", "=(A1", "=SUM(A1:A2",
+     "=AVERAGE(A3:A4)", "=" + "(" * 400, "=SUM(A1:XFD1048576)", "=A1 A2", "=MIN()"],
+)  # fmt: skip
+def test_other_formulas_are_left_alone(formula: str) -> None:
+    assert not differs(formula, 12345, VALUES)
 
 
 def big(path: Path, rows: int, *, fill: bool = False, formula: bool = False) -> Path:
@@ -249,6 +279,19 @@ async def test_broken_xml_is_a_problem(costs: Path, tmp_path: Path) -> None:
     with pytest.raises(FileProblem) as raised:
         await read(broken)
     assert raised.value.reason == "damaged"
+
+
+async def test_values_are_read_where_the_styles_are_broken(costs: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.xlsx"
+    with zipfile.ZipFile(costs) as old, zipfile.ZipFile(odd, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(
+                name, content.replace(b'patternType="solid"', b'patternType="odd"') if "styles" in name else content
+            )
+    told = await read(odd)
+    assert "| 3 | 00001 | 0.25 |" in told.text
+    assert any("Only values could be read" in one for one in told.lost)
 
 
 def test_cells_become_few_ranges() -> None:
