@@ -1,4 +1,4 @@
-"""The embedded model's weights, fetched when a question needs them."""
+"""Weights of the models that run here, fetched when a question needs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 from agent.errors import StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note
+from agent.files.speech import Speech, wants_weights
 from agent.models.weights import Weights
+from agent.models.weights_set import WeightsSet
 
 
 async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping: threading.Event) -> None:
@@ -24,22 +26,47 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
         StoppedError: The fetch was ended early.
         WeightsError: No source gives the weights.
     """
+    await _fetch(Weights(folder), "the embedded model", listen, stopping)
+
+
+async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping: threading.Event) -> None:
+    """Returns when what writes down speech is there, as far as it needs weights of ours.
+
+    Weights that cannot be had are told and are no error: what a sound says about itself can still be read.
+
+    Args:
+        speech: Who writes it down.
+        listen: Told how far the fetch has come, and why it came to nothing.
+        stopping: Set by whoever wants the fetch to end early.
+
+    Raises:
+        StoppedError: The fetch was ended early.
+    """
+    if not wants_weights(speech):
+        return
+    try:
+        await _fetch(WeightsSet(Path(speech.folder)), "the model of speech", listen, stopping)
+    except WeightsError as failure:
+        listen(Note(f"{failure.message} {failure.remedy}"))
+
+
+async def _fetch(
+    weights: Weights | WeightsSet, what: str, listen: Callable[[Event], None], stopping: threading.Event
+) -> None:
     loop = asyncio.get_running_loop()
 
     def progress(done: int, total: int, source: str) -> None:
         if stopping.is_set():
-            raise StoppedError("the embedded model was being fetched; the next question goes on with that")
-        event = ModelStarting(f"fetching the embedded model from the {source}", done / total if total else None)
+            raise StoppedError(f"{what} was being fetched; the next question goes on with that")
+        event = ModelStarting(f"fetching {what} from the {source}", done / total if total else None)
         loop.call_soon_threadsafe(listen, event)
 
-    weights = Weights(folder)
-
     def fetch() -> None:
-        if weights.path.exists():
-            try:
-                weights.ready()
-                return
-            except WeightsError as damage:
+        try:
+            weights.ready()
+            return
+        except WeightsError as damage:
+            if any(stored.state != "partial" for stored in weights.stored()):
                 loop.call_soon_threadsafe(listen, Note(f"{damage.message}; it is fetched again"))
         weights.pull(progress)
 

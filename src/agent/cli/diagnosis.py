@@ -23,7 +23,9 @@ EXTRAS = {
     "local": ("xllamacpp",),
     "web": ("firecrawl", "ddgs", "trafilatura"),
     "browser": ("browser_use", "playwright"),
-    "audio": ("whisper", "faster_whisper"),
+    "files": ("pypdfium2", "docx", "pptx", "bs4", "markdownify", "PIL", "openpyxl", "pandas", "python_calamine"),
+    "audio": ("av", "faster_whisper"),
+    "whisper": ("whisper",),
     "ocr": ("rapidocr", "onnxruntime"),
     "postgres": ("sqlalchemy", "psycopg"),
     "cluster": ("ray",),
@@ -49,6 +51,7 @@ def diagnose(settings: Settings) -> list[Finding]:
         Finding("python", True, f"{platform.python_version()} on {platform.system()} {platform.release()}"),
         *_packages(settings),
         *model_findings(settings),
+        _speech(settings),
         _isolation(settings),
         _browser(),
         *_folders(settings),
@@ -89,6 +92,20 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         yield _script(settings.model)
     else:
         yield _endpoint(settings)
+
+
+def _speech(settings: Settings) -> Finding:
+    """Whether somebody can write down what is said."""
+    from agent.files.speech import PULL, from_settings
+    from agent.models.weights_set import WeightsSet
+
+    speech = from_settings(settings)
+    if speech.engine not in ("auto", "faster-whisper") or speech.model:
+        return Finding("speech", True, f"{speech.engine} {speech.model}".strip())
+    wanted = WeightsSet(settings.models_dir)
+    ready = len(wanted.stored()) == wanted.files
+    detail = "tiny.en" if ready else "tiny.en, weights not here"
+    return Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
 
 
 def _script(model: str) -> Finding:

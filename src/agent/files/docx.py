@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from agent.files.contents import Contents, ReadLimits, Source, TextContents
 from agent.files.docx_lists import Lists
@@ -11,7 +11,7 @@ from agent.files.docx_text import DocxText, Found, W
 from agent.files.drawings import Drawn
 from agent.files.markdown import in_sections
 from agent.files.opening import damaged, without_package
-from agent.files.package import open_package, read_member
+from agent.files.package import damage_told, open_package, read_member
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -33,16 +33,9 @@ class DocxReader:
         Raises:
             FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no Word document.
         """
-        from lxml.etree import LxmlError  # type: ignore[import-untyped]  # it has no stubs
-
-        with open_package(source, limits, "[Content_Types].xml") as archive:
-            try:
-                document = _opened(source)
-                return _Reading(document, _application(archive, source)).contents(limits)
-            except (LxmlError, BadZipFile, KeyError, ValueError, AttributeError, TypeError, EOFError, OSError) as error:
-                raise damaged(source, "a Word document", error) from None
-            except RecursionError:
-                raise damaged(source, "a Word document", "it is nested too deeply") from None
+        with open_package(source, limits, "[Content_Types].xml") as archive, damage_told(source, "a Word document"):
+            document = _opened(source)
+            return _Reading(document, _application(archive, source)).contents(limits)
 
 
 def _opened(source: Source) -> Document:

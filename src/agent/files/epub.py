@@ -12,7 +12,7 @@ from agent.files.contents import Contents, ReadLimits, Section, Source, TextCont
 from agent.files.html import Page
 from agent.files.markdown import in_sections
 from agent.files.opening import damaged, name_of
-from agent.files.package import open_package, read_member
+from agent.files.package import damage_told, open_package, read_member
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -38,7 +38,8 @@ class EpubReader:
         """
         with open_package(source, limits, _CONTAINER) as archive:
             _refuse_protected(archive, source)
-            return _Book(archive, source).contents(limits)
+            with damage_told(source, "a book"):
+                return _Book(archive, source).contents(limits)
 
 
 @dataclass(frozen=True, slots=True)

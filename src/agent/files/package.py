@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from zipfile import BadZipFile, ZipFile
 
 from agent.files.contents import ReadLimits, Source
@@ -55,14 +58,28 @@ def read_member(archive: ZipFile, source: Source, name: str) -> bytes:
     Raises:
         FileProblem: It is missing or damaged.
     """
-    try:
+    with damage_told(source, f"a file of the kind {source.kind}"):
         return archive.read(name)
-    except (BadZipFile, KeyError, OSError, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
-        raise damaged(source, source.kind, error) from None
-    except Exception as error:
-        if type(error).__module__ in ("zlib", "lzma"):
-            raise damaged(source, source.kind, error) from None
-        raise
+
+
+@contextmanager
+def damage_told(source: Source, what: str) -> Iterator[None]:
+    """Turns what parsers raise at damaged content into a problem of the file.
+
+    Raises:
+        FileProblem: They raised it.
+    """
+    from lxml.etree import LxmlError  # type: ignore[import-untyped]  # it has no stubs
+
+    try:
+        yield
+    except RecursionError:
+        raise damaged(source, what, "it is nested too deeply") from None
+    except (
+        *(BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, LxmlError),
+        *(KeyError, IndexError, ValueError, AttributeError, TypeError),
+    ) as error:
+        raise damaged(source, what, error) from None
 
 
 def _check(archive: ZipFile, source: Source, limits: ReadLimits, member: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from agent.files.layout import Piece, has_columns, laid_out
@@ -27,7 +28,7 @@ def text_of(page: Any) -> str:
         if not 4 <= count <= _MOST_PIECES or page.get_rotation():
             return str(plain)
         boxes = [words.get_rect(index) for index in range(count)]
-        if not has_columns([_piece(box) for box in boxes]):
+        if not _share_lines(boxes) or not has_columns([_piece(box) for box in boxes]):
             return str(plain)
         laid = laid_out([_piece(box, words.get_text_bounded(*box)) for box in boxes])
         return laid if _letters(laid) == _letters(plain) else str(plain)
@@ -71,6 +72,13 @@ def notes_on(page: Any, document: Any) -> list[str]:
             found.append(f"[note: {text}]" if text else "")
         raw.FPDFPage_CloseAnnot(note)
     return list(dict.fromkeys(one for one in found if one))
+
+
+def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
+    """Whether pieces stand beside each other at all: most pages are prose, and quickly told from tables."""
+    twice_middles = sorted(box[1] + box[3] for box in boxes)
+    height = sorted(box[3] - box[1] for box in boxes)[len(boxes) // 2]
+    return sum(after - before <= height for before, after in pairwise(twice_middles)) > 1
 
 
 def _piece(box: tuple[float, float, float, float], text: str = "") -> Piece:

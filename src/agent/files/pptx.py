@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
 from agent.files.drawings import Drawn
 from agent.files.markdown import in_sections, table
 from agent.files.opening import damaged, name_of, without_package
-from agent.files.package import open_package
+from agent.files.package import damage_told, open_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -37,19 +36,14 @@ class PptxReader:
         """
         open_package(source, limits, "[Content_Types].xml").close()
         try:
-            from lxml.etree import LxmlError  # type: ignore[import-untyped]  # it has no stubs
             from pptx.exc import PythonPptxError
         except ImportError:
             raise without_package("python-pptx", "files", "presentations cannot be read") from None
         try:
-            return _contents(_opened(source), limits)
-        except (
-            *(LxmlError, PythonPptxError, BadZipFile, KeyError, ValueError, AttributeError, TypeError, EOFError),
-            *(OSError, IndexError),
-        ) as error:
+            with damage_told(source, "a presentation"):
+                return _contents(_opened(source), limits)
+        except PythonPptxError as error:
             raise damaged(source, "a presentation", error) from None
-        except RecursionError:
-            raise damaged(source, "a presentation", "it is nested too deeply") from None
 
 
 def _opened(source: Source) -> Presentation:

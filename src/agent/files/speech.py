@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.files.problem import FileProblem
@@ -74,22 +73,9 @@ def from_settings(settings: Settings) -> Speech:
     )
 
 
-def fetch(speech: Speech) -> str:
-    """Fetches the weights that the choice needs, unless they are there: before a process without a network reads.
-
-    Returns:
-        Why they could not be had; empty when nothing stands in the way.
-    """
-    from agent.errors import WeightsError
-    from agent.models.weights_set import WeightsSet
-
-    if speech.engine not in ("auto", "faster-whisper") or speech.model or not _installed():
-        return ""
-    try:
-        WeightsSet(Path(speech.folder)).pull()
-    except WeightsError as error:
-        return str(error)
-    return ""
+def wants_weights(speech: Speech) -> bool:
+    """Whether the pinned weights are what will write it down, so that they should be fetched first."""
+    return speech.engine in ("auto", "faster-whisper") and not speech.model and _installed()
 
 
 def transcribe(samples: Samples) -> Transcript:

@@ -25,6 +25,11 @@ class WeightsSet:
         self._files = files
         self._weights = [Weights(self.path, file=file) for file in files.files]
 
+    @property
+    def files(self) -> int:
+        """How many there are when all is there."""
+        return len(self._weights)
+
     def ready(self) -> Path:
         """The folder, with every file known to be the right one.
 

@@ -278,6 +278,20 @@ def test_the_model_without_weights(alita):
     assert alita("model", "rm", "--json").json == {"ok": True, "removed": False}
 
 
+def test_the_weights_of_speech_have_a_name(alita):
+    """`speech` names the set of files beside the embedded model's, which needs no name."""
+    path = Path(alita("model", "path", "speech", "--json").json["path"])
+    assert path.parent == Path(alita("model", "path").out.strip()).parent
+    path.mkdir(parents=True)
+    (path / "config.json").write_text("{}")
+    assert alita("model", "list", "--json").json == [
+        {"model": "speech", "path": str(path / "config.json"), "bytes": 2, "state": "wrong size"}
+    ]
+    assert alita("model", "rm", "speech", "--json").json == {"ok": True, "removed": True}
+    assert alita("model", "pull", "spech").code == 2
+    assert "Fetch the weights (78 MB): alita model pull speech" in alita("doctor").out
+
+
 def test_the_doctor_names_a_remedy_for_everything_that_is_missing(alita):
     ended = alita("doctor", "--json", PATH="")
     assert all(check["ok"] or check["remedy"] for check in ended.json["checks"])

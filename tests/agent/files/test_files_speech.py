@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import wave
@@ -15,12 +16,17 @@ from typing import Any
 import numpy
 import pytest
 
+from agent import fetching
+from agent.events import Event, ModelStarting, Note
 from agent.files import speech_api
 from agent.files.problem import FileProblem
 from agent.files.reading import preview
 from agent.files.sound import samples
-from agent.files.speech import Said, Speech, fetch, from_settings
+from agent.files.speech import Said, Speech, from_settings, wants_weights
 from agent.layers import read_settings
+from agent.models.weights_files import FileSet, WeightsFile
+from agent.models.weights_set import WeightsSet
+from support.file_server import FileServer
 from support.sounds import FOX
 
 VERBOSE = {
@@ -160,10 +166,31 @@ def test_the_settings_choose() -> None:
     assert "sk-main" not in repr(main)
 
 
-def test_weights_are_fetched_only_where_they_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_wanted_only_where_they_are_used() -> None:
+    assert wants_weights(Speech())
+    assert wants_weights(Speech(engine="faster-whisper"))
+    for other in (
+        Speech(engine="api"),
+        Speech(engine="none"),
+        Speech(model="/a/folder"),
+        Speech(engine="openai-whisper"),
+    ):
+        assert not wants_weights(other)
+
+
+async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come before the file is read; that they cannot be had is told and ends nothing."""
+    files = FileSet("tiny", (WeightsFile("model.bin", 4, hashlib.sha256(b"data").hexdigest(), "org/tiny"),))
+    monkeypatch.setattr(fetching, "WeightsSet", lambda folder: WeightsSet(folder, files))
+    told: list[Event] = []
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    for tool in ("PIP", "UV"):
-        monkeypatch.setenv(f"{tool}_NO_INDEX", "1")
-    assert fetch(Speech(engine="api", folder=str(tmp_path))) == ""
-    assert fetch(Speech(engine="none", folder=str(tmp_path))) == ""
-    assert "model.bin could not be fetched" in fetch(Speech(folder=str(tmp_path)))
+    await fetching.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+    assert isinstance(told[-1], Note)
+    assert "model.bin could not be fetched" in told[-1].text
+    with FileServer(b"data") as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        await fetching.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+        await fetching.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
+        assert len(hub.paths) == 1
+    assert (tmp_path / "tiny" / "model.bin").read_bytes() == b"data"
+    assert told[-1] == ModelStarting("fetching the model of speech from the hub", 1.0)
