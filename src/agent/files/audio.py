@@ -17,6 +17,8 @@ from mcp_tools.tool import Json
 
 STRETCH = 600.0
 """Seconds of sound in one section."""
+_SLACK = 1.0
+"""Seconds by which a file may be wrong about its length."""
 _MOST_SAVED = 6
 """Stretches that a transcript for programs covers."""
 
@@ -69,7 +71,7 @@ class Spoken:
         self.stretches = max(1, math.ceil(length / STRETCH - 0.001))
         self.engine = ""
         self.lost: list[str] = []
-        self._path = path
+        self._path, self._length = path, length
         self._said: dict[int, list[Said]] = {}
 
     def said(self, number: int) -> list[Said]:
@@ -89,6 +91,9 @@ class Spoken:
         sound, broken = samples(self._path, start, STRETCH)
         if broken:
             self._tell(f"The sound breaks off after {clock(start + len(sound) / RATE)}: {broken}.")
+        end = start + len(sound) / RATE
+        if not broken and end < min(start + STRETCH, self._length) - _SLACK:
+            self._tell(f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut.")
         if not len(sound):
             return []
         try:
@@ -99,7 +104,6 @@ class Spoken:
         self.engine = told.engine
         for sentence in told.lost:
             self._tell(sentence)
-        end = start + len(sound) / RATE
         return [Said(start + one.start, min(start + one.end, end), one.text) for one in told.said if one.text]
 
     def _tell(self, sentence: str) -> None:

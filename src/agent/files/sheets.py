@@ -169,7 +169,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+        return str(int(value)) if value.is_integer() and abs(value) < 1e18 else f"{value:.15g}"
     if isinstance(value, dt.datetime):
         midnight = value.time() == dt.time()
         return value.date().isoformat() if midnight else value.isoformat(sep=" ", timespec="auto")

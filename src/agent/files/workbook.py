@@ -52,8 +52,8 @@ class WorkbookReader:
                 lost.append(f"Only values could be read, not formulas, colours or comments ({type(error).__name__}).")
         if size > FULL:
             lost.append(
-                "The workbook is large: only values are read, not formulas, colours, number formats or comments."
-                " Use openpyxl with read_only=True for them."
+                "The workbook is large: only values are read, not formulas, colours, number formats, comments or error"
+                " values (#DIV/0!), which are shown as empty. Use openpyxl with read_only=True for them."
             )
         return plain(source, limits, lost, name)
 
@@ -71,7 +71,9 @@ class SheetsReader:
         """
         if source.kind != "xls":
             _parts(source, limits)
-        lost = [f"Of {source.kind} files only values are read, not formulas, colours, number formats or comments."]
+        lost = [
+            f"Of {source.kind} files only values are read, not formulas, colours, number formats, comments or errors."
+        ]
         return plain(source, limits, lost, source.name or source.path.name)
 
 

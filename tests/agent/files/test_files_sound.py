@@ -143,6 +143,16 @@ def test_a_sound_that_breaks_off_is_read_as_far_as_it_goes(open_file: Open, tmp_
     assert 16_000 < len(sound) < 5 * 16_000
 
 
+@pytest.mark.parametrize("kind", ["mp3", "flac", "ogg"])
+def test_a_sound_that_is_shorter_than_it_says_is_told(open_file: Open, tmp_path: Path, kind: str) -> None:
+    whole = converted(FOX, tmp_path / f"fox.{kind}").read_bytes()
+    contents = open_file(kind, whole[: len(whole) // 2])
+    text_of(contents)
+    seconds = contents.facts["seconds"]
+    assert isinstance(seconds, float)
+    assert seconds < 4 or any("it may be cut" in one or "breaks off" in one for one in contents.lost)
+
+
 @pytest.mark.parametrize("kind", ["wav", "mp3", "m4a", "flac", "ogg", "aac", "mp4", "mov", "webm", "mkv", "avi"])
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"", "empty"), (b"\x81\x13 noise \xfe" * 400, "damaged"), (b"words " * 99, "damaged")],

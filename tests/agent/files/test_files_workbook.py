@@ -20,6 +20,7 @@ from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
 from agent.files.recomputing import differs
+from agent.files.sheets import as_text
 from agent.files.workbook import WorkbookReader
 
 
@@ -292,6 +293,17 @@ async def test_values_are_read_where_the_styles_are_broken(costs: Path, tmp_path
     told = await read(odd)
     assert "| 3 | 00001 | 0.25 |" in told.text
     assert any("Only values could be read" in one for one in told.lost)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3.0, "3"), (1e15, "1000000000000000"), (0.1 + 0.2, "0.3"), (-2.5, "-2.5"), (1e300, "1e+300"), (True, "TRUE"),
+        ("00001", "00001"), (None, ""), (dt.datetime(2024, 5, 1), "2024-05-01"), (dt.timedelta(hours=30), "1 day, 6:00:00"),
+    ],
+)  # fmt: skip
+def test_values_keep_their_form(value: object, text: str) -> None:
+    assert as_text(value) == text
 
 
 def test_cells_become_few_ranges() -> None:
