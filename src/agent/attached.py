@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,9 +56,13 @@ def _member_names(paths: Sequence[str]) -> list[str]:
 
 
 def granted(state: State, context: Context) -> tuple[Path, ...]:
-    """What programs may read: the files, and what was made of them."""
-    made = (Path(path) for file in state.get("attached", []) for path in (file["path"], *file["data"]))
-    return tuple(dict.fromkeys((*context.files, *made)))
+    """What programs may read: the files, and the folders of what was made of them."""
+    folders = [
+        Path(os.path.commonpath([Path(path).parent for path in file["data"]]))
+        for file in state.get("attached", [])
+        if file["data"]
+    ]
+    return tuple(dict.fromkeys((*context.files, *folders)))
 
 
 def readable(state: State) -> list[AttachedFile]:

@@ -30,6 +30,7 @@ async def describe_picture(context: Context, file: AttachedFile, question: str) 
     The request names the picture's place, and the journal keeps that: the picture itself is put in when it is sent.
     """
     if not context.sees:
+        context.emit(Note(f"{file['name']} is known by its text only: name a model for `vision` to have it looked at"))
         return ""
     if file["kind"] not in _TYPES or file["size"] > LARGEST:
         what = f"a {file['kind']} of {file['size']:,} bytes"

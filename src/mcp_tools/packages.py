@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import re
 import warnings
 from collections.abc import Sequence
 
@@ -23,8 +24,9 @@ def file_packages() -> tuple[str, ...]:
 
 
 def import_name(package: str) -> str:
-    """What a distribution is imported as."""
-    return IMPORT_NAMES.get(package.lower(), package.replace("-", "_"))
+    """What a distribution is imported as, from its name or a requirement such as `numpy>=2`."""
+    name = re.split(r"[^\w.-]", package.strip(), maxsplit=1)[0]
+    return IMPORT_NAMES.get(name.lower(), name.replace("-", "_"))
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:

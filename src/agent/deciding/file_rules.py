@@ -16,7 +16,7 @@ _COUNTED = re.compile(
     r"|\blongest\b|\bshortest\b|\bmost (?:frequent|common|often)\b|\balphabetical",
     re.IGNORECASE | re.DOTALL,
 )
-_ABOUT = re.compile(r"[^\W\d_][\w'-]*|\d[\d.,/:-]*\d|\d")
+_ABOUT = re.compile(r"\w+(?:[-'’.,/:]\w+)*")
 _QUOTED = re.compile(r"[\"“'‘]([^\"”'’]{2,60})[\"”'’]")
 _COMMON = words(
     """

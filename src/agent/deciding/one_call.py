@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
-from agent.attached import files_text
+from agent.attached import file_named, files_text
 from agent.context import Context
 from agent.deciding.refusals import refusal_of
 from agent.errors import ModelOutputError
@@ -73,7 +74,10 @@ async def ask(state: State, context: Context, hint: str = "", possible: Collecti
         temperature=0,
         max_tokens=_TOKENS,
     )
-    return Decision.from_json(completion.parsed)
+    decision = Decision.from_json(completion.parsed)
+    if decision.action == "read_file" and not decision.file and (file := file_named("", state)) is not None:
+        return replace(decision, file=file["name"])
+    return decision
 
 
 def decision_messages(
@@ -150,5 +154,5 @@ def _reading(files: Sequence[str]) -> dict[str, Any]:
             "page": {"type": "integer", "minimum": 1},
             "find": {"type": "string"},
         },
-        "required": ["action", "file"],
+        "required": ["action"],
     }

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args
 
 from agent.context import Context
+from agent.deciding.extracting import from_reading
 from agent.deciding.file_rules import by_files, read_on
 from agent.deciding.one_call import ask
 from agent.deciding.refusals import refusal_of
@@ -82,9 +83,11 @@ async def _from_evidence(state: State, context: Context) -> Decision | None:
     found = _found(state)
     if not found:
         return None
+    if state.get("attached") and state["steps"][-1]["action"] == "read_file":
+        return await from_reading(state, context) or read_on(state)
     messages = _prompt("stated", question=state["question"], evidence=evidence_text(found))
     if await _word(context, messages, ("yes", "no")) == "no":
-        return read_on(state)
+        return None
     return await ask(state, context, possible={"answer"})
 
 

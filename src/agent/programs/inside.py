@@ -31,7 +31,8 @@ def load(files: list[dict[str, Any]]) -> dict[str, Any]:
     """What the files hold, by the names of variables.
 
     Args:
-        files: Each with name, path, kind, facts, and the path of its text where it has one.
+        files: Each with name, path, kind, facts, the path of its text where it has one, and of a workbook the looks of
+            cells that are asked for: where they differ, it is a table of its cells.
     """
     found = [(label, value) for file in files for label, value in _opened(file)]
     if len(found) == 1 or (len(files) == 1 and not any(hasattr(value, "columns") for _, value in found)):
@@ -56,7 +57,7 @@ def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
     if kind in ("csv", "tsv"):
         return [(name, _delimited(path, file["facts"]))]
     if kind in ("xlsx", "xls", "xlsb", "ods"):
-        return _workbook(path, name, cells=bool(file.get("cells")))
+        return _workbook(path, name, cells=file["cells"])
     if kind == "sqlite":
         return _database(path)
     if kind in ("json", "jsonld", "jsonl"):
@@ -125,14 +126,15 @@ def _number(text: str, decimal: str) -> float | None:
         return None
 
 
-def _workbook(path: str, name: str, *, cells: bool) -> list[tuple[str, Any]]:
+def _workbook(path: str, name: str, *, cells: list[str]) -> list[tuple[str, Any]]:
     import pandas as pd
 
+    if cells and set(cells) & set((looks := _cells(path)).columns):
+        return [("cells", looks)]
     sheets = pd.read_excel(path, sheet_name=None, header=None, engine="calamine")
     tables = [(str(title), _framed(raw)) for title, raw in sheets.items()]
     tables = [(title, table) for title, table in tables if len(table.columns)]
-    found = [(name if len(tables) == 1 else title, table) for title, table in tables]
-    return [*found, ("cells", _cells(path))] if cells else found
+    return [(name if len(tables) == 1 else title, table) for title, table in tables]
 
 
 def _framed(raw: Any) -> Any:
@@ -188,30 +190,49 @@ def _with_attrs(table: Any, attrs: dict[Any, Any]) -> Any:
 
 
 def _cells(path: str) -> Any:
-    """Every cell with a value or a look of its own: address, value, fill, font colour, bold, comment, formula."""
+    """Every cell with a value or a look of its own: address, header, value, fill, font, comment, formula."""
     import openpyxl  # type: ignore[import-untyped]  # it has no types
     import pandas as pd
 
     values, formulas = openpyxl.load_workbook(path, data_only=True), openpyxl.load_workbook(path)
     rows = []
     for sheet in values.worksheets:
+        headers: dict[int, str] = {}
         for line in sheet.iter_rows():
+            headers = headers or _headers(line, sheet.max_column)
+            hidden = sheet.sheet_state != "visible" or sheet.row_dimensions[line[0].row].hidden
             for cell in line:
-                fill = _colour(cell.fill.fgColor) if cell.fill and cell.fill.fill_type else ""
                 source = formulas[sheet.title][cell.coordinate].value
-                if cell.value is None and not fill and not cell.comment:
-                    continue
-                rows.append(
-                    {
-                        **{"sheet": sheet.title, "address": cell.coordinate, "row": cell.row, "column": cell.column},
-                        **{"value": cell.value, "fill": fill, "bold": bool(cell.font and cell.font.b)},
-                        "font_colour": _colour(cell.font.color) if cell.font and cell.font.color else "",
-                        "comment": cell.comment.text if cell.comment else "",
-                        "formula": source if isinstance(source, str) and source.startswith("=") else "",
-                        "hidden": sheet.sheet_state != "visible" or sheet.row_dimensions[cell.row].hidden,
-                    }
-                )
-    return pd.DataFrame(rows)
+                row = {
+                    **_cell(cell, headers),
+                    "formula": source if str(source).startswith("=") else "",
+                    "hidden": hidden,
+                }
+                if cell.value is not None or row["fill"] or row["comment"]:
+                    rows.append({"sheet": sheet.title, **row})
+    table = pd.DataFrame(rows)
+    return table[[name for name in table.columns if name == "value" or table[name].nunique() > 1]]
+
+
+def _cell(cell: Any, headers: dict[int, str]) -> dict[str, Any]:
+    return {
+        "address": cell.coordinate,
+        "row": cell.row,
+        "column": cell.column,
+        "header": headers.get(cell.column, ""),
+        "value": cell.value,
+        "fill": _colour(cell.fill.fgColor) if cell.fill and cell.fill.fill_type else "",
+        "font_colour": _colour(cell.font.color) if cell.font and cell.font.color else "",
+        "bold": bool(cell.font and cell.font.b),
+        "comment": cell.comment.text if cell.comment else "",
+    }
+
+
+def _headers(line: Any, columns: int) -> dict[int, str]:
+    """The names of columns that a row gives; none where it is no header."""
+    given = {cell.column: cell.value for cell in line if cell.value is not None}
+    named = len(given) >= max(1, 0.6 * columns) and all(isinstance(value, str) for value in given.values())
+    return {column: str(value) for column, value in given.items()} if named else {}
 
 
 def _colour(colour: Any) -> str:
@@ -294,7 +315,7 @@ def _text(path: str, facts: dict[str, Any]) -> str:
 
 def _usual_name(value: Any) -> str:
     if hasattr(value, "columns"):
-        return "table"
+        return "cells" if "address" in value.columns and "fill" in value.columns else "table"
     if isinstance(value, str):
         return "text"
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):

@@ -16,16 +16,21 @@ TEXTS = frozenset(["txt", "md", "source", "pdb", "cif", "svg"])
 """Kinds that a program reads as text as they are."""
 _AS_TEXT = (".pages.jsonl", ".transcript.json", ".md", ".txt")
 """How the files end in which readers write a text."""
-_LOOKS = re.compile(
-    r"\bcolou?r|\bfill(?:ed)?\b|\bhighlight|\bshaded?\b|\bbold\b|\bcomments?\b|\bformulas?\b|\bhidden\b|\bcells?\b"
-    r"|\b(?:green|red|blue|yellow|orange|purple|pink|gr[ae]y)\b",
-    re.IGNORECASE,
-)
+_COLOUR = r"\bcolou?r|\bfill(?:ed)?\b|\bhighlight|\bshaded?\b|\b(?:green|red|blue|yellow|orange|purple|pink|gr[ae]y)\b"
+_LOOKS = {
+    "fill": re.compile(_COLOUR, re.IGNORECASE),
+    "font_colour": re.compile(_COLOUR, re.IGNORECASE),
+    "bold": re.compile(r"\bbold", re.IGNORECASE),
+    "comment": re.compile(r"\b(?:comment|note)s?\b", re.IGNORECASE),
+    "formula": re.compile(r"\bformula", re.IGNORECASE),
+    "hidden": re.compile(r"\bhidden\b", re.IGNORECASE),
+}
+"""What cells of a workbook have beside values, and how questions speak of it."""
 
 
 def module_source(state: State) -> str:
     """The source of the module, whose variables are what the files hold."""
-    looks = bool(_LOOKS.search(state["question"]))
+    looks = [look for look, words in _LOOKS.items() if words.search(state["question"])]
     specs = [_spec(file, looks=looks) for file in openable(state)]
     ending = f"_named = load({specs!r})\nglobals().update(_named)\n__all__ = list(_named)\n"
     return f"{_inside()}\n\n{ending}"
@@ -55,9 +60,9 @@ def packages_of(files: Sequence[AttachedFile]) -> tuple[str, ...]:
     return (*(["pandas"] if kinds & (TABLES | TREES) else []), *(["openpyxl", "python-calamine"] if books else []))
 
 
-def _spec(file: AttachedFile, *, looks: bool) -> dict[str, Any]:
+def _spec(file: AttachedFile, *, looks: list[str]) -> dict[str, Any]:
     facts = {name: file["facts"].get(name) for name in ("delimiter", "decimal", "encoding", "header")}
-    cells = looks and file["kind"] == "xlsx"
+    cells = looks if file["kind"] == "xlsx" else []
     return {
         **{"name": file["name"], "path": file["path"], "kind": file["kind"], "text": text_of(file), "cells": cells},
         "facts": {name: fact for name, fact in facts.items() if fact is not None},

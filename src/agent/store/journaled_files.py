@@ -14,6 +14,8 @@ KIND = "file"
 """What the journal calls these calls."""
 _WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
 """Kinds that programs can hardly read, and of which the reader makes no file for them."""
+_MOST_NAMED = 200
+"""Files that were made of one; programs find the others in the same folder."""
 _MOST_PAGES = 100_000
 _LONGEST_TEXT = 5_000_000
 """Characters."""
@@ -45,6 +47,9 @@ class JournaledFiles:
                 made = seen.data or (await _as_text(path, name, folder) if seen.kind in _WRITTEN_OUT else ())
             except FileProblem as problem:
                 return _unread(path, name, problem)
+            for found in made:
+                found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
+            made = made[:_MOST_NAMED]
             return {
                 "name": name,
                 "path": str(path),

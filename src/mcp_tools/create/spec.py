@@ -140,9 +140,16 @@ async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: st
     messages = load_prompt("mcp_tools.create", "spec").render(
         question=with_names(asked.question),
         values=" | ".join(asked.values) or "none",
-        complaint=complaint,
+        complaint=_about_files(request, writer) + complaint,
     )
     return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
+
+
+def _about_files(request: Request, writer: Writer) -> str:
+    """What is known of the attached files, for a model that can make use of it."""
+    if not request.files or writer.is_weak:
+        return ""
+    return f"\nThe paths of the files become parameters by themselves: leave them out.\n{request.evidence}"
 
 
 def _understood(form: Json, request: Request, asked: _Asked) -> Wanted:

@@ -153,13 +153,13 @@ class Workshop:
             if winner is None or not winner.report.ok:
                 return False
             if self.request.files:
-                return verdict.believable
+                return verdict.codes >= 2 and verdict.support * 2 > verdict.voters
             return not self._failed_tests(winner) or (verdict.believable and self.tests_passed(winner) > 0)
         return verdict.settled
 
     def _worth_repair(self, verdict: Verdict | None) -> bool:
-        """A weak model mends what raised; a strong one also what failed a test or a check."""
-        return verdict is None or not self.writer.is_weak
+        """A weak model mends what raised; a strong one also what failed a test or a check, if it has tests."""
+        return verdict is None or not (self.writer.is_weak or self.request.files)
 
     async def _repair(self) -> None:
         candidate = next((c for c in reversed(self.candidates) if c.outcomes), self.candidates[-1])

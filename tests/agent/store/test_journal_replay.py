@@ -312,7 +312,7 @@ class OneSandbox:
         problem = None if job.arguments else Problem("arguments", "n is missing", line=3)
         return Outcome(problem is None, self.isolation, job.arguments.get("n"), problem, seconds=0.5)
 
-    async def describe(self, source, function):
+    async def describe(self, source, function, *, packages=()):
         if function == "f":
             return Description("f", "It does.", {"type": "object"}, {})
         return Problem("missing_function", "no such function")

@@ -95,9 +95,12 @@ def test_the_file_passes_the_checks_and_runs_alone(tmp_path: Path) -> None:
     assert run.stdout == "30\n"
 
 
-def test_packages_are_declared_in_the_header() -> None:
-    spec = ToolSpec("f", "Do it.", (), "int", capabilities=Capabilities(packages=("numpy>=2", "pandas")))
-    assert '# dependencies = ["numpy>=2", "pandas"]\n' in assemble("def f(): return 1", spec)
+def test_packages_that_are_imported_are_declared_in_the_header() -> None:
+    spec = ToolSpec("f", "Do it.", (), "int", capabilities=Capabilities(packages=("numpy>=2", "pandas", "openpyxl")))
+    code = "import numpy\ndef f():\n    return int(pd.Series(numpy.ones(3)).sum())"
+    source = assemble(code, spec)
+    assert '# dependencies = ["numpy>=2", "pandas"]\n' in source
+    assert "import pandas as pd\n" in source
 
 
 FENCES = {

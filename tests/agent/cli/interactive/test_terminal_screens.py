@@ -69,6 +69,7 @@ WAYS: dict[str, Callable[[Screen, str], None]] = {
     "error": lambda screen, text: screen.error(UsageError(text, remedy=text)),
     "step": lambda screen, text: screen.event(e.StepStarted(1, 2, text, text)),
     "refused": lambda screen, text: screen.event(e.ToolRefused(text, text)),
+    "file": lambda screen, text: screen.event(e.FileRead(text, text, text, (text,))),
     "called": lambda screen, text: screen.event(e.ToolCalled(text, {text: text}, False, text)),
     "finished": lambda screen, text: screen.event(e.RunFinished(Answer(text, "limit", limit=text, run_id=text))),
     "warned": lambda screen, text: screen.event(e.Warned(text)),

@@ -20,6 +20,8 @@ EVENTS: list[e.Event] = [
     e.ToolRefused("area", "it was not approved"),
     e.Restated("What is the area?"),
     e.ToolCalled("area", {"r": 1}, True, "3.14"),
+    e.FileRead("plan.pdf", "pdf", "page 2 of 9", ("Two pictures.",)),
+    e.FileRead("lock.xlsx", "", "preview", ok=False, message="It is encrypted"),
     e.Warned("no isolation"),
     e.Note("search is not configured"),
     e.RunFinished(Answer("3.14", "answered", steps=1, usage=Usage(10, 5, 0, 2, None), seconds=1.25)),

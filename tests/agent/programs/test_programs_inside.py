@@ -1,0 +1,112 @@
+"""How programs find attached files opened: tables with typed columns, trees, texts by pages."""
+
+import json
+import sqlite3
+
+import openpyxl
+import pytest
+from openpyxl.styles import PatternFill
+
+from agent.programs.inside import load, tell
+
+
+def opened(path, kind, *, text="", cells=(), **facts):
+    return load(
+        [{"name": path.name, "path": str(path), "kind": kind, "text": text, "cells": list(cells), "facts": facts}]
+    )
+
+
+def test_a_table_with_decimal_commas_has_numbers_dates_and_codes(tmp_path):
+    path = tmp_path / "pay.csv"
+    path.write_text("id;name;pay;since\n007;Ann;1.200,50;2024-01-05\n012;Bo;950,00;2024-02-01\n")
+    table = opened(path, "csv", delimiter=";", decimal=",", header=["id", "name", "pay", "since"])["table"]
+    assert list(table["pay"]) == [1200.5, 950.0]
+    assert list(table["id"]) == ["007", "012"]
+    assert list(table["since"].dt.month) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["$1,200", "$35"], [1200, 35]),
+        (["12%", "8%"], [12, 8]),
+        (["(5)", "7"], [-5, 7]),
+        (["1", ""], [1, None]),
+        (["1-2", "3"], None),
+        (["12.5.1", "3"], None),
+    ],
+)
+def test_columns_are_numbers_only_where_every_value_is_one(tmp_path, cells, numbers):
+    path = tmp_path / "t.csv"
+    path.write_text("a\tb\n" + "".join(f"{cell}\tx\n" for cell in cells))
+    column = opened(path, "tsv", delimiter="\t", header=["a", "b"])["table"]["a"]
+    found = [None if value != value else value for value in column]
+    assert found == (numbers if numbers is not None else cells)
+
+
+def test_a_sheet_begins_below_its_title_and_ends_above_its_total(tmp_path):
+    path = tmp_path / "garden.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["Garden 2024"], [], ["Plant", "Price"], ["Rose", 12.5], ["Iris", 4], ["Fern", 7], ["Total", 23.5]):
+        book.active.append(row)
+    book.save(path)
+    named = opened(path, "xlsx")
+    assert named["table"]["Price"].sum() == 23.5
+    told = tell(named)
+    assert "table: DataFrame of 3 rows" in told
+    assert "A last row of totals is left out" in told
+
+
+def test_cells_have_their_colour_and_header(tmp_path):
+    path = tmp_path / "plots.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["Plot", "Owner"], ["P1", "Ann"], ["P2", "Bo"]):
+        book.active.append(row)
+    book.active["A3"].fill = PatternFill("solid", fgColor="FF00B050")
+    book.save(path)
+    cells = opened(path, "xlsx", cells=["fill"])["cells"]
+    assert list(cells[(cells["fill"] == "green") & (cells["header"] == "Plot")]["value"]) == ["P2"]
+
+
+def test_a_workbook_without_looks_is_a_table_whatever_is_asked(tmp_path):
+    path = tmp_path / "teas.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["Tea", "Price"], ["green", 4], ["black", 3]):
+        book.active.append(row)
+    book.save(path)
+    assert list(opened(path, "xlsx", cells=["fill"])) == ["table"]
+
+
+def test_databases_and_several_files_give_a_variable_for_each_table(tmp_path):
+    path, other = tmp_path / "trips.db", tmp_path / "Drivers 2.csv"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table trips(driver text, km real)")
+        connection.execute("insert into trips values('Ida', 12.5)")
+    other.write_text("name,age\nIda,40\n")
+    facts = {"delimiter": ",", "header": ["name", "age"]}
+    named = load(
+        [
+            {"name": "trips.db", "path": str(path), "kind": "sqlite", "text": "", "cells": [], "facts": {}},
+            {"name": "Drivers 2.csv", "path": str(other), "kind": "csv", "text": "", "cells": [], "facts": facts},
+        ]
+    )
+    assert list(named) == ["trips", "drivers_2"]
+    assert "'age': number from 40 to 40" in tell(named)
+
+
+def test_trees_are_tables_where_they_are_flat(tmp_path):
+    flat, deep, xml = tmp_path / "flat.json", tmp_path / "deep.json", tmp_path / "shop.xml"
+    flat.write_text(json.dumps([{"a": 1}, {"a": 2}]))
+    deep.write_text(json.dumps({"boats": [{"log": [1, 2]}]}))
+    xml.write_text("<shop><item sku='a'><price>3.50</price></item><item sku='b'><price>9</price></item></shop>")
+    assert opened(flat, "json")["table"]["a"].sum() == 3
+    assert opened(deep, "json")["data"]["boats"][0]["log"] == [1, 2]
+    assert opened(xml, "xml")["table"]["price"].sum() == 12.5
+
+
+def test_documents_are_a_text_and_its_pages(tmp_path):
+    path = tmp_path / "report.pages.jsonl"
+    path.write_text('{"page": 1, "text": "one"}\n{"page": 2, "text": "two"}\n')
+    named = opened(tmp_path / "report.pdf", "pdf", text=str(path))
+    assert (named["text"], named["pages"]) == ("one\ntwo", ["one", "two"])
+    assert "pages: list of 2 str" in tell(named)
