@@ -64,6 +64,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "sandbox": sandbox_rows,
     "library": library_rows,
     "serving": own_rows,
+    "gaia_runner": own_rows,
 }
 WITH_MODEL = ("routing", "accuracy")
 
