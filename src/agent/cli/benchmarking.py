@@ -14,7 +14,7 @@ from agent.cli.output import print_text
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, with_limit
-from agent.gaia.dataset import load_jsonl
+from agent.gaia.dataset import load_questions
 from agent.gaia.derived import results_of, write_answers, write_results
 from agent.gaia.live import Display, open_display
 from agent.gaia.places import Places
@@ -70,7 +70,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     if flags["use_cache"] and choices.selection.epochs > 1:
         raise UsageError("With --cache every epoch would repeat the first.", remedy="Leave out --cache or --epochs.")
     settings = _settings(flags, choices)
-    dataset = load_jsonl(choices.questions)
+    dataset = load_questions(choices.questions, settings)
     _refuse_to_overwrite(choices)
     display = open_display(verbose=choices.verbose, plain=settings.plain)
     for problem in dataset.problems:

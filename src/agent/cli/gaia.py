@@ -31,7 +31,12 @@ Names = Annotated[list[str] | None, typer.Option(metavar="NAMES", show_default=F
 @app.command()
 def run(
     jsonl_file: Annotated[
-        Path, typer.Argument(metavar="JSONL_FILE", show_default=False, help="The questions, one JSON object a line.")
+        Path,
+        typer.Argument(
+            metavar="JSONL_FILE",
+            show_default=False,
+            help="The questions, one JSON object a line; or gaia-validation, gaia-test: those of the hub.",
+        ),
     ],
     attached_files_dir: Annotated[
         Path | None,

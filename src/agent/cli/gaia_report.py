@@ -116,9 +116,11 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
         if level is not None:
             raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
         return ()
-    from agent.gaia.dataset import load_jsonl
+    from agent.gaia.dataset import load_questions
+    from agent.layers import read_settings
 
-    tasks = tuple(task for task in load_jsonl(questions).tasks if level is None or task.level == level)
+    dataset = load_questions(questions, read_settings())
+    tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
     if not tasks:
         raise UsageError(f"{questions} has no question of level {level}.", remedy="Leave --level out to see all.")
     return tasks
@@ -138,7 +140,11 @@ def _write_page(opened: Report, path: Path, runs: Path, redactor: Redactor) -> N
     page = as_html(opened, runs, redactor)
     write_file(path, page)
     print_text(str(path))
-    print_note(f"{len(page.encode()) / 2**20:,.1f} MB; it needs no network: open it in any browser.")
+    print_note(f"{_size_text(len(page.encode()))}; it needs no network: open it in any browser.")
+
+
+def _size_text(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} kB"
 
 
 def _give(text: str, output: Path | None) -> None:

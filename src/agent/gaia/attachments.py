@@ -13,7 +13,7 @@ from typing import Literal
 
 from agent.errors import AlitaError, CourseError, DatasetError
 from agent.gaia.course import CourseApi, Refusal, plain_name
-from agent.gaia.hub import Hub
+from agent.gaia.hub import Hub, hub_cache
 from agent.gaia.task import Task
 from agent.settings import Settings
 from agent.store.written import whole_file
@@ -160,8 +160,8 @@ def usual_attachments(
         )
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     folders = [folder for folder in (attached, USUAL_FOLDER, beside) if folder is not None]
-    cache = settings.cache_dir / "gaia"
-    return Attachments(folders, cache / "files", hub=Hub(cache / "hub", token), course=course)
+    hub = Hub(hub_cache(settings), token)
+    return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=hub, course=course)
 
 
 def _relative(name: str) -> Path | None:

@@ -178,7 +178,7 @@ class CourseApi:
         timeout = httpx2.Timeout(_SECONDS, connect=10.0)
         try:
             with (
-                httpx2.Client(timeout=timeout, follow_redirects=method == "GET") as client,
+                httpx2.Client(timeout=timeout) as client,
                 client.stream(method, f"{self.base}{path}", **more) as response,
             ):
                 if not response.is_success:

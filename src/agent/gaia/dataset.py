@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import IO, TYPE_CHECKING, Literal, get_args
 
 from agent.errors import DatasetError
-from agent.gaia.hub import REPOSITORY, REVISION, Hub
+from agent.gaia.hub import REPOSITORY, REVISION, Hub, hub_cache
 from agent.gaia.rows import Row, dataset_from
 from agent.gaia.task import Dataset
 from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
 
 Split = Literal["validation", "test"]
 LEVELS = (1, 2, 3)
@@ -19,10 +23,30 @@ DUMMY = "0-0-0-0-0"
 """A row of the test split that is no question."""
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line of a question file."""
+_ON_THE_HUB = re.compile(r"gaia-(validation|test)(?:@(.+))?")
+_NAMES = "gaia-validation or gaia-test for the dataset on the hub"
 _BLOCK = 2**20
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FORM = 'Each line is one JSON object such as {"task_id": "1", "Question": "…", "Level": 1, "file_name": ""}.'
+
+
+def load_questions(source: Path, settings: Settings) -> Dataset:
+    """Reads questions as a command line names them: a file, or a split on the hub.
+
+    Args:
+        source: A JSONL file, else `gaia-validation` or `gaia-test`, with `@REVISION` at its end for another one.
+        settings: The hub's token, and where the cache is.
+
+    Raises:
+        DatasetError: They cannot be had.
+    """
+    named = _ON_THE_HUB.fullmatch(str(source))
+    if not named or source.exists():
+        return load_jsonl(source)
+    split: Split = "test" if named[1] == "test" else "validation"
+    token = settings.hf_token.get_secret_value() if settings.hf_token else None
+    return load_hub(split, revision=named[2] or REVISION, token=token, cache=hub_cache(settings))
 
 
 def load_jsonl(path: Path) -> Dataset:
@@ -36,7 +60,8 @@ def load_jsonl(path: Path) -> Dataset:
             dataset = dataset_from(_lines(file, path), str(path))
     except OSError as error:
         raise DatasetError(
-            f"The question file {path} cannot be read: {error.strerror}.", remedy="Name a JSONL file that exists."
+            f"The question file {path} cannot be read: {error.strerror}.",
+            remedy=f"Name a JSONL file that exists, or {_NAMES}.",
         ) from None
     if not dataset.tasks:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."

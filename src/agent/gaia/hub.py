@@ -6,9 +6,13 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import DatasetError
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
 
 REPOSITORY = "gaia-benchmark/GAIA"
 REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
@@ -97,6 +101,11 @@ class Hub:
         if status:
             return DatasetError(f"The hub answered {status} for {REPOSITORY}.", remedy="Try again in a few minutes.")
         return _unreachable(str(error.__cause__ or error))
+
+
+def hub_cache(settings: Settings) -> Path:
+    """Folder of the hub's files."""
+    return settings.cache_dir / "gaia" / "hub"
 
 
 def _no_access(status: int, *, has_token: bool) -> DatasetError:

@@ -16,6 +16,9 @@ from mcp_tools.tool import Json
 
 SHORTEST_CODE_URL = 10
 """Characters that the server asks for."""
+ANSWERED = frozenset({"ok", "limit"})
+"""Statuses of an attempt that came to an answer."""
+_FORM = '{"task_id": "…", "model_answer": "…"}'
 PAYLOAD_LOG = "submission_payload.log"
 
 
@@ -50,13 +53,7 @@ def submission_of(
         SubmissionError: A name or an address is missing, or an answer is doubled, unknown, empty or an error.
     """
     username, agent_code = username.strip(), agent_code.strip()
-    if not username:
-        raise SubmissionError("A user name of the hub is missing.", remedy="Name yours: --username NAME")
-    if len(agent_code) < SHORTEST_CODE_URL or not agent_code.startswith(("https://", "http://")):
-        raise SubmissionError(
-            f"{agent_code!r} is no address of the agent's code.",
-            remedy="Name your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
-        )
+    require_person(username, agent_code)
     known, given = set(asked), dict[str, str]()
     for task_id, text in answers:
         if task_id in given:
@@ -67,6 +64,70 @@ def submission_of(
     if not given:
         raise SubmissionError("There is no answer to hand in.", remedy="Answer the questions: alita course run")
     return Submission(username, agent_code, tuple(given.items()))
+
+
+def require_person(username: str, agent_code: str) -> None:
+    """Checks who hands in.
+
+    Raises:
+        SubmissionError: The name or the address of the code is missing.
+    """
+    if not username.strip():
+        raise SubmissionError("A user name of the hub is missing.", remedy="Name yours: --username NAME")
+    code = agent_code.strip()
+    if len(code) < SHORTEST_CODE_URL or not code.startswith(("https://", "http://")):
+        raise SubmissionError(
+            f"{code!r} is no address of the agent's code.",
+            remedy="Name your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
+        )
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """Answers by task id from a benchmark's ledger or a leaderboard file; of a ledger what its first epoch came to.
+
+    Raises:
+        SubmissionError: It cannot be read, or a line of it is neither.
+    """
+    answers: dict[str, str] = {}
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise SubmissionError(
+            f"The answers {path} cannot be read: {error.strerror}.", remedy="Name a ledger: alita course run makes one."
+        ) from None
+    if b'"header"' in lines[0]:
+        lines.pop()  # what follows the last line feed of a ledger is a torn line
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        found = _answer_of(line)
+        if found is None:
+            raise SubmissionError(
+                f"Line {number} of {path} holds no answer.", remedy=f"Each line is like {_FORM}; or name a ledger."
+            )
+        task_id, answer = found
+        if answer:
+            answers[task_id] = answer
+        else:
+            answers.pop(task_id, None)
+    return answers
+
+
+def _answer_of(line: bytes) -> tuple[str, str] | None:
+    """Task id and answer of one line, the answer empty where there is none; None if the line is something else."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    if record.get("kind") not in (None, "attempt") or record.get("epoch", 1) != 1:
+        return "", ""
+    if record.get("kind") and record.get("status") not in ANSWERED:
+        return str(record.get("task_id", "")), ""
+    text = next((record[name] for name in ("answer", "model_answer", "submitted_answer") if name in record), None)
+    task_id = record.get("task_id")
+    return (task_id, text) if isinstance(task_id, str) and task_id and isinstance(text, str) else None
 
 
 def log_payload(path: Path, url: str, submission: Submission, *, sent: bool) -> None:

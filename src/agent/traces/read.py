@@ -22,7 +22,16 @@ def read_trace(runs: Path, run_id: str | None = None) -> Trace:
     Raises:
         RunError: There is no such run, or its `run.json` is damaged.
     """
-    run = load_run(runs, find_run(runs, run_id))
+    return trace_of(runs, find_run(runs, run_id))
+
+
+def trace_of(runs: Path, run_id: str) -> Trace:
+    """The trace of the run with exactly this id.
+
+    Raises:
+        RunError: There is no such run, or its `run.json` is damaged.
+    """
+    run = load_run(runs, run_id)
     lines, flaws = _whole_lines(journal_path(runs, run.run_id))
     journal, records = _recorded(journal_path(runs, run.run_id), lines, flaws)
     by_step: dict[int, list[Record]] = defaultdict(list)

@@ -14,7 +14,7 @@ from mcp_tools.text import one_line, printable
 PREVIEWED = 1_500
 """Characters of each text that one step shows."""
 _LABEL = 12
-_FORMS = {"schema", "tools"}
+FORMS = {"schema", "tools"}
 """What an outline leaves out: the form of a reply."""
 
 
@@ -76,7 +76,7 @@ class _Tree:
         yield head + one_line(call.title, max(self._width - len(head) - len(facts), 20)) + facts
         given, came = call.given, call.came
         if self._view == "outline":
-            given, came = tuple(p for p in given if p.label not in _FORMS)[-1:], came[:1]
+            given, came = tuple(p for p in given if p.label not in FORMS)[-1:], came[:1]
         for sign, passages in (("◂", given), ("▸", came)):
             for passage in passages:
                 yield from self._passage(call, passage, margin, f"{margin}  {sign} {one_line(passage.label)}")

@@ -111,8 +111,11 @@ def test_in_a_terminal_it_is_drawn_at_its_width(capsys, ledger):
     from agent.gaia.report.opened import open_report
     from agent.gaia.report.terminal import draw, shown
 
-    draw(shown(open_report(ledger)), width=100)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("25.0 % right")
-    assert max(map(len, lines)) <= 100
-    assert any(line.split()[:4] == ["1", "1", "of", "4"] for line in lines)
+    for width, hidden in ((120, False), (80, True)):
+        draw(shown(open_report(ledger)), width=width)
+        text = capsys.readouterr().out
+        lines = text.splitlines()
+        assert lines[0].startswith("25.0 % right")
+        assert max(map(len, lines)) <= width
+        assert any(line.split()[:4] == ["1", "1", "of", "4"] for line in lines)
+        assert ("in a wider terminal: median tokens, attempted" in text) is hidden

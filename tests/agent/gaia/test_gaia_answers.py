@@ -74,7 +74,7 @@ def test_the_last_final_answer_counts(text: str, answer: str) -> None:
         ("2.5.1", "What is the number of the version?", "2.5.1"),
         # rounding
         ("3.14159", "Round to two decimal places: what is it?", "3.14"),
-        ("2.675", "Give the sum rounded to 2 decimals.", "2.68"),
+        ("2.665", "Give the sum rounded to 2 decimals.", "2.67"),
         ("7.5", "What is the total, with two decimal places?", "7.50"),
         ("3.5", "Give the mean to the nearest whole number.", "4"),
         ("12345", "What is the total, to the nearest thousand?", "12000"),

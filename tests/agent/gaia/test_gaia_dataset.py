@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import DatasetError
-from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl
+from agent.gaia.dataset import LONGEST_LINE, load_hub, load_jsonl, load_questions
 from agent.gaia.hub import REVISION
 from agent.gaia.task import Dataset, Task, fingerprint_of
+from agent.layers import read_settings
 from support.gaia_records import CANARY, record
 from support.hub_server import COMMIT, OTHER_TOKEN, TOKEN, HubServer
 
@@ -172,6 +173,10 @@ def test_the_canary_of_the_hub_is_seen_nowhere(
     canary_nowhere(load_hub(revision=COMMIT, token=TOKEN, cache=tmp_path / "hub"), caplog)
 
 
+def test_a_dataset_shows_no_truths_however_it_holds_them() -> None:
+    assert CANARY not in repr(Dataset((), {"a1": CANARY}, "somewhere", ""))
+
+
 def test_the_hub_is_read_by_split_and_level(hub: HubServer, tmp_path: Path) -> None:
     cache = tmp_path / "hub"
     validation = load_hub("validation", revision=COMMIT, token=TOKEN, cache=cache)
@@ -181,6 +186,22 @@ def test_the_hub_is_read_by_split_and_level(hub: HubServer, tmp_path: Path) -> N
     second = load_hub("validation", 2, revision="main", token=TOKEN, cache=cache)
     assert second.tasks == (Task("b2", "Which word is written on card b2?", 2, "b2.txt"),)
     assert second.origin == f"gaia-benchmark/GAIA validation level 2 at {COMMIT}"
+
+
+def test_a_command_line_names_the_hub_or_a_file(
+    hub: HubServer, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = read_settings(environment={"ALITA_HOME": str(home), "HF_TOKEN": TOKEN})
+    named = load_questions(Path(f"gaia-test@{COMMIT}"), settings)
+    assert [task.task_id for task in named.tasks] == ["d4"]
+    with pytest.raises(DatasetError, match=f"has no revision '{REVISION}'"):
+        load_questions(Path("gaia-validation"), settings)
+    with pytest.raises(DatasetError, match="cannot be read") as caught:
+        load_questions(Path("gaia-train"), settings)
+    assert "gaia-validation or gaia-test" in caught.value.remedy
+    write(tmp_path, record("own")).rename(tmp_path / "gaia-validation")
+    assert [task.task_id for task in load_questions(Path("gaia-validation"), settings).tasks] == ["own"]
 
 
 def test_the_dummy_of_the_test_split_is_left_out(hub: HubServer, tmp_path: Path) -> None:

@@ -70,6 +70,12 @@ def test_a_run_that_goes_on_may_leave_questions_out(tmp_path: Path) -> None:
     assert path.read_text() == '{"task_id": "b2", "model_answer": "y"}\n'
 
 
+def test_half_a_character_makes_no_malformed_line(tmp_path: Path) -> None:
+    path = tmp_path / "submission.jsonl"
+    write_submission(path, rows(b2="a\ud800b"), DATASET, incomplete=True)
+    assert json.loads(path.read_text()) == {"task_id": "b2", "model_answer": "a?b"}
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be written"):
         write_submission(tmp_path / "none/submission.jsonl", rows(a1="x", b2="y", c3="z"), DATASET)

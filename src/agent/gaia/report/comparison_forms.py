@@ -76,7 +76,7 @@ def _named(tasks: Sequence[str]) -> str:
 
 
 def _tables(comparison: Comparison) -> list[Table]:
-    head = ("run", "right", "accuracy", "95 % interval", "time, median", "tokens, median", "cost")
+    head = ("run", "right", "accuracy", "95 % interval", "median time", "median tokens", "cost")
     sides = Table("On the common questions", head, (_row(comparison.first), _row(comparison.second)))
     changes = (("Gained", comparison.gained), ("Lost", comparison.lost))
     return [sides, *(_changes(title, changed) for title, changed in changes if changed)]
@@ -100,7 +100,7 @@ def _changes(title: str, changed: Sequence[Change]) -> Table:
         (c.task_id, c.level, _said(c.first_status, c.first_answer), _said(c.second_status, c.second_answer))
         for c in changed
     )
-    return Table(title, ("question", "level", "first run", "second run"), rows)
+    return Table(title, ("question", "level", "first run", "second run"), rows, texts=(2, 3))
 
 
 def _said(status: str, answer: str) -> str:

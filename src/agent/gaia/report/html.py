@@ -48,10 +48,10 @@ def as_html(report: Report, runs: Path, redactor: Redactor) -> str:
         redactor: Takes keys out of every text.
     """
     rows = rows_of(report, runs, redactor)
-    return "\n".join(_lines(report, rows, redactor)) + "\n"
+    return "\n".join(_lines(report, rows, runs.name, redactor)) + "\n"
 
 
-def _lines(report: Report, rows: Rows, redactor: Redactor) -> Iterator[str]:
+def _lines(report: Report, rows: Rows, runs: str, redactor: Redactor) -> Iterator[str]:
     style, script = _part("report.css"), _part("report.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
@@ -73,7 +73,7 @@ def _lines(report: Report, rows: Rows, redactor: Redactor) -> Iterator[str]:
     yield f'<p class="soft about">{clean(" · ".join(filter(None, about)))}</p>'
     yield f'<p class="headline">{clean(headline(report.summary))}</p>'
     yield from _cards(report)
-    yield from (f'<p class="notice">{clean(notice)}</p>' for notice in (*report.notices, *_left_out(rows)))
+    yield from (f'<p class="notice">{clean(notice)}</p>' for notice in (*report.notices, *_left_out(rows, runs)))
     yield from _plots(report, redactor)
     yield '<section class="tables">'
     yield '<details><summary>The whole run</summary><dl class="facts">'
@@ -126,12 +126,18 @@ def _plots(report: Report, redactor: Redactor) -> Iterator[str]:
 def _table(table: Table, redactor: Redactor, *, is_open: bool) -> Iterator[str]:
     note = f" <small>{escape(table.note)}</small>" if table.note else ""
     yield f"<details{' open' if is_open else ''}><summary>{escape(table.title)}{note}</summary>"
-    yield '<div class="scroll" tabindex="0"><table><thead><tr>'
-    yield "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head) + "</tr></thead><tbody>"
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}"><table><thead><tr>'
+    head = (f'<th scope="col"{_kind(table, place)}>{escape(name)}</th>' for place, name in enumerate(table.head))
+    yield "".join(head) + "</tr></thead><tbody>"
     for row in table.rows:
         first, *others = (escape(redactor.text(one_line(cell, 200))) for cell in row)
-        yield f'<tr><th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others) + "</tr>"
+        cells = (f"<td{_kind(table, place)}>{cell}</td>" for place, cell in enumerate(others, start=1))
+        yield f'<tr><th scope="row">{first}</th>' + "".join(cells) + "</tr>"
     yield "</tbody></table></div></details>"
+
+
+def _kind(table: Table, place: int) -> str:
+    return ' class="words"' if place in table.texts else ""
 
 
 def _questions(rows: Rows, redactor: Redactor) -> Iterator[str]:
@@ -147,11 +153,11 @@ def _questions(rows: Rows, redactor: Redactor) -> Iterator[str]:
     yield '<button type="button" id="more" hidden>Show more</button></section>'
 
 
-def _left_out(rows: Rows) -> Iterator[str]:
+def _left_out(rows: Rows, runs: str) -> Iterator[str]:
     if rows.left_out:
         yield (
             f"{count(rows.left_out, 'timeline')} would have made this page too large: "
-            "`alita traces show RUN` shows each of them"
+            f"`ALITA_RUNS_DIR={runs} alita traces show RUN` shows each of them"
         )
     if rows.lost:
         yield f"the journals of {count(rows.lost, 'attempt')} are not there any more: they have no timeline"

@@ -25,7 +25,7 @@ def table_lines(table: Table) -> Iterator[str]:
         yield plain(table.note)
         yield ""
     yield f"| {' | '.join(map(plain, table.head))} |"
-    yield f"|---{'|--:' * (len(table.head) - 1)}|"
+    yield f"|{'|'.join('---' if place in (0, *table.texts) else '--:' for place in range(len(table.head)))}|"
     yield from (f"| {' | '.join(map(plain, row))} |" for row in table.rows)
     yield ""
 

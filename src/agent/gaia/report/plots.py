@@ -10,7 +10,6 @@ from statistics import median
 
 from agent.gaia.attempt import Attempt
 from agent.gaia.report.effort import finite
-from agent.gaia.report.intervals import wilson
 from agent.gaia.report.summary import Share, Summary
 from agent.gaia.report.words import of_text, percent, price, seconds_text
 from mcp_tools.text import one_line
@@ -50,8 +49,8 @@ def accuracy_by_cost(attempts: Sequence[Attempt]) -> str:
     marks = [*_y_axis([0, 0.5, 1], percent_tick, place), *_x_axis(middles, text, place)]
     points = []
     for part, middle in zip(bins, middles, strict=True):
-        share = Share(sum(a.correct is True for a in part), len(part), len(part))
-        low, high = wilson(share.right, share.of)
+        share = Share(sum(a.correct is True for a in part), len(part), len({a.task_id for a in part}))
+        low, high = share.interval
         x, y = place(log10(max(middle, _SMALLEST)), share.right / share.of)
         top, bottom = place(0, high)[1], place(0, low)[1]
         points.append((x, y))

@@ -25,12 +25,14 @@ _ROUTE = "actions in the order of their first use"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under a title. The first column is text, the others are figures."""
+    """Rows of cells under a title. The first column is text, the others are figures, the dearest first."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    texts: tuple[int, ...] = ()
+    """Places of other columns that are text."""
 
 
 def headline(summary: Summary) -> str:
@@ -52,7 +54,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     summary, effort = report.summary, report.summary.effort
     each = f"median {number(effort.median_tokens)} a question"
-    waited = f", and {seconds_text(effort.waited)} waiting for rate limits" if effort.waited else ""
+    waited = f", and {seconds_text(effort.waited)} of waiting for endpoints" if effort.waited else ""
     middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
     return [
         ("attempted", f"{summary.attempted:,} of {summary.share.of:,}"),
@@ -66,6 +68,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
         ("tried again", _retried(summary.retried)),
         ("begun", report.created),
+        ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
     ]
 
 
@@ -79,7 +82,9 @@ def tables(summary: Summary) -> list[Table]:
         *repeats,
         _tools(summary),
         _counts("How attempts resolved", "resolution", summary.resolutions),
-        Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()])),
+        Table(
+            "Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()]), texts=(1,)
+        ),
     ]
     return [table for table in shown if table.rows]
 
@@ -100,7 +105,7 @@ def _pass_at_1(summary: Summary) -> str:
 
 
 def _of_groups(title: str, noun: str, groups: Sequence[Group], *, is_scored: bool, note: str = "") -> Table:
-    head = (noun, "right", "accuracy", "95 % interval", "attempted", "errors", "time, median", "tokens, median", "cost")
+    head = (noun, "right", "accuracy", "95 % interval", "errors", "median time", "cost", "median tokens", "attempted")
     return Table(title, head, _cut([_of_group(group, is_scored=is_scored) for group in groups]), note)
 
 
@@ -112,17 +117,18 @@ def _of_group(group: Group, *, is_scored: bool) -> tuple[str, ...]:
         of_text(share) if is_scored else UNKNOWN,
         percent(share.value) if is_scored else UNKNOWN,
         interval_text(share.interval) if is_scored else UNKNOWN,
-        f"{group.attempted:,}",
         f"{group.errors:,}",
         seconds_text(effort.median_seconds),
-        number(effort.median_tokens),
         money,
+        number(effort.median_tokens),
+        f"{group.attempted:,}",
     )
 
 
 def _repeats(summary: Summary) -> Table:
     repeats = summary.repeats
-    return Table("Over the epochs", ("figure", "value", "what it says"), tuple(_of_repeats(summary, repeats.majority)))
+    rows = tuple(_of_repeats(summary, repeats.majority))
+    return Table("Over the epochs", ("figure", "value", "what it says"), rows, texts=(2,))
 
 
 def _of_repeats(summary: Summary, majority: float | None) -> Iterator[tuple[str, ...]]:
@@ -130,9 +136,11 @@ def _of_repeats(summary: Summary, majority: float | None) -> Iterator[tuple[str,
     for epoch, accuracy in enumerate(repeats.by_epoch, start=1):
         yield (f"epoch {epoch}", percent(accuracy), "accuracy over all selected questions")
     for k, value in repeats.pass_at.items():
-        yield (f"pass@{k}", percent(value), f"at least one of {k} attempts is right, unbiased")
+        said = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
+        yield (f"pass@{k}", percent(value), said)
     for k, value in repeats.pass_hat.items():
-        yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
+        if k > 1:
+            yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
     yield (f"majority@{summary.epochs}", percent(majority), "the answer given most often; the vote never saw the truth")
 
 

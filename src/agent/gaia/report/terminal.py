@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WIDEST = 60
 """Characters of a first column, which may be the text of a model."""
+_KEPT = 5
+"""Columns that every terminal shows."""
 
 
 class Shown(NamedTuple):
@@ -60,7 +62,7 @@ def draw(parts: Shown, *, width: int | None = None) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, width=width)
-    for part in _drawn(parts):
+    for part in _drawn(parts, console.width):
         console.print(part)
 
 
@@ -85,7 +87,7 @@ def columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
     return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in safe]
 
 
-def _drawn(parts: Shown) -> Iterator[RenderableType]:
+def _drawn(parts: Shown, width: int) -> Iterator[RenderableType]:
     from rich.table import Table as Drawn
     from rich.text import Text
 
@@ -96,13 +98,27 @@ def _drawn(parts: Shown) -> Iterator[RenderableType]:
     for name, value in parts.facts:
         grid.add_row(Text(name, style="dim"), Text(one_line(value, 400)))
     yield grid
-    for table in parts.tables:
+    for table in (_fitting(table, width) for table in parts.tables):
         yield Text()
         drawn = Drawn(title=Text(table.title, style="bold"), title_justify="left", box=None, padding=(0, 2, 0, 0))
         drawn.caption = Text(table.note) if table.note else None
         drawn.caption_justify = "left"
         for place, name in enumerate(table.head):
-            drawn.add_column(Text(name, style="dim"), justify="right" if 0 < place < len(table.head) else "left")
+            drawn.add_column(Text(name, style="dim"), justify="left" if place in (0, *table.texts) else "right")
         for row in table.rows:
             drawn.add_row(Text(one_line(row[0], _WIDEST)), *(Text(one_line(cell, 200)) for cell in row[1:]))
         yield drawn
+
+
+def _fitting(table: Table, width: int) -> Table:
+    """The table without its last columns, where a narrow terminal would break every line of it; this is told."""
+    rows = [table.head, *table.rows]
+    widths = [max(min(len(row[place]), _WIDEST) for row in rows) + 2 for place in range(len(table.head))]
+    kept = len(widths)
+    while kept > _KEPT and sum(widths[:kept]) > width:
+        kept -= 1
+    left_out = table.head[kept:]
+    if not left_out:
+        return table
+    note = "; ".join(filter(None, (table.note, f"in a wider terminal: {', '.join(left_out)}")))
+    return replace(table, head=table.head[:kept], rows=tuple(row[:kept] for row in table.rows), note=note)

@@ -9,7 +9,9 @@ from typing import Literal
 from agent.errors import RunError
 from agent.gaia.report.effort import finite
 from agent.steps import preview
-from agent.traces.read import read_trace
+from agent.store.ids import ID
+from agent.traces.read import trace_of
+from agent.traces.terminal import FORMS
 from agent.traces.trace import Call, Trace, TraceStep
 from mcp_tools.text import one_line
 
@@ -80,10 +82,10 @@ class Timeline:
 
 def timeline_of(runs: Path, run_id: str) -> Timeline | None:
     """The timeline of a run; None where its folder is not there any more, or cannot be read."""
-    if not run_id:
+    if not ID.fullmatch(run_id):
         return None
     try:
-        trace = read_trace(runs, run_id)
+        trace = trace_of(runs, run_id)
     except RunError:
         return None
     return Timeline(trace.run.question, tuple(_events(trace)), tuple(_made(trace)), trace.flaws)
@@ -106,9 +108,14 @@ def _event(step: TraceStep, call: Call, began: float) -> Event:
         tokens=usage.input_tokens + usage.output_tokens if usage else 0,
         cost=usage.cost if usage else 0.0,
         ok=call.ok,
-        asked=preview(call.given[-1].text, LONGEST_TEXT) if call.given else "",
+        asked=_asked(call),
         came=preview(call.came[0].text, LONGEST_TEXT) if call.came else "",
     )
+
+
+def _asked(call: Call) -> str:
+    texts = [passage.text for passage in call.given if passage.label not in FORMS]
+    return preview(texts[-1], LONGEST_TEXT) if texts else ""
 
 
 def _title(call: Call) -> str:
@@ -122,7 +129,7 @@ def _title(call: Call) -> str:
 def _made(trace: Trace) -> list[Made]:
     found = {}
     for call in trace.calls:
-        if call.kind == "library" and call.ok and [passage.label for passage in call.came] == ["kept"]:
+        if call.kind == "library" and [passage.label for passage in call.came] == ["kept"]:
             code = next((passage.text for passage in call.given if passage.label == "code"), "")
             found[call.came[0].text] = code
     return [Made(name, _cut(code)) for name, code in found.items()]

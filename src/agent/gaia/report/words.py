@@ -29,6 +29,8 @@ def price(dollars: float | None) -> str:
     """One price; an unknown one is never nothing."""
     if dollars is None:
         return UNKNOWN
+    if dollars == 0:
+        return "$0"
     return f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
 
 

@@ -133,6 +133,11 @@ def test_without_its_journal_an_attempt_is_shown_and_this_is_told(tmp_path, run_
     assert "the journals of 1 attempt are not there any more" in seen.words
 
 
+def test_a_run_is_named_by_its_id_and_by_nothing_that_leads_elsewhere(tmp_path, run_id):
+    for name in (f"../runs/{run_id}", run_id[:-1], "..", "/", ""):
+        assert timeline_of(tmp_path / "runs", name) is None
+
+
 def test_a_damaged_journal_gives_what_can_be_read(tmp_path, run_id):
     path = tmp_path / "runs" / run_id / "journal.jsonl"
     path.write_bytes(path.read_bytes()[:-40])

@@ -29,7 +29,8 @@
 
   function price(row) {
     if (!("cost" in row)) return "";
-    return row.cost === null ? "unknown" : `$${row.cost.toFixed(row.cost < 10 ? 4 : 2)}`;
+    if (row.cost === null) return "unknown";
+    return row.cost === 0 ? "$0" : `$${row.cost.toFixed(row.cost < 10 ? 4 : 2)}`;
   }
 
   const tokens = (row) => (row.read || 0) + (row.written || 0);
@@ -78,6 +79,7 @@
     const sign = row.status === "missing" ? "–" : row.status === "error" ? "!" : { right: "✓", wrong: "✗", open: "○" }[state];
     const mark = node("span", "mark", sign);
     mark.title = `${row.outcome}, ${row.status}`;
+    mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", mark.title);
     const kind = row.type === "no file" ? "" : row.type;
     const said = row.status === "ok" ? row.answer || "" : `(${row.status}) ${row.answer || ""}`;
@@ -111,7 +113,7 @@
     if (row.status !== "missing") {
       const waited = row.waited ? `, and ${time(row.waited)} waiting` : "";
       const cost = row.cost === null ? "cost unknown" : price(row);
-      say("took", `${time(row.seconds)} of work${waited} · ${row.steps} steps · ` +
+      say("took", `${time(row.seconds)} of work${waited} · ${row.steps} ${row.steps === 1 ? "step" : "steps"} · ` +
         `${plain.format(row.read)} + ${plain.format(row.written)} tokens · ${cost}`);
     }
     say("model", row.model);

@@ -1,0 +1,234 @@
+"""`alita course` as a command, against a local server: exit code, stdout and stderr together."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.course_server import CourseServer
+from support.hub_server import TOKEN
+
+ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+WHO = ("--username", "ann", "--agent-code", "https://huggingface.co/spaces/ann/agent/tree/main")
+
+
+class Shell:
+    """A folder to run the command in, with the course's server beside it."""
+
+    def __init__(self, folder: Path, course: CourseServer) -> None:
+        self.here, self.home, self.course = folder / "here", folder / "home", course
+        self.here.mkdir()
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "ALITA_HOME": str(self.home),
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+        }
+        if "PYTHONPATH" in os.environ:
+            environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+        ended = subprocess.run(
+            [*ALITA, "course", *arguments, "--course", self.course.url],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            cwd=self.here,
+            env={**environment, **variables},
+            timeout=55,
+        )
+        assert "Traceback" not in ended.stderr
+        return ended
+
+    def write(self, name: str, *lines: Any) -> str:
+        (self.here / name).write_text(
+            "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
+        )
+        return name
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.here / "submission_payload.log").read_text().splitlines()]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    with CourseServer() as course:
+        yield Shell(tmp_path, course)
+    assert course.violations == []
+
+
+def test_the_questions_are_listed(shell: Shell) -> None:
+    shell.course.add_file(2, "card-2.png", b"picture")
+    ended = shell.run("questions")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert len(ended.stdout.splitlines()) == 20
+    assert ended.stdout.splitlines()[1] == "card-2   1  card-2.png  Which colour has card 2?"
+    listed = json.loads(shell.run("questions", "--random", "--json").stdout)
+    assert listed == [{"task_id": "card-1", "question": "Which colour has card 1?", "level": 1, "file_name": ""}]
+
+
+def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:
+    shell.course.add_file(1, "one.txt", b"1")
+    shell.course.add_file(2, "two.txt", b"2", missing=True)
+    ended = shell.run("questions", "-o", "course.jsonl", "--files", "files")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    from agent.gaia.dataset import load_jsonl
+
+    dataset = load_jsonl(shell.here / "course.jsonl")
+    assert [task.file_name for task in dataset.tasks[:3]] == ["one.txt", "two.txt", ""]
+    assert [(path.name, path.read_bytes()) for path in (shell.here / "files").iterdir()] == [("one.txt", b"1")]
+    assert "The file 'two.txt' is missing: " in ended.stderr
+    assert "there is no token" in ended.stderr
+    assert "No file path associated with task_id card-2" in ended.stderr
+    assert "1 file in files." in ended.stderr
+
+
+def test_terminal_controls_in_a_question_do_not_reach_the_terminal(shell: Shell) -> None:
+    shell.course.questions[0]["question"] = "Which \x1b[2J\x1b]0;title\x07colour?"
+    assert "\x1b" not in shell.run("questions").stdout
+
+
+def test_nothing_is_sent_unless_asked_for(shell: Shell) -> None:
+    answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "FINAL ANSWER: green"})
+    ended = shell.run("submit", answers, *WHO)
+    assert (ended.returncode, ended.stdout) == (0, "card-1  green\n")
+    assert "Nothing was sent" in ended.stderr
+    assert "19 questions have no answer and count as wrong: card-2, " in ended.stderr
+    assert shell.course.submissions == []
+    assert shell.course.asked == ["GET /questions"]
+    assert [entry["sent"] for entry in shell.log] == [False]
+    assert shell.log[0]["payload"]["answers"] == [{"task_id": "card-1", "submitted_answer": "green"}]
+
+
+def test_a_ledger_is_handed_in_on_request(shell: Shell) -> None:
+    ledger = shell.write(
+        "ledger.jsonl",
+        {"kind": "header", "ledger": 1},
+        {"kind": "attempt", "task_id": "card-1", "epoch": 1, "status": "ok", "answer": "red"},
+        {"kind": "attempt", "task_id": "card-1", "epoch": 2, "status": "ok", "answer": "white"},
+        {"kind": "attempt", "task_id": "card-2", "epoch": 1, "status": "error", "answer": "", "error": "no model"},
+        {"kind": "attempt", "task_id": "card-3", "epoch": 1, "status": "limit", "answer": "white"},
+        {"kind": "attempt", "task_id": "card-1", "epoch": 1, "status": "ok", "answer": "Green"},
+    )
+    with (shell.here / ledger).open("a") as file:
+        file.write('{"kind": "att')
+    ended = shell.run("submit", ledger, *WHO, "--submit", "--json")
+    assert ended.returncode == 0
+    told = json.loads(ended.stdout)
+    assert told["sent"] is True
+    assert (told["result"]["score"], told["result"]["correct_count"]) == (10.0, 2)
+    assert len(told["unanswered"]) == 18
+    assert [a["submitted_answer"] for a in shell.course.submissions[0]["answers"]] == ["Green", "white"]
+    assert [entry.get("sent") for entry in shell.log] == [True, None]
+    assert shell.log[1]["outcome"]["score"] == 10.0
+
+
+def test_a_score_is_shown_to_people(shell: Shell) -> None:
+    answers = shell.write(
+        "answers.jsonl", *({"task_id": t, "model_answer": a} for t, a in shell.course.answers.items())
+    )
+    ended = shell.run("submit", answers, *WHO, "--submit")
+    assert ended.stdout == "100 % (20 correct, 20 answered)\n"
+    assert ended.stderr == "Score calculated successfully.\n"
+
+
+def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
+    answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "green"})
+    shell.course.fails.extend([(200, shell.course.questions), (500, {"detail": "Failed to update the leaderboard"})])
+    ended = shell.run("submit", answers, *WHO, "--submit", "--json")
+    assert ended.returncode == 1
+    assert "answered 500: Failed to update the leaderboard" in json.loads(ended.stdout)["error"]["message"]
+    assert "Failed to update" in shell.log[1]["outcome"]["error"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "who", "told"),
+    [
+        ([{"task_id": "card-1", "model_answer": "x"}], (), "A user name of the hub is missing."),
+        ([{"task_id": "card-1", "model_answer": "x"}], ("--username", "ann"), "'' is no address of the agent's code."),
+        ([], WHO, "There is no answer to hand in."),
+        ([{"task_id": "card-1", "model_answer": "ERROR"}], WHO, "The answer to card-1 is no answer: 'ERROR'."),
+        ([{"task_id": "other", "model_answer": "x"}], WHO, "The course does not ask other."),
+        ([{"task_id": "card-1"}], WHO, "Line 1 of answers.jsonl holds no answer."),
+        (["no json"], WHO, "Line 1 of answers.jsonl holds no answer."),
+    ],
+)
+def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: tuple[str, ...], told: str) -> None:
+    ended = shell.run("submit", shell.write("answers.jsonl", *lines), *who, "--submit")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"alita: {told}\n       ")
+    assert not (shell.here / "submission_payload.log").exists()
+
+
+def test_a_server_that_is_not_there_is_told(shell: Shell) -> None:
+    ended = subprocess.run(
+        [*ALITA, "course", "questions", "--course", "http://127.0.0.1:9", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=55,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "cannot be reached" in json.loads(ended.stdout)["error"]["message"]
+
+
+def test_the_token_reaches_neither_the_course_nor_the_log(shell: Shell) -> None:
+    answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "green"})
+    ended = shell.run("submit", answers, *WHO, "--submit", HF_TOKEN=TOKEN)
+    assert ended.returncode == 0
+    assert TOKEN not in ended.stdout + ended.stderr + (shell.here / "submission_payload.log").read_text()
+
+
+def arithmetic(shell: Shell) -> None:
+    """Questions that need no model; card 3 is about a file that is missing."""
+    for number, question in enumerate(shell.course.questions, 1):
+        question["question"] = f"What is {number} * 100 + {number}?"
+        shell.course.answers[question["task_id"]] = str(101 * number)
+    del shell.course.questions[4:]
+    shell.course.add_file(3, "three.txt", b"3", missing=True)
+
+
+RUN = ("run", "--model", "scripted:none.jsonl", "--concurrency", "2")
+
+
+def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
+    """A run of two questions hands nothing in; the next goes on with the others, and hands in on request."""
+    arithmetic(shell)
+    shell.write("none.jsonl")
+    first = shell.run(*RUN, "--max-questions", "2")
+    assert first.returncode == 0, first.stderr
+    assert "Nothing was handed in." in first.stderr
+    assert "The file 'three.txt' is missing: " in first.stderr
+    assert shell.course.submissions == []
+    second = shell.run(*RUN, "--resume", "--submit", *WHO)
+    assert second.returncode == 0, second.stderr
+    assert "15 % (3 correct, 3 answered)" in second.stdout
+    answers = shell.course.submissions[0]["answers"]
+    assert sorted(a["submitted_answer"] for a in answers) == ["101", "202", "404"]
+    ledger = [json.loads(line) for line in (shell.here / "course.ledger.jsonl").read_text().splitlines()]
+    attempts = {line["task_id"]: line for line in ledger if line["kind"] == "attempt"}
+    assert attempts["card-3"]["status"] == "missing-file"
+    assert attempts["card-3"]["answer"] == ""
+
+
+def test_who_hands_in_is_checked_before_anything_is_asked(shell: Shell) -> None:
+    ended = shell.run(*RUN, "--submit")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "A user name of the hub is missing." in ended.stderr
+    assert shell.course.asked == []
+
+
+def test_a_question_file_that_is_there_is_not_overwritten(shell: Shell) -> None:
+    shell.write("course.questions.jsonl", {"task_id": "own", "question": "Mine?"})
+    ended = shell.run(*RUN)
+    assert ended.returncode == 2
+    assert "course.questions.jsonl is there already and holds other questions." in ended.stderr
+    assert "own" in (shell.here / "course.questions.jsonl").read_text()
