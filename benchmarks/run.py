@@ -65,6 +65,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "library": library_rows,
     "serving": own_rows,
     "files": own_rows,
+    "gaia_runner": own_rows,
 }
 WITH_MODEL = ("routing", "accuracy")
 

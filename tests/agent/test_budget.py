@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -54,3 +55,26 @@ def test_a_replay_ends_where_the_run_ended() -> None:
     budget = Budget(Limits(steps=1), ended=("cost", 4))
     assert budget.exceeded(3) is None
     assert budget.exceeded(4) == "cost"
+
+
+async def test_waiting_stops_the_clock_and_moves_the_deadline() -> None:
+    budget = Budget(Limits(seconds=1.0))
+    async with budget.until_spent():
+        with budget.waiting():
+            await asyncio.sleep(1.2)
+        assert budget.seconds < 0.5
+        await asyncio.sleep(0.2)
+    assert 1.2 <= budget.waited < 1.6
+
+    with pytest.raises(TimeoutError):
+        async with budget.until_spent():
+            await asyncio.sleep(5)
+    assert budget.seconds < 1.5
+
+
+async def test_what_stands_still_is_neither_work_nor_waiting() -> None:
+    budget = Budget(Limits())
+    with budget.standing_still():
+        await asyncio.sleep(0.3)
+    assert budget.seconds < 0.25
+    assert budget.waited == 0.0

@@ -1,14 +1,25 @@
-"""Imports what every question needs, once, in the process that workers are forked from."""
+"""Imports and builds what every question needs, once, in the process that workers are forked from.
 
+Memory that is filled before the fork is shared by all workers.
+"""
+
+import gc
 from importlib import import_module
 
 for _name in (
-    "langgraph.graph",
-    "langgraph.checkpoint.sqlite.aio",
-    "openai",
     "agent.alita",
-    "agent.graph",
     "agent.gaia.worker",
-    "mcp_tools.sandbox",
+    "agent.graph",
+    "agent.settings",
+    "anyio._backends._asyncio",
+    "h11",
+    "httpcore2",
+    "agent.store.late_saver",
+    "langgraph.checkpoint.sqlite.aio",
+    "mcp_tools.sandbox.warm",
+    "openai",
 ):
     import_module(_name)
+import_module("agent.graph").build_graph()
+gc.collect()
+gc.freeze()

@@ -122,6 +122,7 @@ def test_ctrl_c_twice_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, server)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 def test_killed_at_any_moment_nothing_finished_is_lost_or_doubled(tmp_path, server):
     import random
 
