@@ -48,6 +48,7 @@ def work(sock: socket.socket, setup: Setup) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _bind_to_parent()
     gc.freeze()  # what was imported before stays shared with the other workers
+    gc.set_threshold(20_000, 20, 20)  # a question makes many short-lived objects
     asyncio.run(_Worker(setup).serve(sock))
 
 
