@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "gaia_files" / "sample"
-SECONDS = 240
+SECONDS = 400
 
 
 @pytest.mark.model
