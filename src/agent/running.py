@@ -157,7 +157,10 @@ class Running:
             return
         question = await self._question(context)
         if "status" not in self._state:
-            await self._through_graph(question, context)
+            try:
+                await self._through_graph(question, context)
+            except StoppedError as halted:  # while something was fetched: the run goes on from there another time
+                self._around.tell(Note(halted.message))
 
     async def _context(self) -> Context | None:
         """What the nodes may reach; None when the run was stopped before."""
@@ -186,11 +189,21 @@ class Running:
             files=tuple(Path(file.path) for file in self._run.files),
             external=external,
             approval=decided if "approval" in self._run.configuration else None,
-            reader=JournaledFiles(journal.path.parent / FILES, journal) if self._run.files else None,
+            reader=self._reader() if self._run.files else None,
             sees=bool(self.settings.vision),
             seed=self.settings.seed,
             guard=self._guard(),
         )
+
+    def _reader(self) -> JournaledFiles:
+        async def before_speech() -> None:
+            from agent.fetching import fetch_speech
+            from agent.files.speech import from_settings
+
+            with self._budget.standing_still():
+                await fetch_speech(from_settings(self.settings), self._around.tell, self._around.opened.stopping)
+
+        return JournaledFiles(self._journal.path.parent / FILES, self._journal, before_speech)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:

@@ -20,6 +20,9 @@ _DRAWN = ReadLimits(seconds=300, memory=8 * 2**30)
 _OLD_SHEETS = ReadLimits(seconds=30)
 """Their parser takes two seconds for the largest, and no end for some damaged ones."""
 
+_SPOKEN = ("audio", "video")
+"""Modules whose readers write down speech."""
+
 _SUGGESTED = {
     "doc": "Save it as docx.",
     "ppt": "Save it as pptx.",
@@ -119,10 +122,15 @@ async def read(
     return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
 
 
+async def may_speak(path: Path) -> bool:
+    """Whether it is a sound or a film, so that its words may have to be written down."""
+    return _module(await asyncio.to_thread(kind_of, path)) in _SPOKEN
+
+
 def limits_of(kind: str) -> ReadLimits:
     """What reading a file of this kind may take."""
-    module = READERS.get(kind, "").partition(":")[0]
-    if module in ("audio", "video"):
+    module = _module(kind)
+    if module in _SPOKEN:
         return _HEAVY
     if kind in ("xls", "xlsb", "ods"):
         return _OLD_SHEETS
@@ -136,12 +144,17 @@ async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any]) -> dict[
 
 def _speech(kind: str) -> dict[str, Any] | None:
     """Who writes down speech, for files that may hold some: the process that reads gets none of our variables."""
-    if READERS[kind].partition(":")[0] not in ("audio", "video", "mail", "archive"):
+    if _module(kind) not in (*_SPOKEN, "mail", "archive"):
         return None
     from agent.files.speech import from_settings
     from agent.layers import read_settings
 
     return from_settings(read_settings()).as_json()
+
+
+def _module(kind: str) -> str:
+    """The reader's module."""
+    return READERS.get(kind, "").partition(":")[0]
 
 
 def _absolute(path: Path | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +30,26 @@ class JournaledFiles:
     Args:
         folder: Where is kept what programs can use better than the files themselves; made when it is needed.
         journal: Records every call.
+        before_speech: Gets ready what writes down speech; awaited before a sound or a film is looked at.
     """
 
-    def __init__(self, folder: Path, journal: Journal) -> None:
+    def __init__(
+        self, folder: Path, journal: Journal, before_speech: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._folder = folder
         self._journal = journal
+        self._before_speech = before_speech
 
     async def look(self, path: Path, name: str) -> AttachedFile:
         """What a file is and how it begins; why it cannot be read is in the result."""
 
         async def perform() -> Json:
-            from agent.files.reading import preview
+            from agent.files.reading import may_speak, preview
 
             folder = self._new_folder()
             try:
+                if self._before_speech is not None and await may_speak(path):
+                    await self._before_speech()
                 seen = await preview(path, name=name, folder=folder)
                 made = seen.data or (await _as_text(path, name, folder) if seen.kind in _WRITTEN_OUT else ())
             except FileProblem as problem:
