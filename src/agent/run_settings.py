@@ -40,7 +40,7 @@ def configuration_of(settings: Settings) -> dict[str, str]:
 
 def places_of(settings: Settings) -> dict[str, str]:
     """What a later process must know to go on, which has not the flags of this one."""
-    endpoint = {"endpoint": "by flag"} if "base_url" in _by_flag(settings) else {}
+    endpoint = {"endpoint": "by flag"} if "base_url" in settings.by_flag else {}
     return {"tools_dir": str(settings.tools_dir), "approval": settings.approval, **endpoint}
 
 
@@ -57,7 +57,7 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     recorded |= {role: tuple(names.split(",")) for role in ROLES if (names := told.get(role))}
     kept = set(_LIMITS)
     if goes_on:
-        kept -= _by_flag(settings) | ({f"max_{run.answer.limit}"} if run.answer else set())
+        kept -= settings.by_flag | ({f"max_{run.answer.limit}"} if run.answer else set())
     recorded |= {name: _LIMITS[name](value) for name in kept if (value := told.get(name))}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None
@@ -74,7 +74,3 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
 def wish_of(run: Run) -> Wish:
     """What a run is for; it goes on, and is repeated, for the same."""
     return "create" if run.configuration.get(WISH) == "create" else "answer"
-
-
-def _by_flag(settings: Settings) -> set[str]:
-    return {line.name for line in settings.explain() if line.source.startswith("flag")}

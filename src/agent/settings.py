@@ -175,6 +175,11 @@ class Settings(BaseSettings):
         """Folder of the interactive terminal's sessions."""
         return self.data_dir / "sessions"
 
+    @property
+    def by_flag(self) -> set[str]:
+        """The settings that the command line gave."""
+        return {name for name, source in self._sources.items() if source.startswith("flag")}
+
     def explain(self) -> list[Explained]:
         """Each setting, its value and where it came from."""
         return [

@@ -32,6 +32,7 @@ Files = Annotated[
 
 @app.command()
 def ask(
+    context: typer.Context,
     question: Question = None,
     file: Files = None,
     as_json: options.AsJson = False,
@@ -55,19 +56,7 @@ def ask(
 ) -> None:
     """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
     files = tuple(file or ())
-    flags = options.flags(
-        no_isolation=no_isolation,
-        no_cache=no_cache,
-        plain=plain,
-        model=model,
-        base_url=base_url,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        tools_dir=tools_dir,
-        approval=approve,
-    )
+    flags = options.flags(context.params)
     if resume or opens_session(question or [], as_json=as_json or json_stream):
         open_session(flags, question or [], files, resume=resume, verbose=verbose)
         return
@@ -82,6 +71,7 @@ def ask(
 
 @resume_app.command()
 def resume(
+    context: typer.Context,
     run: Annotated[str | None, typer.Argument(help="The run; the last unfinished one if not given.")] = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
@@ -94,13 +84,7 @@ def resume(
     no_isolation: options.NoIsolation = False,
 ) -> None:
     """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
-    flags = options.flags(
-        no_isolation=no_isolation,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-    )
+    flags = options.flags(context.params)
     from agent.cli.answering import Output, answer
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:

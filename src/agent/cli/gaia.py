@@ -30,6 +30,7 @@ Names = Annotated[list[str] | None, typer.Option(metavar="NAMES", show_default=F
 
 @app.command()
 def run(
+    context: typer.Context,
     jsonl_file: Annotated[
         Path,
         typer.Argument(
@@ -118,19 +119,7 @@ def run(
     from agent.gaia.runner import Totals
     from agent.gaia.selection import Selection
 
-    flags = options.flags(
-        no_isolation=no_isolation,
-        plain=plain,
-        model=model,
-        base_url=base_url,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        tools_dir=tools_dir,
-        without=",".join(without) if without else None,
-        seed=seed,
-    )
+    flags = options.flags(context.params)
     choices = Choices(
         questions=jsonl_file,
         attached=attached_files_dir,

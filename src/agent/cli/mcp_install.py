@@ -111,7 +111,7 @@ def _server(tools_dir: Path | None, tools: str | None) -> ServerCommand:
     from agent.hosts import server_command
     from agent.layers import read_settings
 
-    settings = read_settings(options.flags(tools_dir=tools_dir))
+    settings = read_settings(options.flags({"tools_dir": tools_dir}))
     usual = settings.data_dir / TOOLS_FOLDER
     return server_command(None if settings.tools_dir == usual else settings.tools_dir, tools=tools)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,11 +45,22 @@ def new_app(summary: str, *, cls: type[TyperGroup] | None = None) -> typer.Typer
     )
 
 
-def flags(*, no_isolation: bool = False, no_cache: bool = False, plain: bool = False, **given: Any) -> dict[str, Any]:
-    """The flags of a command line as settings; None means not given."""
+_SETTINGS = ("model", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens", "tools_dir", "seed")
+"""Options that are settings of the same name."""
+
+
+def flags(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command as settings; None means not given.
+
+    Args:
+        given: The command's own options by name (`typer.Context.params`); those that are no settings are left out.
+    """
+    without = given.get("without")
     return {
-        **given,
-        "isolation": "none" if no_isolation else None,
-        "use_cache": False if no_cache else None,
-        "plain": True if plain else None,
+        **{name: given[name] for name in _SETTINGS if name in given},
+        "approval": given.get("approve"),
+        "isolation": "none" if given.get("no_isolation") else None,
+        "use_cache": False if given.get("no_cache") else None,
+        "plain": True if given.get("plain") else None,
+        "without": ",".join(without) if without else None,
     }

@@ -14,6 +14,7 @@ app = options.new_app("Serves the tool library to MCP clients.")
 
 @app.command()
 def serve(
+    context: typer.Context,
     http: Annotated[
         str | None,
         typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP, not stdio; port 0 takes a free one."),
@@ -47,17 +48,7 @@ def serve(
     Clients get every approved tool, and beside them search_tools, describe_tool, call_tool, create_tool, ask and
     run_code. The limits hold for each question that a client asks.
     """
-    flags = options.flags(
-        no_isolation=no_isolation,
-        no_cache=no_cache,
-        model=model,
-        base_url=base_url,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        tools_dir=tools_dir,
-    )
+    flags = options.flags(context.params)
     from agent.cli.serving import Wanted, run
 
     run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools, conformance_fixtures))

@@ -200,7 +200,7 @@ def _checked(library: Library, name: str) -> Report:
 def _settings(tools_dir: Path | None, *, no_isolation: bool = False) -> Settings:
     from agent.layers import read_settings
 
-    return read_settings(options.flags(tools_dir=tools_dir, no_isolation=no_isolation))
+    return read_settings(options.flags({"tools_dir": tools_dir, "no_isolation": no_isolation}))
 
 
 def _library(settings: Settings) -> Library:
