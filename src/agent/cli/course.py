@@ -52,6 +52,7 @@ def questions(
 
 @app.command()
 def run(
+    context: typer.Context,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="The results; questions and ledger stand beside it.")
     ] = Path("course.json"),
@@ -81,16 +82,7 @@ def run(
         from agent.gaia.submission import require_person
 
         require_person(username, agent_code)
-    flags = options.flags(
-        no_isolation=no_isolation,
-        plain=plain,
-        model=model,
-        base_url=base_url,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-    )
+    flags = options.flags(context.params)
     code = _answer(_prepared(output, course), output, flags, resume, verbose, max_questions, concurrency)
     ledger = output.with_name(f"{output.stem}.ledger.jsonl")
     if code or not send:
