@@ -39,6 +39,8 @@ class Packages:
     """What joins `sys.path`."""
     missing: tuple[str, ...] = ()
     """Wanted, but not installed here."""
+    hidden: tuple[str, ...] = ()
+    """Modules that stand beside them and are not theirs: an import must not find what it may not read."""
 
 
 @functools.cache
@@ -95,7 +97,13 @@ def find_packages(wanted: tuple[str, ...]) -> Packages:
         else:
             missing.append(name)
     folders = dict.fromkeys(str(Path(path).parent) for path in sorted(paths))
-    return Packages(tuple(names), tuple(sorted(paths)), tuple(folders), tuple(missing))
+    return Packages(tuple(names), tuple(sorted(paths)), tuple(folders), tuple(missing), _beside(paths, folders))
+
+
+def _beside(paths: Iterable[str], folders: Iterable[str]) -> tuple[str, ...]:
+    there = {entry.name.partition(".")[0] for folder in folders for entry in Path(folder).iterdir()}
+    granted = {Path(path).name.partition(".")[0] for path in paths}
+    return tuple(sorted(name for name in there - granted - sys.stdlib_module_names if name.isidentifier()))
 
 
 def _files(name: str) -> set[str]:

@@ -69,6 +69,7 @@ class Settings:
                 "user": self.user,
                 "user_is_private": self.user_is_private,
                 "packages": self.environment.found.names,
+                "hidden": self.environment.found.hidden,
                 "preload": interpreter.PRELOADED,
             }
         )

@@ -58,6 +58,8 @@ class Zygote:
         if settings["user"] is not None:
             # after the grants were opened: a private home above them is closed to the user to be
             self._leave_root(settings["user"])
+        if settings["hidden"]:
+            sys.meta_path.insert(0, _Hidden(settings["hidden"]))
         self._granted = settings["granted"]
         own = [f"{__package__}.{name}" for name in _OWN_MODULES]
         self._later = [*own, "traceback", *settings["preload"]]
@@ -233,6 +235,18 @@ class Zygote:
         os.rmdir(place.scratch)
         result: dict[str, Any] = json.loads(found or b'{"error": "the trial child ended without a word"}')
         return result
+
+
+class _Hidden:
+    """Packages that stand beside the granted ones are not there: what can do without them must not fail at reading."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = frozenset(names)
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        """Ends the search for a hidden module."""
+        if fullname in self._names:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 def _remove(scratch: str) -> None:
