@@ -62,7 +62,7 @@ import sys, time
 from pathlib import Path
 import python_calamine
 from agent.files.contents import ReadLimits, Source
-from agent.files.workbook import WorkbookReader
+from agent.files.tables.workbook import WorkbookReader
 started = time.perf_counter()
 contents = WorkbookReader().open(Source(Path(sys.argv[1]), "xlsx"), ReadLimits())
 rows = sum(section.text.count("\\n") - 1 for section in contents.sections())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent.errors import StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note
-from agent.files.speech import Speech, wants_weights
+from agent.files.media.speech import Speech, wants_weights
 from agent.models.weights import Weights
 from agent.models.weights_set import WeightsSet
 

@@ -198,7 +198,7 @@ class Running:
     def _reader(self) -> JournaledFiles:
         async def before_speech() -> None:
             from agent.fetching import fetch_speech
-            from agent.files.speech import from_settings
+            from agent.files.media.speech import from_settings
 
             with self._budget.standing_still():
                 await fetch_speech(from_settings(self.settings), self._around.tell, self._around.opened.stopping)

@@ -99,7 +99,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 
 def _speech(settings: Settings) -> Finding:
     """Whether somebody can write down what is said."""
-    from agent.files.speech import PULL, from_settings
+    from agent.files.media.speech import PULL, from_settings
     from agent.models.weights_set import WeightsSet
 
     speech = from_settings(settings)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import ReadLimits, Source
 from agent.files.finding import find_words
+from agent.files.media.speech import Speech, use
 from agent.files.paging import read_pages
 from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
-from agent.files.speech import Speech, use
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents

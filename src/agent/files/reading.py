@@ -146,7 +146,7 @@ def _speech(kind: str) -> dict[str, Any] | None:
     """Who writes down speech, for files that may hold some: the process that reads gets none of our variables."""
     if _module(kind) not in (*_SPOKEN, "mail", "archive"):
         return None
-    from agent.files.speech import from_settings
+    from agent.files.media.speech import from_settings
     from agent.layers import read_settings
 
     return from_settings(read_settings()).as_json()
@@ -154,7 +154,7 @@ def _speech(kind: str) -> dict[str, Any] | None:
 
 def _module(kind: str) -> str:
     """The reader's module."""
-    return READERS.get(kind, "").partition(":")[0]
+    return READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
 
 
 def _absolute(path: Path | None) -> str:
@@ -197,9 +197,7 @@ _SAME = {
     "sqlite3": "sqlite",
 }
 _SUFFIX_KINDS = {**{kind: kind for kind in READERS if kind != "source"}, **_SAME}
-_TEXTS = frozenset(
-    kind for kind, place in READERS.items() if place.startswith(("text:", "delimited:", "html:", "mail:"))
-)
+_TEXTS = frozenset(kind for kind in READERS if _module(kind) in ("text", "delimited", "html", "mail"))
 
 
 def _named_otherwise(path: Path, kind: str) -> str:

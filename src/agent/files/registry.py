@@ -14,21 +14,21 @@ _SOUNDS = ("mp3", "wav", "m4a", "flac", "ogg", "aac")
 _MOVIES = ("mov", "mp4", "webm", "mkv", "avi")
 
 READERS: dict[str, str] = {
-    **dict.fromkeys(("xlsx",), "workbook:WorkbookReader"),
-    **dict.fromkeys(("xls", "xlsb", "ods"), "workbook:SheetsReader"),
-    **dict.fromkeys(("csv", "tsv"), "delimited:DelimitedReader"),
-    "sqlite": "database:DatabaseReader",
+    **dict.fromkeys(("xlsx",), "tables.workbook:WorkbookReader"),
+    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:SheetsReader"),
+    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedReader"),
+    "sqlite": "tables.database:DatabaseReader",
     **dict.fromkeys(_TEXTS, "text:TextReader"),
     **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:ArchiveReader"),
-    "pdf": "pdf:PdfReader",
-    "docx": "docx:DocxReader",
-    "pptx": "pptx:PptxReader",
-    "html": "html:HtmlReader",
-    "epub": "epub:EpubReader",
-    "eml": "mail:MailReader",
-    **dict.fromkeys(_IMAGES, "image:ImageReader"),
-    **dict.fromkeys(_SOUNDS, "audio:AudioReader"),
-    **dict.fromkeys(_MOVIES, "video:VideoReader"),
+    "pdf": "documents.pdf:PdfReader",
+    "docx": "documents.docx:DocxReader",
+    "pptx": "documents.pptx:PptxReader",
+    "html": "documents.html:HtmlReader",
+    "epub": "documents.epub:EpubReader",
+    "eml": "documents.mail:MailReader",
+    **dict.fromkeys(_IMAGES, "media.image:ImageReader"),
+    **dict.fromkeys(_SOUNDS, "media.audio:AudioReader"),
+    **dict.fromkeys(_MOVIES, "media.video:VideoReader"),
 }
 """Kind → module of this folder and class."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from agent.files import ocr
+from agent.files.media import ocr
 from agent.files.problem import FileProblem
 from support.contents import Open, named, text_of
 from support.pictures import as_bytes, written

@@ -26,11 +26,7 @@ from agent.files.problem import FileProblem
 from agent.files.registry import READERS
 
 LIMITS = ReadLimits(unpacked=8 << 20, members=50)
-OURS = sorted(
-    kind
-    for kind, place in READERS.items()
-    if place.startswith(("workbook", "delimited", "database", "text", "archive"))
-)
+OURS = sorted(kind for kind, place in READERS.items() if place.startswith(("tables.", "text", "archive")))
 
 
 def _workbook() -> bytes:
@@ -79,7 +75,7 @@ WHOLE: dict[str, bytes] = {
 }  # fmt: skip
 
 
-SHEETS = sorted(kind for kind, place in READERS.items() if place == "workbook:SheetsReader")
+SHEETS = sorted(kind for kind, place in READERS.items() if place == "tables.workbook:SheetsReader")
 for _kind in SHEETS:
     WHOLE.setdefault(_kind, _workbook())
 

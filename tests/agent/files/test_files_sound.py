@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.files import speech, speech_local
-from agent.files.audio import Spoken
+from agent.files.media import speech, speech_local
+from agent.files.media.audio import Spoken
+from agent.files.media.sound import clock, samples
+from agent.files.media.speech import Said, Speech, Transcript
 from agent.files.problem import FileProblem
-from agent.files.sound import clock, samples
-from agent.files.speech import Said, Speech, Transcript
 from support.contents import Open, named, text_of
 from support.pictures import written
 from support.sounds import FOX, converted, film_of, tone
@@ -114,8 +114,8 @@ def test_sections_are_ten_minutes_and_each_is_heard_alone(
         heard.append(len(sound))  # type: ignore[arg-type]
         return Transcript("test", [Said(1, 2, "hello")])
 
-    monkeypatch.setattr("agent.files.audio.transcribe", transcribe)
-    monkeypatch.setattr("agent.files.audio.STRETCH", 10.0)
+    monkeypatch.setattr("agent.files.media.audio.transcribe", transcribe)
+    monkeypatch.setattr("agent.files.media.audio.STRETCH", 10.0)
     contents = open_file("wav", tone(25, channels=1))
     assert contents.count == 3
     assert [(one.name, one.text) for one in contents.sections(3)] == [("transcript, 0:20 to 0:25", "[0:21-0:22] hello")]

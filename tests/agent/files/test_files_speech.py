@@ -18,11 +18,11 @@ import pytest
 
 from agent import fetching
 from agent.events import Event, ModelStarting, Note
-from agent.files import speech_api
+from agent.files.media import speech_api
+from agent.files.media.sound import samples
+from agent.files.media.speech import Said, Speech, from_settings, wants_weights
 from agent.files.problem import FileProblem
 from agent.files.reading import preview
-from agent.files.sound import samples
-from agent.files.speech import Said, Speech, from_settings, wants_weights
 from agent.layers import read_settings
 from agent.models.weights_files import FileSet, WeightsFile
 from agent.models.weights_set import WeightsSet

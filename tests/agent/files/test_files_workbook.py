@@ -13,15 +13,15 @@ from openpyxl import Workbook
 from openpyxl.comments import Comment
 from openpyxl.styles import Color, Font, PatternFill
 
-from agent.files import workbook as workbook_module
-from agent.files.cells import ranges_of
-from agent.files.colours import colour_of, colour_word
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
-from agent.files.recomputing import differs
-from agent.files.sheets import as_text
-from agent.files.workbook import WorkbookReader
+from agent.files.tables import workbook as workbook_module
+from agent.files.tables.cells import ranges_of
+from agent.files.tables.colours import colour_of, colour_word
+from agent.files.tables.recomputing import differs
+from agent.files.tables.sheets import as_text
+from agent.files.tables.workbook import WorkbookReader
 
 
 def saved(book: Any, path: Path) -> Path:

@@ -8,7 +8,7 @@ import pytest
 
 from agent.errors import RunError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import with_limit
+from agent.gaia.configuration import with_limit, worker_settings
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import read_ledger
 from agent.gaia.places import Places
@@ -16,6 +16,8 @@ from agent.gaia.progress import Began
 from agent.gaia.runner import Benchmark, RunOptions, Totals
 from agent.gaia.selection import Selection
 from agent.layers import read_settings
+from mcp_tools.library import Library
+from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file
 from support.openai_server import Step
 
@@ -221,3 +223,30 @@ async def test_another_configuration_is_refused_on_the_same_ledger(bench):
     mixed = await bench.run(resume=True, mixed=True, flags={"max_steps": 5})
     assert len(mixed.attempts) == 4
     assert len(bench.records.attempts) == 5
+
+
+def library_with_a_tool(folder: Path) -> Path:
+    name, number = "card_on_top", {"type": "integer"}
+    source = f'def {name}(number: int) -> int:\n    """Which card is on top of a number."""\n    return number + 1\n'
+    arguments = {"type": "object", "properties": {"number": number}, "required": ["number"]}
+    library = Library(folder)
+    library.register(Tool(name, "Which card is number.", arguments, number, source, status=Status.VERIFIED))
+    library.close()
+    return folder
+
+
+@pytest.mark.parametrize(("mode", "is_shown"), [("read-only", True), ("warm", True), ("cold", False)])
+async def test_a_library_is_shared_or_each_question_has_its_own(bench, openai_server, tmp_path, mode, is_shown):
+    folder = library_with_a_tool(tmp_path / "tools")
+    before = {path.name: path.read_bytes() for path in folder.glob("*.*") if path.is_file()}
+
+    await bench.run(flags={"tools_dir": folder}, library=mode)
+
+    assert ["card_on_top" in json.dumps(body) for body in openai_server.requests] == [is_shown] * 4
+    assert {path.name: path.read_bytes() for path in folder.glob("*.*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("mode", "approval"), [("read-only", "never"), ("warm", "auto"), ("cold", "auto")])
+def test_nothing_is_added_to_a_library_that_is_only_read(bench, mode, approval):
+    settings = bench.options().settings
+    assert worker_settings(settings, Places(bench.output), mode, 1, 1).settings.approval == approval

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files import pdf_page
 from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.documents import pdf_page
 from agent.files.opening import beginning, damaged, name_of, without_package
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line
@@ -170,7 +170,7 @@ class PdfContents:
         return "\n".join([text.strip("\n"), *notes]) if notes else text
 
     def _ocr(self, page: Any, number: int) -> str:
-        from agent.files.ocr import text_in
+        from agent.files.media.ocr import text_in
 
         self._until = self._until or time.monotonic() + self.limits.seconds * _SHARE_FOR_OCR
         if time.monotonic() > self._until:

@@ -9,10 +9,10 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
-from agent.files.html import Page
-from agent.files.markdown import in_sections
+from agent.files.documents.html import Page
+from agent.files.documents.markdown import in_sections
+from agent.files.documents.package import damage_told, open_package, read_member
 from agent.files.opening import damaged, name_of
-from agent.files.package import damage_told, open_package, read_member
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

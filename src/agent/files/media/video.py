@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.audio import SoundContents, Spoken, tags_shown
 from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.media.audio import SoundContents, Spoken, tags_shown
+from agent.files.media.sound import clock, length_of, opened, sound_track, tags
 from agent.files.opening import damaged, name_of
 from agent.files.problem import FileProblem
-from agent.files.sound import clock, length_of, opened, sound_track, tags
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -209,6 +209,6 @@ def _differ(one: Image, other: Image) -> bool:
 
 
 def _text_in(picture: Image) -> str:
-    from agent.files.ocr import text_in
+    from agent.files.media.ocr import text_in
 
     return text_in(picture).text

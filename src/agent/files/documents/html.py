@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Contents, ReadLimits, Source, TextContents
-from agent.files.markdown import in_sections
+from agent.files.documents.markdown import in_sections
 from agent.files.opening import beginning, name_of, without_package
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line

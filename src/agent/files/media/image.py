@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
-from agent.files.exif import exif_of
-from agent.files.markdown import in_sections
+from agent.files.documents.markdown import in_sections
+from agent.files.media.exif import exif_of
 from agent.files.opening import beginning, damaged, name_of, without_package
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line
@@ -117,7 +117,7 @@ def _frames(picture: Image, lost: list[str]) -> Iterator[Image]:
 
 def _read(frames: list[Image], source: Source, facts: dict[str, Json], lost: list[str]) -> Iterator[Section]:
     """A section for each frame whose text differs from that before it."""
-    from agent.files.ocr import text_in
+    from agent.files.media.ocr import text_in
 
     facts["colours"] = list(_colours(frames[0]))
     last, sure = "", []

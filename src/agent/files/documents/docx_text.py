@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.files.docx_lists import Lists
-from agent.files.drawings import Drawn
-from agent.files.markdown import table
+from agent.files.documents.docx_lists import Lists
+from agent.files.documents.drawings import Drawn
+from agent.files.documents.markdown import table
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"

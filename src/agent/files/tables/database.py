@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.problem import FileProblem
-from agent.files.tables import as_table, rows_per_page
+from agent.files.tables.rows import as_table, rows_per_page
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json

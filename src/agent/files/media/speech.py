@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.files.problem import FileProblem
 
 if TYPE_CHECKING:
-    from agent.files.sound import Samples
+    from agent.files.media.sound import Samples
     from agent.settings import Settings
 
 Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
@@ -98,7 +98,7 @@ def _from_user() -> Speech:
 
 
 def _engine_of(speech: Speech) -> Callable[[Samples, Speech], Transcript]:
-    from agent.files import speech_api, speech_local
+    from agent.files.media import speech_api, speech_local
 
     engine = speech.engine
     if engine == "none":

@@ -6,15 +6,15 @@ import io
 import wave
 from typing import TYPE_CHECKING, Any
 
+from agent.files.media.sound import RATE
+from agent.files.media.speech import Said, Transcript
 from agent.files.problem import FileProblem
-from agent.files.sound import RATE
-from agent.files.speech import Said, Transcript
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
-    from agent.files.sound import Samples
-    from agent.files.speech import Speech
+    from agent.files.media.sound import Samples
+    from agent.files.media.speech import Speech
 
 _MODEL = "whisper-1"
 _SECONDS = 300.0

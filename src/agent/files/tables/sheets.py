@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.files.contents import Section
-from agent.files.tables import as_table, letters, rows_per_page
+from agent.files.tables.rows import as_table, letters, rows_per_page
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
-from agent.files.html import Page
-from agent.files.markdown import in_sections
+from agent.files.documents.html import Page
+from agent.files.documents.markdown import in_sections
 from agent.files.opening import beginning, damaged, name_of
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent.files.tables import number_of_letters
+from agent.files.tables.rows import number_of_letters
 
 _MOST_CELLS = 10_000
 """Cells of a range up to which it is added up."""

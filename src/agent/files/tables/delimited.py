@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
-from agent.files.dialect import SAMPLE, sniffed
 from agent.files.problem import FileProblem
-from agent.files.tables import as_table, rows_per_page
+from agent.files.tables.dialect import SAMPLE, sniffed
+from agent.files.tables.rows import as_table, rows_per_page
 from agent.files.text import text_encoding
 from mcp_tools.text import one_line
 

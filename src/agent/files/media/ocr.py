@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from agent.files.layout import Piece, laid_out
+from agent.files.documents.layout import Piece, laid_out
 from agent.files.opening import without_package
 from agent.files.problem import FileProblem
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem, damaged
-from agent.files.sheets import PlainSheet, Sheet, WorkbookContents
+from agent.files.tables.sheets import PlainSheet, Sheet, WorkbookContents
 
 if TYPE_CHECKING:
-    from agent.files.cells import FullSheet
+    from agent.files.tables.cells import FullSheet
 
 FULL = 16 << 20
 """Bytes of sheets, unpacked, up to which everything is read; openpyxl takes seconds for them."""
@@ -114,8 +114,8 @@ def _full(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookConten
     from openpyxl import load_workbook  # type: ignore[import-untyped]  # it has no types
     from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
-    from agent.files.cells import FullSheet
-    from agent.files.colours import theme_colours
+    from agent.files.tables.cells import FullSheet
+    from agent.files.tables.colours import theme_colours
 
     # opened here: of a path openpyxl would look at the suffix
     with source.path.open("rb") as first, source.path.open("rb") as second:

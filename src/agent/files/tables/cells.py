@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from agent.files.colours import colour_of, colour_word
-from agent.files.recomputing import differs
-from agent.files.sheets import as_text
-from agent.files.tables import letters
+from agent.files.tables.colours import colour_of, colour_word
+from agent.files.tables.recomputing import differs
+from agent.files.tables.rows import letters
+from agent.files.tables.sheets import as_text
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json

@@ -6,8 +6,8 @@ import ctypes
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from agent.files.layout import Piece, has_columns, laid_out
-from agent.files.ocr import LONGEST_SIDE
+from agent.files.documents.layout import Piece, has_columns, laid_out
+from agent.files.media.ocr import LONGEST_SIDE
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import WeightsError
+from agent.files.media.speech import PULL, Said, Transcript
 from agent.files.opening import without_package
 from agent.files.problem import FileProblem
-from agent.files.speech import PULL, Said, Transcript
 
 if TYPE_CHECKING:
-    from agent.files.sound import Samples
-    from agent.files.speech import Speech
+    from agent.files.media.sound import Samples
+    from agent.files.media.speech import Speech
 
 _SMALL = "The transcript is by tiny.en, a small model of English: names and rare words may be misheard."
 _UNSURE = "The transcript is uncertain: the model hardly recognised the speech (noise, music or another language?)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.files.markdown import table
+from agent.files.documents.markdown import table
 
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -1,0 +1,1 @@
+"""Documents: PDF, Word, slides, web pages, books, mail."""

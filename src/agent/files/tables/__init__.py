@@ -1,0 +1,1 @@
+"""Tables: workbooks, delimited text, databases."""
