@@ -10,7 +10,7 @@ import json
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
-from agent.gaia.asked import Asked, Rounding, asked_of
+from agent.asked import Asked, Rounding, asked_of
 
 _MARK = re.compile(r"FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE)
 _WRAPPED = (

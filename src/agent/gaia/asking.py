@@ -61,7 +61,7 @@ class Watched:
                 self.routes.append(event.action)
             case e.ToolRegistered():
                 self.created.append(event.name)
-            case e.ToolCalled() if event.name != "program":
+            case e.ToolCalled() if self.routes[-1:] != ["run_code"]:  # which runs programs, and attached ones
                 (self.called if event.ok else self.failed).append(event.name)
             case e.LeakBlocked():
                 self.leaks.append(event.address)

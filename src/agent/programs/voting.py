@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from agent.asked import asked_of
 from agent.attached import granted
 from agent.context import Context
 from agent.events import ToolCalled
@@ -16,6 +17,7 @@ from agent.state import State
 from agent.steps import value_text
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.assemble import assemble_program
+from mcp_tools.create.literals import as_number
 from mcp_tools.packages import file_packages
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
@@ -63,9 +65,9 @@ async def vote_on_files(state: State, context: Context) -> Printed:
             context.emit(ToolCalled("program", {}, bool(printed), shown, outcome.seconds))
             answers += [printed] if printed else []
             failure = failure if printed else _failure(outcome)
-        if _settled(answers):
+        if _settled(in_asked_kind(answers, state["question"])):
             break
-    return Printed(_most_frequent(answers), failure)
+    return Printed(_most_frequent(in_asked_kind(answers, state["question"]) or answers), failure)
 
 
 class Files:
@@ -102,6 +104,14 @@ def as_answer(printed: str) -> str:
         return value_text(ast.literal_eval(text))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return text
+
+
+def in_asked_kind(answers: list[str], question: str) -> list[str]:
+    """The answers that can be one: for a count numbers, for another quantity no tables of its parts."""
+    asked = asked_of(question)
+    if asked.count:
+        return [answer for answer in answers if as_number(answer) is not None]
+    return [answer for answer in answers if "\n" not in answer] if asked.quantity else answers
 
 
 def _settled(answers: list[str]) -> bool:

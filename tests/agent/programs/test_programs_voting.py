@@ -9,7 +9,7 @@ from agent.attached import look_at_files
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import stop_servers
 from agent.models.weights import Weights
-from agent.programs.voting import vote_on_files
+from agent.programs.voting import in_asked_kind, vote_on_files
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
 from mcp_tools.sandbox import open_sandbox
@@ -57,6 +57,25 @@ async def test_programs_that_fail_do_not_vote(garden):
     lines = ["print(table['Cost'].sum())", "print(undefined)", RIGHT, "not python (", ALSO, "print('')"]
     printed = await vote_on_files(state, playing(context, *lines))
     assert printed.answer == "16"
+
+
+async def test_a_table_of_parts_is_no_total(garden):
+    context, state = garden
+    parts = "print(table[table['Bed'] == 'A']['Price'])"
+    printed = await vote_on_files(state, playing(context, parts, parts, RIGHT, parts, ALSO, parts))
+    assert printed.answer == "16"
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("How many plants?", ["3"]),
+        ("What is the total price?", ["3", "three"]),
+        ("Which plants are in bed A?", ["3", "three", "Rose\nMint"]),
+    ],
+)
+def test_what_can_be_an_answer(question, kept):
+    assert in_asked_kind(["3", "three", "Rose\nMint"], question) == kept
 
 
 async def test_without_any_result_the_failure_is_told(garden):
