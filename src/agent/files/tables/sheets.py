@@ -66,7 +66,9 @@ class WorkbookContents:
         self.facts: dict[str, Json] = {"sheets": [sheet.facts for sheet in sheets]}
         described = [_described(sheet) for sheet in sheets[:_TITLES]]
         more = [f"and {len(sheets) - _TITLES} more sheets"] if len(sheets) > _TITLES else []
-        self.summary = "\n".join([f"Workbook ({kind}): {len(sheets)} sheets", *described, *more])
+        self.summary = "\n".join(
+            [f"Workbook ({kind}): {len(sheets)} sheet{'s' if len(sheets) != 1 else ''}", *described, *more]
+        )
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on."""
