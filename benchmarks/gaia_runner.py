@@ -178,7 +178,7 @@ def bare(url: str, count: int, at_once: int) -> Figures:
 
 def killed(url: str, folder: Path, times: int) -> Figures:
     """Kills a benchmark at random moments, and goes on each time; counts what was lost and doubled."""
-    from agent.gaia.ledger import read_ledger
+    from agent.gaia.records import read_ledger
 
     count, rng = 6 * times, random.Random(20261122)
     questions, ledger = question_file(folder, count), folder / "out.ledger.jsonl"

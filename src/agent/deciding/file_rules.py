@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-from agent.attached import TABLES, TREES, next_unread, readable, was_read
-from agent.programs.opening import openable
+from agent.asked import asked_of
+from agent.attached import TABLES, TREES, readable, unread_files, was_read
+from agent.programs.opening import holds_tables, openable
 from agent.programs.scripts import asked_script
 from agent.state import AttachedFile, Decision, State
 from mcp_tools.checks.modules import words
@@ -16,6 +18,12 @@ _COUNTED = re.compile(
     r"|\blongest\b|\bshortest\b|\bmost (?:frequent|common|often)\b|\balphabetical",
     re.IGNORECASE | re.DOTALL,
 )
+_COMPARED = re.compile(
+    r"\b(?:most|least|fewest|more|less|fewer|first|last|earliest|latest|next|after|before|between|total|best|worst|top"
+    r"|(?:high|low|larg|bigg|small|long|short|cheap|dear|fast|slow|old|young|great|heavi|light)(?:er|est|r|st))\b",
+    re.IGNORECASE,
+)
+"""What asks to go through the rows of a table."""
 _ABOUT = re.compile(r"\w+(?:[-'’.,/:]\w+)*")
 _QUOTED = re.compile(r"[\"“'‘]([^\"”'’]{2,60})[\"”'’]")
 _COMMON = words(
@@ -57,21 +65,34 @@ def _unreadable(state: State) -> Decision | None:
 
 
 def is_computed(state: State) -> bool:
-    """Whether programs answer it: the files are tables and data, or something in texts is counted."""
-    files = readable(state)
+    """Whether programs answer it: the files are data, something in texts is counted, or rows in texts are compared."""
+    files, question = readable(state), state["question"]
     if len(openable(state)) < len(files):
         return False
     data = [file for file in files if file["kind"] in TABLES | TREES]
-    return len(data) == len(files) or bool(data and len(files) > 1) or bool(_COUNTED.search(state["question"]))
+    if len(data) == len(files) or (data and len(files) > 1) or _COUNTED.search(question):
+        return True
+    in_order = any(map(holds_tables, files))
+    return in_order and (asked_of(question).quantity or _COMPARED.search(question) is not None)
 
 
 def _reading(state: State) -> Decision | None:
     """A file of which nothing was read: where the question's words are, or from its beginning."""
-    file = next_unread(state)
-    if file is None:
+    left = unread_files(state)
+    if not left:
         return None
+    file = _likeliest(left, state["question"])
     words = words_to_find(state["question"]) if is_long(file) else ""
     return Decision("read_file", "The attached file is read.", file=file["name"], find=words)
+
+
+def _likeliest(files: list[AttachedFile], question: str) -> AttachedFile:
+    """The file whose beginning has the question's words, those first that few of the files have; else the first one."""
+    asked = {word.casefold() for word in _ABOUT.findall(question)} - _COMMON
+    held = [asked & {word.casefold() for word in _ABOUT.findall(file["beginning"])} for file in files]
+    having = Counter(word for words in held for word in words)
+    weights = [sum(1 / having[word] for word in words) for words in held]
+    return files[weights.index(max(weights))]
 
 
 def read_on(state: State) -> Decision | None:

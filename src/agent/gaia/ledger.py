@@ -13,107 +13,19 @@ import asyncio
 import fcntl
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt
 from agent.gaia.fingerprint import Fingerprint, differences
+from agent.gaia.records import Choice, Header, Records, no_ledger, object_in, records_in
 from agent.gaia.task import Task
-from agent.version import alita_version
 from mcp_tools.tool import Json
 
-T = TypeVar("T")
-
-VERSION = 1
-"""Of the ledger's form: members are added within it, never changed or removed."""
 _BEGINNING = b'{"kind":"header"'
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What the attempts behind it have in common."""
-
-    fingerprint: str
-    dataset: str = ""
-    configuration: dict[str, Json] = field(default_factory=dict)
-    created: str = ""
-    alita: str = ""
-
-    @classmethod
-    def of(cls, fingerprint: Fingerprint) -> Header:
-        """A header that is written now."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(fingerprint.digest, fingerprint.dataset, fingerprint.configuration, now, alita_version())
-
-    def as_json(self) -> dict[str, Json]:
-        """The line of the ledger."""
-        return {
-            "kind": "header",
-            "ledger": VERSION,
-            "alita": self.alita,
-            "created": self.created,
-            "fingerprint": self.fingerprint,
-            "dataset": self.dataset,
-            "configuration": self.configuration,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which questions count, as the runner was told at a start."""
-
-    tasks: tuple[Task, ...]
-    """Without their questions."""
-    epochs: int = 1
-    """How often each is to be answered."""
-
-    def as_json(self) -> dict[str, Json]:
-        """The line of the ledger."""
-        tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
-        return {"kind": "selection", "epochs": self.epochs, "tasks": tasks}
-
-    @classmethod
-    def from_json(cls, line: dict[str, Any]) -> Choice:
-        """Reads a line.
-
-        Raises:
-            ValueError: It is no selection.
-        """
-        try:
-            tasks = [Task(str(t["task_id"]), "", t.get("level"), str(t.get("file_name", ""))) for t in line["tasks"]]
-            return cls(tuple(tasks), max(1, int(line.get("epochs", 1))))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a selection names its tasks: {error}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """What a ledger holds."""
-
-    headers: tuple[Header, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    """One for each start that changed it; the last one counts."""
-    attempts: tuple[Attempt, ...] = ()
-    """In the order of writing; where a question and epoch has several, the last one counts."""
-    problems: tuple[str, ...] = ()
-    """Lines that cannot be read, each in a sentence; they are left where they are."""
-
-
-def read_ledger(path: Path) -> Records:
-    """What a ledger holds, also while a runner writes it; a torn last line is left out.
-
-    Raises:
-        RunError: There is none, it is no ledger, or a later version wrote it.
-    """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"The ledger {path} cannot be read: {error.strerror}.") from None
-    return _parsed(raw[: raw.rfind(b"\n") + 1], path)
 
 
 class Ledger:
@@ -273,9 +185,9 @@ def _repaired(descriptor: int, path: Path) -> Records:
     """What the file holds, after its last line was ended, or cut where it is torn."""
     raw = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     whole = raw.rfind(b"\n") + 1
-    records = _parsed(raw, path) if _is_object(raw[whole:]) else _parsed(raw[:whole], path)
+    records = records_in(raw, path) if _is_object(raw[whole:]) else records_in(raw[:whole], path)
     if raw and not records.headers and not raw.startswith(_BEGINNING[: len(raw)]):
-        raise _no_ledger(path)  # only a header that was torn while it was written may be cut
+        raise no_ledger(path)  # only a header that was torn while it was written may be cut
     try:
         if _is_object(raw[whole:]):
             os.write(descriptor, b"\n")
@@ -286,63 +198,8 @@ def _repaired(descriptor: int, path: Path) -> Records:
     return records
 
 
-def _parsed(raw: bytes, path: Path) -> Records:
-    headers: list[Header] = []
-    choices: list[Choice] = []
-    attempts: list[Attempt] = []
-    problems: list[str] = []
-    for number, text in enumerate(raw.split(b"\n"), start=1):
-        if not text.strip():
-            continue
-        line = _object(text)
-        if line is not None and line.get("kind") == "header":
-            headers.append(_header(line, path))
-        elif not headers:
-            raise _no_ledger(path)
-        elif line is None:
-            problems.append(f"line {number} of {path.name} is damaged; its attempt is done again")
-        elif line.get("kind") == "selection":
-            _add(Choice.from_json, line, choices, f"line {number} of {path.name}", problems)
-        elif line.get("kind") == "attempt":
-            _add(Attempt.from_json, line, attempts, f"line {number} of {path.name}", problems)
-    return Records(tuple(headers), tuple(choices), tuple(attempts), tuple(problems))
-
-
-def _add(
-    read: Callable[[dict[str, Any]], T], line: dict[str, Any], found: list[T], place: str, problems: list[str]
-) -> None:
-    try:
-        found.append(read(line))
-    except ValueError as error:
-        problems.append(f"{place} cannot be used: {error}")
-
-
-def _header(line: dict[str, Any], path: Path) -> Header:
-    written = line.get("ledger")
-    if not isinstance(written, int) or written > VERSION:
-        raise RunError(
-            f"The ledger {path} has version {written}, and this alita ({alita_version()}) reads up to {VERSION}.",
-            remedy="Use the alita that wrote it, or name another --output.",
-        )
-    configuration = line.get("configuration")
-    told = {name: str(line.get(name, "")) for name in ("fingerprint", "dataset", "created", "alita")}
-    return Header(**told, configuration=configuration if isinstance(configuration, dict) else {})
-
-
 def _is_object(text: bytes) -> bool:
-    return _object(text) is not None
-
-
-def _object(text: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text.decode("utf-8", "surrogatepass"))
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _no_ledger(path: Path) -> RunError:
-    return RunError(f"{path} is no ledger: it has no header.", remedy="Name another --output.")
+    return object_in(text) is not None
 
 
 def _other(path: Path, before: Header, now: Header) -> RunError:

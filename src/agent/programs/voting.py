@@ -11,8 +11,8 @@ from agent.asked import asked_of
 from agent.attached import granted
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.models.protocol import Role
-from agent.programs.opening import MODULE, module_source, openable, packages_of, variables_of
+from agent.models.protocol import Message, Role
+from agent.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
 from agent.state import State
 from agent.steps import value_text
 from mcp_tools.create.answers import answer_key
@@ -28,7 +28,8 @@ LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
 _TOKENS = 300
 _END_OF_CODE = "\n```\n"
 _ROUNDS = ((0.0, 1), (0.6, 2), (0.8, 3))
-"""Temperature and number of programs, until two agree and nobody outweighs them."""
+"""Temperature and number of programs, until two agree and nobody outweighs them. None is mended: shown its failure, a
+small model writes it again."""
 _LONGEST_ANSWER = 2_000
 _EMPTY = re.compile(r"nan|nat|none|null|empty\b.*|series\(\[\].*|\[\]|\{\}|", re.IGNORECASE)
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
@@ -76,7 +77,7 @@ class Files:
     def __init__(self, state: State, context: Context) -> None:
         self._sandbox = context.sandbox
         self._read = granted(state, context)
-        self._modules = {MODULE: module_source(state)}
+        self._modules = modules_for(state)
         installed = file_packages()
         self._packages = tuple(name for name in packages_of(openable(state)) if name in installed)
 
@@ -87,7 +88,7 @@ class Files:
 
 
 async def _written(
-    context: Context, messages: list[dict[str, str]], temperature: float, count: int, *, seed: int
+    context: Context, messages: list[Message], temperature: float, count: int, *, seed: int
 ) -> list[str]:
     completions = await context.sample(
         Role.WRITER, messages, count, temperature=temperature, seed=seed, max_tokens=_TOKENS, stop=[_END_OF_CODE]

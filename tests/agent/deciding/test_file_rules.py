@@ -38,6 +38,28 @@ def test_the_first_action(question, files, wanted):
     assert decision.input == wanted
 
 
+def test_of_several_files_the_one_with_the_rarest_words_of_the_question_is_read_first():
+    notes = {"mon.txt": "Camp at the river, 387 metres.", "tue.txt": "The sledge broke. Camp at 1238 metres."}
+    files = [{**attached(name, "txt"), "beginning": text} for name, text in notes.items()]
+    question = "How high was the camp when the sledge broke?"
+    state = {"question": question, "files": ["notes.zip"], "attached": files, "steps": []}
+    assert by_files(state).input == "read_file tue.txt"
+    state["steps"] = [done("read_file", "read_file tue.txt")]
+    assert by_files(state).input == "read_file mon.txt"
+    state["question"] = "Who?"
+    assert by_files({**state, "steps": []}).input == "read_file mon.txt"
+
+
+def test_a_document_with_a_table_is_computed_where_rows_are_counted_or_compared():
+    prices = {**attached("p.docx", "docx", data=["/run/text.md"]), "beginning": "| Lamp | Price |\n| --- | --- |\n"}
+    for question, action in {
+        "How much do all lamps cost?": "run_code",
+        "Which lamp is the cheapest?": "run_code",
+        "Who sells the lamps?": "read_file",
+    }.items():
+        assert by_files({"question": question, "files": ["f"], "attached": [prices], "steps": []}).action == action
+
+
 def test_what_failed_is_read_instead_and_then_left_to_the_model():
     ran = done("run_code", ok=False)
     state = {"question": "What is the total?", "files": ["a.csv"], "attached": [CSV], "steps": [ran]}

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import STATUSES, Attempt
 from agent.gaia.fingerprint import Fingerprint
-from agent.gaia.ledger import Ledger, read_ledger
+from agent.gaia.ledger import Ledger
+from agent.gaia.records import read_ledger
 from agent.gaia.task import Task
 
 MINE = Fingerprint("questions", {"model": "m", "library": "cold"})

@@ -7,13 +7,13 @@ import openpyxl
 import pytest
 from openpyxl.styles import PatternFill
 
-from agent.programs.inside import load, tell
+from agent.programs.inside.loading import load
+from agent.programs.inside.telling import tell
 
 
-def opened(path, kind, *, text="", cells=(), **facts):
-    return load(
-        [{"name": path.name, "path": str(path), "kind": kind, "text": text, "cells": list(cells), "facts": facts}]
-    )
+def opened(path, kind, *, text="", cells=(), tables=False, **facts):
+    file = {"name": path.name, "path": str(path), "kind": kind, "text": text, "cells": list(cells), "tables": tables}
+    return load([{**file, "facts": facts}])
 
 
 def test_a_table_with_decimal_commas_has_numbers_dates_and_codes(tmp_path):
@@ -110,3 +110,16 @@ def test_documents_are_a_text_and_its_pages(tmp_path):
     named = opened(tmp_path / "report.pdf", "pdf", text=str(path))
     assert (named["text"], named["pages"]) == ("one\ntwo", ["one", "two"])
     assert "pages: list of 2 str" in tell(named)
+
+
+def test_merged_cells_tell_what_they_cover_and_the_tables_stand_beside_them(tmp_path):
+    path = tmp_path / "plan.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["Room", "8", "9", "10"], ["Oak", "club", None, None], ["Elm", "yoga", "choir", None]):
+        book.active.append(row)
+    book.active.merge_cells("B2:D2")
+    book.save(path)
+    named = opened(path, "xlsx", cells=["merged_columns"])
+    assert list(named) == ["cells", "table"]
+    booked = named["cells"][lambda cells: (cells["row"] > 1) & (cells["column"] > 1)]
+    assert booked.groupby("row_name")["merged_columns"].sum().to_dict() == {"Elm": 2, "Oak": 3}

@@ -102,11 +102,13 @@ class _Slide:
         self._slide, self._drawn, self.number = slide, drawn, number
         self.merged = False
         self.hidden = slide.element.get("show", "1") in ("0", "false")
-        self.title = one_line(_text(slide.shapes.title.text_frame), 200) if slide.shapes.title else ""
+        title = slide.shapes.title
+        self._title_id = title.shape_id if title is not None else None
+        self.title = one_line(_text(title.text_frame), 200) if title else ""
         self.notes = self._notes()
         self.name = f"slide {number}{' (hidden)' if self.hidden else ''}"
-        title = [f"## {self.title}"] if self.title else []
-        self.blocks = [*title, *self._shapes(slide.shapes), *self._comments()]
+        heading = [f"## {self.title}"] if self.title else []
+        self.blocks = [*heading, *self._shapes(slide.shapes), *self._comments()]
         if self.notes:
             self.blocks.append(f"[speaker notes] {self.notes}")
         if not self.blocks:
@@ -114,10 +116,9 @@ class _Slide:
 
     def _shapes(self, shapes: Iterable[Any]) -> Iterator[str]:
         """From the top down and from the left, as people read."""
-        title = self._slide.shapes.title
-        for shape in sorted(shapes, key=lambda one: ((one.top or 0) // _ROW, one.left or 0)):
-            if title is None or shape.shape_id != title.shape_id:
-                yield from (block for block in self._shape(shape) if block.strip())
+        others = (shape for shape in shapes if shape.shape_id != self._title_id)
+        for shape in sorted(others, key=lambda one: ((one.top or 0) // _ROW, one.left or 0)):
+            yield from (block for block in self._shape(shape) if block.strip())
 
     def _shape(self, shape: Any) -> Iterator[str]:
         if hasattr(shape, "shapes"):
@@ -185,7 +186,8 @@ def _text(frame: Any) -> str:
     lines = []
     for paragraph in frame.paragraphs:
         text = "".join(_run(one, frame.part) for one in paragraph._p)
-        level = paragraph.level
+        properties = paragraph._p.pPr  # `paragraph.level` would make those that are not there
+        level = properties.lvl if properties is not None else 0
         lines.append(f"{'  ' * (level - 1)}- {text}" if level and text.strip() else text)
     return "\n".join(line for line in lines if line.strip())
 
