@@ -33,6 +33,8 @@ class Step:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    pace: float = 0.0
+    """Seconds between two pieces of a stream."""
     finish: str | None = None
     cut_after: int | None = None
     raw: bytes | None = None
@@ -187,6 +189,7 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             for chunk in _chunks(step, body):
                 self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
                 self.wfile.flush()
+                server.wait(step.pace)
             if step.cut_after is None:
                 self.wfile.write(b"data: [DONE]\n\n")
 

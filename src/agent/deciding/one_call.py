@@ -9,6 +9,7 @@ from typing import Any
 from agent.attached import file_named, files_text
 from agent.context import Context
 from agent.deciding.refusals import refusal_of
+from agent.deciding.streamed import AnswerInside
 from agent.errors import ModelOutputError
 from agent.external import SERVER
 from agent.models.protocol import Message, Role
@@ -30,7 +31,16 @@ _ABOUT_FILES = (
     "openpyxl, sqlite3, pypdfium2 and PIL: whatever is counted, summed, compared or looked up over a whole table, "
     "text or archive is computed there, never by reading. An attached program is run by run_code."
 )
-_WITHOUT_ARGUMENTS: tuple[Action, ...] = ("create_tool", "run_code", "search", "browse", "read_file")
+_WITHOUT_ARGUMENTS: tuple[Action, ...] = ("create_tool", "run_code")
+_TEXT: dict[str, Any] = {"type": "string"}
+_SEARCHING: dict[str, Any] = {
+    "properties": {"action": {"const": "search"}, "query": _TEXT},
+    "required": ["action"],
+}
+_BROWSING: dict[str, Any] = {
+    "properties": {"action": {"const": "browse"}, "url": _TEXT, "task": _TEXT},
+    "required": ["action"],
+}
 
 
 async def ask_until_possible(
@@ -73,6 +83,7 @@ async def ask(state: State, context: Context, hint: str = "", possible: Collecti
         schema=decision_schema(tools, possible, [file["name"] for file in attached]),
         temperature=0,
         max_tokens=_TOKENS,
+        on_delta=AnswerInside(context.on_answer).add if context.on_answer else None,
     )
     decision = Decision.from_json(completion.parsed)
     if decision.action == "read_file" and not decision.file and (file := file_named("", state)) is not None:
@@ -112,8 +123,7 @@ def decision_schema(
     tools: Sequence[dict[str, Json]], possible: Collection[Action] = ACTIONS, files: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The form of a decision: the reason first, then one of the possible actions with what it needs."""
-    reading = [_reading(files)] if files and "read_file" in possible else []
-    listed = [action for action in _WITHOUT_ARGUMENTS if action in possible and not (reading and action == "read_file")]
+    listed = [action for action in _WITHOUT_ARGUMENTS if action in possible]
     plain = {"properties": {"action": {"enum": listed}}, "required": ["action"]}
     answer = {
         "properties": {"action": {"const": "answer"}, "answer": {"type": "string"}},
@@ -132,7 +142,9 @@ def decision_schema(
     ]
     wanted = [
         *([plain] if listed else []),
-        *reading,
+        *([_SEARCHING] if "search" in possible else []),
+        *([_BROWSING] if "browse" in possible else []),
+        *([_reading(files)] if "read_file" in possible else []),
         *(uses if "use_tool" in possible else []),
         *([answer] if "answer" in possible else []),
     ]
@@ -146,11 +158,11 @@ def decision_schema(
 
 
 def _reading(files: Sequence[str]) -> dict[str, Any]:
-    """The form of reading in a file."""
+    """The form of reading in a file, or in a page of the web: an address or `link 3`."""
     return {
         "properties": {
             "action": {"const": "read_file"},
-            "file": {"enum": list(files)},
+            "file": {"anyOf": [{"enum": list(files)}, _TEXT]} if files else _TEXT,
             "page": {"type": "integer", "minimum": 1},
             "find": {"type": "string"},
         },

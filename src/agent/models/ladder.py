@@ -17,12 +17,11 @@ from agent.models.json_text import NoJsonError, fitting_json, misfit
 from agent.models.protocol import Completion, Message, Usage
 from agent.models.strict import strict_schema, without_nulls
 from agent.models.traits import RUNGS, Rung
+from agent.models.wire import RESPOND
 
 Schema = dict[str, Any]
 Ask = Callable[[Sequence[Message], dict[str, Any]], Awaitable[Completion]]
 """Sends messages with additional request fields, repeats what can be repeated, raises Failure."""
-
-_RESPOND = "respond"
 
 
 class RungMemory(Protocol):
@@ -143,9 +142,9 @@ def _request(
     if rung == "tool":
         respond = {
             "type": "function",
-            "function": {"name": _RESPOND, "description": "Gives the answer.", "parameters": _object(schema)},
+            "function": {"name": RESPOND, "description": "Gives the answer.", "parameters": _object(schema)},
         }
-        choice = "required" if tools else {"type": "function", "function": {"name": _RESPOND}}
+        choice = "required" if tools else {"type": "function", "function": {"name": RESPOND}}
         return messages, {"tools": [*(tools or ()), respond], "tool_choice": choice}
     return _with_schema_in_text(messages, schema), extra
 
@@ -170,7 +169,7 @@ def _object(schema: Schema) -> Schema:
 
 def _read(completion: Completion, schema: Schema, plain: bool) -> Completion:
     """The completion with its parsed value, unless the model asks for one of the caller's tools."""
-    others = tuple(call for call in completion.tool_calls if call.name != _RESPOND)
+    others = tuple(call for call in completion.tool_calls if call.name != RESPOND)
     if others:
         return replace(completion, tool_calls=others)
     text = _answer_text(completion)
@@ -198,6 +197,6 @@ def _unwrapped(text: str, schema: Schema) -> Any:
 
 def _answer_text(completion: Completion) -> str:
     for call in completion.tool_calls:
-        if call.name == _RESPOND:
+        if call.name == RESPOND:
             return call.arguments
     return completion.text

@@ -90,7 +90,7 @@ class Model(Protocol):
             temperature: 0 for the likeliest answer.
             seed: For a repeatable sample.
             stop: Texts that end the output.
-            on_delta: Called with each piece of text as it arrives.
+            on_delta: Called with each piece of text as it arrives; with a schema, of its JSON.
 
         Raises:
             agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.

@@ -10,6 +10,8 @@ from agent.models.failures import Endpoint, Failure, Kind
 
 Body = dict[str, Any]
 OnDelta = Callable[[str], None]
+RESPOND = "respond"
+"""The call by which an endpoint without JSON schemas gives a structured answer: its arguments are the answer's text."""
 
 
 class Wire(Protocol):
@@ -84,9 +86,16 @@ def _add_delta(
     if delta.get("refusal"):
         message["refusal"] = message.get("refusal", "") + delta["refusal"]
     for part in delta.get("tool_calls") or []:
-        call = calls.setdefault(
-            part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}, "type": "function"}
-        )
-        call["id"] = part.get("id") or call["id"]
-        for key in ("name", "arguments"):
-            call["function"][key] += (part.get("function") or {}).get(key) or ""
+        _add_call(calls, part, on_delta)
+
+
+def _add_call(calls: dict[int, dict[str, Any]], part: dict[str, Any], on_delta: OnDelta) -> None:
+    call = calls.setdefault(
+        part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}, "type": "function"}
+    )
+    call["id"] = part.get("id") or call["id"]
+    piece = part.get("function") or {}
+    for key in ("name", "arguments"):
+        call["function"][key] += piece.get(key) or ""
+    if call["function"]["name"] == RESPOND and (text := piece.get("arguments")):
+        on_delta(text)

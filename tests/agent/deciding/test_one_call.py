@@ -46,3 +46,19 @@ def test_the_prompt_shows_only_what_there_is() -> None:
 
 def test_all_but_the_last_message_is_the_same_for_every_question() -> None:
     assert decision_messages("Q", [], [], "")[:-1] == decision_messages("R", ["f"], [FIBONACCI], "E", "hint")[:-1]
+
+
+def test_a_search_says_what_for_a_page_is_an_address_or_a_link_and_a_site_has_a_task() -> None:
+    schema = decision_schema([], files=["a.csv"])
+    for chosen in (
+        {"action": "search", "query": "tides"},
+        {"action": "browse", "url": "https://a.example", "task": "Log in."},
+        {"action": "read_file", "file": "https://a.example/x", "find": "price"},
+        {"action": "read_file", "file": "link 3", "page": 2},
+        {"action": "read_file", "file": "a.csv"},
+    ):
+        assert misfit({"why": "", "next": chosen}, schema) is None
+        assert misfit({"why": "", "next": chosen | {"other": 1}}, schema) is not None
+    for gone in ("search", "browse", "read_file"):
+        rest = decision_schema([], {"create_tool", "answer"})
+        assert misfit({"why": "", "next": {"action": gone}}, rest) is not None

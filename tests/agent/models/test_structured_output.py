@@ -184,3 +184,31 @@ async def test_old_knowledge_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "endpoints.json"
     path.write_text(json.dumps({"u m": {"rung": "text", "without": [], "at": 1e9}}))
     assert TraitsCache(path).get("u", "m").rung is None
+
+
+@pytest.mark.parametrize(
+    "refused", [(), ("json_schema",), ("json_schema", "tool_choice")], ids=["schema", "call", "text"]
+)
+async def test_the_json_is_heard_piece_by_piece_on_every_rung(
+    openai_server: OpenAIServer, model: OpenAIModel, refused: tuple[str, ...]
+) -> None:
+    for word in refused:
+        openai_server.refuse(word)
+    if refused == ("json_schema",):
+        openai_server.answer(tool=("respond", GOOD))
+    else:
+        openai_server.answer(GOOD)
+    pieces: list[str] = []
+    assert (await model.complete(ASK, schema=SCHEMA, on_delta=pieces.append)).parsed == GOOD
+    assert json.loads("".join(pieces)) == GOOD
+    assert len(pieces) > 2
+
+
+async def test_calls_of_the_callers_own_tools_are_not_heard_as_text(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+    openai_server.answer(tool=("add", {"a": 1}))
+    pieces: list[str] = []
+    await model.complete(ASK, tools=[tool], on_delta=pieces.append)
+    assert pieces == []

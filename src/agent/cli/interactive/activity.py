@@ -51,6 +51,12 @@ class Activity:
                 self._doing = f"called {event.name}"
             case e.FileRead():
                 self._doing = f"read {event.name}"
+            case e.WebSearched():
+                self._doing = f"searched with {event.source}"
+            case e.PageRead():
+                self._doing = f"read {event.title or event.url}"
+            case e.BrowserStepped():
+                self._doing = f"browser, {event.action}"
             case _:
                 pass
 

@@ -19,6 +19,7 @@ from agent.cli.interactive.interrupts import listen, on_interrupt
 from agent.cli.interactive.mentions import mentioned
 from agent.cli.interactive.reader import Interrupted, Prompt, Reader
 from agent.cli.interactive.turn import Turn, unechoed
+from agent.cli.sources import source_lines
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
@@ -86,7 +87,7 @@ class Terminal:
 
     async def run(self) -> None:
         """Reads and obeys until the session is left."""
-        self._alita = await Alita.open(self.settings)
+        self._alita = await Alita.open(self.settings, streams=True)
         with on_interrupt(lambda: None):
             try:
                 while not self.leaving and (text := await self._read()) is not None:
@@ -141,7 +142,7 @@ class Terminal:
 
     async def switch(self, settings: Settings) -> None:
         """Asks with other settings from now on."""
-        alita = await Alita.open(settings)
+        alita = await Alita.open(settings, streams=True)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
         self._flags["model"] = settings.model
@@ -238,6 +239,8 @@ class Terminal:
     def _show(self, answer: Answer, *, told: bool) -> None:
         if answer.text and answer.status in {"answered", "limit"}:
             self.screen.answer(answer.text)
+            if lines := source_lines(answer):
+                self.screen.note("\n".join(lines))
         if answer.status == "interrupted":
             saved = f" and saved: alita resume {answer.run_id} goes on with it" if answer.run_id else ""
             self.screen.note(f"Stopped{saved}. /retry asks again.")

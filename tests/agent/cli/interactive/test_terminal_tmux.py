@@ -13,6 +13,7 @@ import pytest
 
 from support.external import write_servers
 from support.fibonacci import ANSWER, QUESTION, STORY, Line, decide, write_script
+from support.openai_server import OpenAIServer
 from support.tmux import Terminal
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
@@ -72,6 +73,19 @@ def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path, column
     assert widest(shown) <= columns
     terminal.press("C-d")
     assert terminal.ended() == 0
+
+
+def test_an_answer_is_seen_as_markdown_while_it_is_written(start: Start, openai_server: OpenAIServer) -> None:
+    text = "Three rivers:\n\n- the **Seine**\n- the Marne\n- the Oise\n"
+    decision = {"why": "It is known.", "next": {"action": "answer", "answer": text}}
+    openai_server.answer(decision, pace=0.1)
+    terminal = start("--model", "tiny-1", "--base-url", openai_server.url, OPENAI_API_KEY="test-key")
+    terminal.enter("Which rivers?")
+    growing = terminal.wait_for("• the Seine")
+    assert "• the Oise" not in growing
+    assert "answered" not in growing
+    shown = terminal.wait_for("1 turn · /help")
+    assert shown.count("• the Seine") == shown.count("• the Oise") == 1
 
 
 def test_the_live_line_tells_what_happens_and_goes(start: Start) -> None:
