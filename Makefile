@@ -3,8 +3,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 Q ?=
+# How many tests run side by side.
+WORKERS ?= auto
 # What answering questions about any file needs, without a key.
-EXTRAS := local,files,audio,ocr,gaia
+EXTRAS := local,files,audio,ocr,gaia,web,browser
 
 .PHONY: help ask test check bench docs picture constraints node-lock clean
 
@@ -26,7 +28,7 @@ ask: $(VENV)/.installed
 test: $(VENV)/.installed-dev $(VENV)/.installed-mcp1 $(VENV)/.installed-node
 	@$(BIN)/alita model pull
 	@$(BIN)/alita model pull speech
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -63,6 +65,9 @@ $(VENV)/uv:
 $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
 	@$(BIN)/python -m compileall -q src >&2
+	@$(BIN)/python -c 'from agent.web.chromium import find_chromium; find_chromium()' 2>/dev/null \
+		|| { echo "Fetching Chromium, which draws pages …" >&2; timeout 900 $(BIN)/playwright install chromium >&2; } \
+		|| echo "There is no Chromium: pages that scripts write are not drawn. Install it: apt-get install chromium" >&2
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

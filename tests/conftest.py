@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support.openai_server import OpenAIServer
+from support.site.server import Site
 
 # How long an example takes says nothing where other work shares the processors.
 hypothesis.settings.register_profile("alita", deadline=None)
@@ -26,14 +27,29 @@ _FOR_TESTS = {"ALITA_TEST_WEIGHTS"}
 _DEFAULT_WEIGHTS = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Side by side, tests that need the model or Node are for one worker each; the model comes last, alone."""
+    items.sort(key=lambda item: item.get_closest_marker("model") is not None)
+    for item in items:
+        for name in ("model", "node"):
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own for each test, named by ALITA_HOME, and no key of the developer's in the environment."""
+    """A folder of its own for each test, named by ALITA_HOME, and no key of the developer's in the environment.
+
+    The only search engine is an index of pages, of which there are none.
+    """
     folder = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if _PRIVATE.search(name) and name not in _FOR_TESTS:
             monkeypatch.delenv(name)
     monkeypatch.setenv("ALITA_HOME", str(folder))
+    (folder / "pages").mkdir()
+    monkeypatch.setenv("ALITA_ENGINES", "index")
+    monkeypatch.setenv("ALITA_WEB_INDEX", str(folder / "pages"))
     return folder
 
 
@@ -41,6 +57,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 def openai_server() -> Iterator[OpenAIServer]:
     """A scripted OpenAI-compatible server."""
     with OpenAIServer() as server:
+        yield server
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """The web site of a small town, described in tests/site/README.md."""
+    with Site() as server:
         yield server
 
 

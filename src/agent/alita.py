@@ -48,8 +48,9 @@ Listener = Callable[[Event], None]
 class Alita:
     """Answers questions, one at a time. Open it with `async with await Alita.open(settings) as alita`."""
 
-    def __init__(self, settings: Settings, *, beside: Alita | None = None) -> None:
+    def __init__(self, settings: Settings, *, streams: bool = False, beside: Alita | None = None) -> None:
         self._settings = settings
+        self._streams = streams
         self._answers = AnswerCache(settings.cache_dir / "answers")
         self._external: Configured = beside._external if beside else Configured(settings, Path.cwd())
         self._redactor: Redactor = (
@@ -64,16 +65,21 @@ class Alita:
         """What the newest run came to, also when it raised."""
 
     @classmethod
-    async def open(cls, settings: Settings) -> Self:
-        """Nothing is started or connected before a question needs it."""
-        return cls(settings)
+    async def open(cls, settings: Settings, *, streams: bool = False) -> Self:
+        """Nothing is started or connected before a question needs it.
+
+        Args:
+            settings: Everything that can be set.
+            streams: Whether the text of an answer is told while the model writes it (`AnswerWritten`).
+        """
+        return cls(settings, streams=streams)
 
     def beside(self, **settings: Any) -> Alita:
         """One that answers at the same time, with what this one has opened; with other settings where they are given.
 
         It needs no closing, and must not outlive this one. What the two share are models, sandbox and servers.
         """
-        return Alita(self._settings.model_copy(update=settings), beside=self)
+        return Alita(self._settings.model_copy(update=settings), streams=self._streams, beside=self)
 
     async def __aenter__(self) -> Self:
         return self
@@ -238,7 +244,8 @@ class Alita:
 
     async def _run(self, run: Run, journal: Journal, settings: Settings, manner: Manner) -> Answer:
         budget = _budget(settings, replayed=None if manner.live else run.answer)
-        around = Surroundings(settings, self._opened, self._redactor, self._tell, partial(self._known, settings))
+        known = partial(self._known, settings)
+        around = Surroundings(settings, self._opened, self._redactor, self._tell, known, self._streams)
         self._running = running = Running(run, journal, budget, around, manner)
         if self._draining:
             running.drain()

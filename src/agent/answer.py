@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from agent.errors import AlitaError, ModelDeclinedError
@@ -12,6 +12,18 @@ SCHEMA = 1
 """Version of the object that `--json` prints: members are added within it, never changed or removed."""
 
 AnswerStatus = Literal["answered", "no_answer", "limit", "declined", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A page of the web that an answer rests on."""
+
+    number: int
+    """By which the answer cites it: [1]."""
+    url: str
+    title: str
+    quote: str
+    """What it says, as it stands there; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,8 @@ class Answer:
     """The question that was answered, where a follow-up did not stand alone."""
     waited: float = 0.0
     """Seconds in which it waited for an endpoint's rate limit."""
+    sources: tuple[Citation, ...] = ()
+    """What it rests on; none where nothing of the web does."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
@@ -60,6 +74,7 @@ class Answer:
             "limit": self.limit,
             "error": self.error,
             "restated": self.restated,
+            "sources": [asdict(source) for source in self.sources],
         }
 
     @classmethod
@@ -74,6 +89,7 @@ class Answer:
             usage=usage,
             restated=data.get("restated"),
             waited=data.get("waited", 0.0),
+            sources=tuple(Citation(**source) for source in data.get("sources", ())),
             **same,
         )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.context import Context
 from agent.events import FileRead
 from agent.state import AttachedFile, State, Step
+from agent.web.injection import findings
 from mcp_tools.prompt import data_block
 from mcp_tools.text import printable
 
@@ -35,12 +36,20 @@ async def look_at_files(context: Context) -> list[AttachedFile]:
     return found
 
 
+async def attach(context: Context, path: Path, name: str) -> AttachedFile:
+    """A file of the web as one that came with the question: programs may open it."""
+    seen = await _look(context, path, name)
+    return {**seen, "data": list(dict.fromkeys([*seen["data"], str(path)]))}
+
+
 async def _look(context: Context, path: Path, name: str) -> AttachedFile:
     assert context.reader is not None, "a run with files has a reader"
     seen = await context.reader.look(path, name)
     context.emit(
         FileRead(name, seen["kind"], "preview", tuple(seen["lost"]), ok=not seen["problem"], message=seen["problem"])
     )
+    for found in findings(name, seen["beginning"]):
+        context.emit(found)
     return seen
 
 
@@ -84,7 +93,12 @@ def file_named(name: str, state: State) -> AttachedFile | None:
 
 def next_unread(state: State) -> AttachedFile | None:
     """The first file of which nothing was read yet."""
-    return next((file for file in readable(state) if not was_read(file, state.get("steps", []))), None)
+    return next(iter(unread_files(state)), None)
+
+
+def unread_files(state: State) -> list[AttachedFile]:
+    """The files of which nothing was read yet."""
+    return [file for file in readable(state) if not was_read(file, state.get("steps", []))]
 
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
 from agent.errors import ModelOutputError
-from agent.events import Event, ModelCalled, Note
+from agent.events import AnswerWritten, Event, ModelCalled, Note
 from agent.external import ExternalTools, NoExternalTools
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
@@ -20,8 +20,10 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
     from agent.approval import Approval
-    from agent.gaia.leak_guard import LeakGuard
+    from agent.store.journaled_browser import JournaledBrowser
     from agent.store.journaled_files import JournaledFiles
+    from agent.store.journaled_web import JournaledWeb
+    from agent.web.leak_guard import LeakGuard
 
 WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
@@ -51,13 +53,25 @@ class Context:
     approval: Approval | None = None
     """Decides which proved tools are kept; None keeps all."""
     reader: JournaledFiles | None = None
-    """Reads the files; None where there are none."""
+    """Reads the files that came with the question, and those of the web; None where nothing does."""
     sees: bool = False
     """Whether a model was named that reads pictures."""
     seed: int | None = None
     """Added to the seed of each model call."""
     guard: LeakGuard | None = None
     """Asked before anything of the web is shown; None lets everything pass."""
+    web: JournaledWeb | None = None
+    """Searches and reads the web; None where nothing does."""
+    browser: JournaledBrowser | None = None
+    """Operates sites."""
+
+    streams: bool = False
+    """Whether the front end wants to see an answer while it is written."""
+
+    @property
+    def on_answer(self) -> Callable[[str], None] | None:
+        """Takes each further piece of an answer's text; None where nobody wants to see it grow."""
+        return (lambda text: self.emit(AnswerWritten(text))) if self.streams else None
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""

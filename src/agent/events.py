@@ -190,6 +190,64 @@ class FileRead(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WebSearched(_Event):
+    """A search engine was asked."""
+
+    kind: ClassVar[str] = "web_searched"
+    query: str
+    source: str
+    """The engine."""
+    found: Sequence[str] = ()
+    """Addresses, best first."""
+    ok: bool = True
+    message: str = ""
+    """Why it gave nothing; the next engine is asked."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead(_Event):
+    """A page of the web was read."""
+
+    kind: ClassVar[str] = "page_read"
+    url: str
+    title: str = ""
+    via: str = ""
+    """`plain`, `rendered`, `firecrawl`, `archive`, `transcript`."""
+    size: int = 0
+    """Characters of its Markdown."""
+    ok: bool = True
+    message: str = ""
+    """Why it could not be read."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserStepped(_Event):
+    """The browser did something."""
+
+    kind: ClassVar[str] = "browser_stepped"
+    step: int
+    url: str
+    action: str
+    thought: str = ""
+    picture: str = ""
+    """Path of the screenshot in the run's folder."""
+    ok: bool = True
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFound(_Event):
+    """Text from outside holds what looks like an instruction to the agent; it was shown as data only."""
+
+    kind: ClassVar[str] = "instruction_found"
+    source: str
+    """Address, file or tool."""
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerWritten(_Event):
     """A further piece of the answer's text arrived from the model. The answer itself may be put into another form."""
 
@@ -226,6 +284,10 @@ Event: TypeAlias = (
     | Restated
     | ToolCalled
     | FileRead
+    | WebSearched
+    | PageRead
+    | BrowserStepped
+    | InstructionFound
     | AnswerWritten
     | RunFinished
 )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agent.context import Context
 from agent.nodes.answer import answer
+from agent.nodes.browse import browse
 from agent.nodes.create_tool import create_tool
 from agent.nodes.decide import decide
 from agent.nodes.evaluate import evaluate
-from agent.nodes.not_configured import browse, search
 from agent.nodes.plan import plan
 from agent.nodes.read_file import read_file
 from agent.nodes.run_code import run_code
+from agent.nodes.search import search
 from agent.nodes.use_tool import use_tool
 from agent.state import State
 

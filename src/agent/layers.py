@@ -30,6 +30,7 @@ ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
     "api_key": ("LLM_API_KEY", "OPENAI_API_KEY"),
     "base_url": ("LLM_API_BASE", "OPENAI_BASE_URL"),
     "firecrawl_api_key": ("FIRECRAWL_API_KEY",),
+    "firecrawl_api_url": ("FIRECRAWL_API_URL",),
     "gemini_api_key": ("GEMINI_API_KEY",),
     "tavily_api_key": ("TAVILY_API_KEY",),
     "hf_token": ("HF_TOKEN",),
@@ -38,12 +39,29 @@ ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
 NOT_FOR_PROJECTS: dict[str, str] = {
     "base_url": "it would decide who receives your questions and your key",
     "speech_base_url": "it would decide who hears your recordings",
+    "firecrawl_api_url": "it would decide who receives your searches and your key",
+    "allow_private": "it would open your network to pages",
+    "web_index": "it would decide which of your files are searched",
+    "chrome": "it would decide which program is started",
+    "logins": "it would decide whose passwords are used",
     "isolation": "it would decide how tools are kept from your machine",
     "approval": "it would decide which tools are kept without asking you",
     **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
     **dict.fromkeys(FOLDERS, "it would move what alita keeps"),
 }
-NOT_FOR_DOTENV = ("isolation", "approval", "speech_base_url", *FOLDERS)
+NOT_FOR_DOTENV = (
+    *(
+        "isolation",
+        "approval",
+        "speech_base_url",
+        "firecrawl_api_url",
+        "allow_private",
+        "web_index",
+        "chrome",
+        "logins",
+    ),
+    *FOLDERS,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from agent.pictures import WithPictures
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledModel
 
+_SEEING = frozenset({Role.VISION, Role.BROWSER})
+"""Roles whose messages may name pictures."""
+
 
 class RunModels:
     """The models of one run by role.
@@ -39,7 +42,7 @@ class RunModels:
             model = None
             if self._models is not None:
                 asked = self._models.for_role(role)
-                asked = WithPictures(asked) if role == Role.VISION else asked
+                asked = WithPictures(asked) if role in _SEEING else asked
                 model = cast(Model, BudgetedModel(asked, self._budget))
             self._by_role[role] = JournaledModel(model, self._journal, name=self._names(role)[0], role=role)
         return cast(Model, self._by_role[role])

@@ -35,6 +35,9 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}
     told |= {"without": ",".join(settings.without)} if settings.without else {}
     told |= {"leak_guard": "on"} if settings.leak_guard else {}
+    told |= {"engines": ",".join(settings.engines)} if settings.engines else {}
+    told |= {"web_index": str(settings.web_index)} if settings.web_index else {}
+    told |= {"allow_private": "on"} if settings.allow_private else {}
     return {"model": model, "base_url": settings.base_url or "", **limits, **told, **roles}
 
 
@@ -64,6 +67,11 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     recorded["seed"] = int(seed) if (seed := told.get("seed")) else None
     recorded["without"] = tuple(names.split(",")) if (names := told.get("without")) else ()
     recorded["leak_guard"] = told.get("leak_guard") == "on"
+    recorded["allow_private"] = settings.allow_private or told.get("allow_private") == "on"
+    if engines := told.get("engines"):
+        recorded["engines"] = tuple(engines.split(","))
+    if index := told.get("web_index"):
+        recorded["web_index"] = Path(index)
     if mode := told.get("approval"):
         recorded["approval"] = mode
     if folder := told.get("tools_dir"):

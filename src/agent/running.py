@@ -11,13 +11,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.answer import Answer, status_of
+from agent.answer import Answer, Citation, status_of
 from agent.approval import Approval, Approve
 from agent.context import Context
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.follow_up import FOLLOWS, understand
-from agent.models.protocol import Usage
+from agent.models.protocol import Role, Usage
 from agent.run_models import RunModels
 from agent.run_settings import wish_of
 from agent.sandboxes import BudgetedSandbox
@@ -32,14 +32,21 @@ if TYPE_CHECKING:
 
     from agent.budget import Budget
     from agent.conversation import Conversation
-    from agent.gaia.leak_guard import LeakGuard
     from agent.opened import Opened
     from agent.settings import Settings
     from agent.store.journal import Journal
+    from agent.store.journaled_browser import JournaledBrowser
+    from agent.store.journaled_web import JournaledWeb
     from agent.store.redact import Redactor
+    from agent.web.leak_guard import LeakGuard
+    from agent.web.opening import RunWeb
 
+PICTURES = "browser"
+"""The folder of a run in which is kept what its browser saw and downloaded."""
 FILES = "files"
 """The folder of a run in which is kept what was made of its files for programs."""
+WEB = "web"
+"""The folder of a run in which files of the web are kept."""
 
 
 _ACTION_OF = {"create": "create_tool"}
@@ -56,6 +63,8 @@ class Surroundings:
     tell: Callable[[Event], None]
     known: Callable[[str, Sequence[InputFile]], Answer | None]
     """Looks into the answers given before."""
+    streams: bool = False
+    """Whether the text of an answer is told while it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,7 @@ class Running:
         self._state: dict[str, Any] = {}
         self._error: str | None = None
         self._control: RunControl | None = None
+        self._web: RunWeb | None = None
         self._draining = False
 
     def drain(self) -> None:
@@ -121,6 +131,7 @@ class Running:
             error=self._error,
             limit=state.get("limit"),
             restated=state.get("restated"),
+            sources=tuple(Citation(**source) for source in state.get("cited", [])),
         )
 
     async def finish(self) -> Answer:
@@ -177,6 +188,7 @@ class Running:
         with budget.standing_still():
             sandbox = await opened.sandbox(self.settings) if live else None
         await importing
+        guard = self._guard()
         decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
         return Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
@@ -189,11 +201,25 @@ class Running:
             files=tuple(Path(file.path) for file in self._run.files),
             external=external,
             approval=decided if "approval" in self._run.configuration else None,
-            reader=self._reader() if self._run.files else None,
+            reader=self._reader(),
             sees=bool(self.settings.vision),
             seed=self.settings.seed,
-            guard=self._guard(),
+            guard=guard,
+            web=self._journaled_web(guard),
+            browser=self._browser(guard),
+            streams=self._around.streams,
         )
+
+    def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
+        from agent.store.journaled_web import Heard, JournaledWeb
+
+        tell, journal = self._around.tell, self._journal
+        if not self._manner.live:
+            return JournaledWeb(None, None, journal, tell, guard)
+        from agent.web.opening import RunWeb
+
+        self._web = web = RunWeb(self.settings, journal.path.parent / WEB, Heard(tell))
+        return JournaledWeb(web, web, journal, tell, guard, budget=self._budget, download=web.download)
 
     def _reader(self) -> JournaledFiles:
         async def before_speech() -> None:
@@ -205,10 +231,20 @@ class Running:
 
         return JournaledFiles(self._journal.path.parent / FILES, self._journal, before_speech)
 
+    def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
+        from agent.browser.opening import BrowserSettings
+        from agent.store.journaled_browser import JournaledBrowser
+
+        s = self.settings
+        sees = bool(s.vision) and set(s.models_for(Role.BROWSER)) <= set(s.vision)
+        wanted = BrowserSettings(s.chrome, s.allow_private, s.logins, s.browser_steps, s.browser_seconds, sees=sees)
+        folder = self._journal.path.parent / PICTURES
+        return JournaledBrowser(wanted, folder, self._journal, self._around.tell, guard.blocks if guard else None)
+
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:
             return None
-        from agent.gaia.leak_guard import LeakGuard
+        from agent.web.leak_guard import LeakGuard
 
         return LeakGuard(self._around.tell, self._run.question)
 
@@ -269,6 +305,8 @@ class Running:
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""
         try:
+            if self._web is not None:
+                await self._web.aclose()
             await self._journal.aclose()
             if self._manner.live:
                 ended = replace(self._run, status=answer.status, answer=answer)

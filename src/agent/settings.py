@@ -19,6 +19,8 @@ from agent.models.names import EMBEDDED, FIRST_LISTED
 
 ABILITIES = ("search", "browse", "create")
 """What the agent can be told to go without."""
+ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
+"""Search engines, in the order in which they are tried when none is named."""
 HOSTED_DEFAULT = "gpt-5-mini"
 
 
@@ -87,6 +89,23 @@ class Settings(BaseSettings):
     plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
 
+    engines: Names = Field(
+        (),
+        description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv; else what is ready.",
+    )
+    firecrawl_api_url: str | None = Field(None, description="A Firecrawl of one's own.")
+    web_index: Path | None = Field(
+        None, description="Folder, or list of pages, that the engine index searches offline."
+    )
+    allow_private: bool = Field(False, description="Open addresses of this machine and its network too.")
+    robots: bool = Field(True, description="Heed robots.txt.")
+    chrome: Path | None = Field(None, description="The Chromium to use; found when not given.")
+    logins: Path | None = Field(None, description="File of the user names and passwords that the browser may fill in.")
+    browser_steps: int = Field(25, ge=1, le=1000, description="Steps of the browser in one action.")
+    browser_seconds: float = Field(
+        300.0, gt=0, allow_inf_nan=False, description="Seconds of the browser in one action."
+    )
+
     speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
         "auto", description="Who writes down what is said in a sound or film."
     )
@@ -121,7 +140,7 @@ class Settings(BaseSettings):
         """Only what `agent.layers` merged: it alone knows which file may set what."""
         return (init_settings,)
 
-    @field_validator("base_url", "speech_base_url")
+    @field_validator("base_url", "speech_base_url", "firecrawl_api_url")
     @classmethod
     def _is_an_endpoint(cls, value: str | None) -> str | None:
         if value is None:
@@ -133,6 +152,13 @@ class Settings(BaseSettings):
             raise ValueError("an address holds no user and no password; put the key into OPENAI_API_KEY")
         _ = parts.port  # raises for one that is no number
         return value.rstrip("/")
+
+    @field_validator("engines")
+    @classmethod
+    def _are_engines(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in value if name not in ENGINES]:
+            raise ValueError(f"{', '.join(unknown)} is none of {', '.join(ENGINES)}")
+        return tuple(dict.fromkeys(value))
 
     @field_validator("without")
     @classmethod

@@ -15,6 +15,9 @@ Wish = Literal["answer", "create"]
 """What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
 
 
+_WEB_INPUTS: dict[str, tuple[str, ...]] = {"search": ("query",), "browse": ("url", "task")}
+
+
 class Step(TypedDict):
     """One action of a run and what it found."""
 
@@ -53,6 +56,34 @@ class AttachedFile(TypedDict):
     """Why it cannot be read; empty when it can."""
 
 
+class CitedSource(TypedDict):
+    """A page of the web that evidence and answers cite."""
+
+    number: int
+    """From 1 on, the same through the whole run."""
+    url: str
+    title: str
+    quotes: list[str]
+    """What it says, as it stands there, the most telling first."""
+
+
+class OpenPage(TypedDict):
+    """The page of the web that was read last, whose links can be followed by their numbers."""
+
+    url: str
+    links: list[str]
+
+
+def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
+    """The sources by number; what a source said before stays."""
+    by_number = {source["number"]: source for source in old}
+    for source in new:
+        before = by_number.get(source["number"])
+        quotes = source["quotes"] + (before["quotes"] if before else [])
+        by_number[source["number"]] = {**source, "quotes": list(dict.fromkeys(quotes))}
+    return [by_number[number] for number in sorted(by_number)]
+
+
 class State(TypedDict, total=False):
     """What a run knows. Everything that is not plain JSON lives in the context."""
 
@@ -71,6 +102,11 @@ class State(TypedDict, total=False):
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]
     used: Annotated[list[str], operator.add]
+    sources: Annotated[list[CitedSource], merged]
+    """What was found on the web."""
+    open_page: OpenPage
+    cited: list[dict[str, Json]]
+    """The sources of the answer, as JSON."""
     limit: str | None
     """The limit that ended the run."""
     text: str
@@ -94,11 +130,17 @@ class Decision:
     answer: str = ""
     """The answer's text, for `answer`."""
     file: str = ""
-    """The file to read, for `read_file`; the next unread one without."""
+    """What to read, for `read_file`: a file, the next unread one without; or a page, by address or as `link 3`."""
     page: int = 1
     """Where to read it."""
     find: str = ""
     """Words to look for in it instead."""
+    query: str = ""
+    """What to find out, for `search`; the question without."""
+    url: str = ""
+    """Where the browser begins, for `browse`."""
+    task: str = ""
+    """What it does there; the question without."""
 
     @property
     def input(self) -> str:
@@ -108,6 +150,10 @@ class Decision:
         if self.action == "read_file" and self.file:
             where = f" find {self.find!r}" if self.find else ""
             return f"read_file {self.file}{where}" + (f" page {self.page}" if self.page > 1 else "")
+        if self.action == "search" and self.query:
+            return f"search {self.query}"
+        if self.action == "browse" and (self.url or self.task):
+            return " ".join(part for part in ("browse", self.url, self.task) if part)
         return self.action
 
     def as_json(self) -> dict[str, Json]:
@@ -140,7 +186,12 @@ class Decision:
             arguments if action == "use_tool" else {},
             "" if answer is None else str(answer),
             **(_place(chosen) if action == "read_file" else {}),
+            **_texts(chosen, _WEB_INPUTS.get(action, ())),
         )
+
+
+def _texts(chosen: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: str(chosen.get(name) or "").strip() for name in names}
 
 
 def _place(chosen: dict[str, Any]) -> dict[str, Any]:

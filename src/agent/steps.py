@@ -15,6 +15,7 @@ PREVIEW = 1500
 """Characters of one finding in a prompt; the whole stays in the journal."""
 READING = 6000
 """Characters of one reading of a file; as much of it is shown."""
+_SIZED = frozenset({"read_file", "search"})
 _SURROUNDINGS = 2500
 """Characters that a finding says around what was read."""
 
@@ -54,8 +55,8 @@ def evidence_text(steps: Sequence[Step]) -> str:
 
 
 def _size(step: Step) -> int:
-    """How much of a finding is shown: of what was read in a file all, which was sized when it was read."""
-    return READING + _SURROUNDINGS if step["action"] == "read_file" else PREVIEW
+    """How much of a finding is shown: all of what was read or searched, which was sized then."""
+    return READING + _SURROUNDINGS if step["action"] in _SIZED else PREVIEW
 
 
 def _shown(source: str, finding: str, size: int) -> str:

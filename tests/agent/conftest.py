@@ -77,5 +77,5 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, home: Path) -> Desk:
-    """A folder, a home, and a model that plays what the test says."""
-    return Desk(tmp_path, home)
+    """A folder, a home, and a model that plays what the test says. What is searched is an empty folder of pages."""
+    return Desk(tmp_path, home, flags={"engines": "index", "web_index": str(home / "pages")})

@@ -50,7 +50,7 @@ def test_each_layer_beats_the_one_below_it_and_names_itself(place):
 
 @pytest.mark.parametrize(("setting", "variable"), [(s, v) for s, names in ACCEPTED_VARIABLES.items() for v in names])
 def test_every_accepted_variable_sets_its_setting(place, setting, variable):
-    value = "https://example.org/v1" if setting == "base_url" else "some-value-of-24-letters"
+    value = "https://example.org/v1" if setting.endswith("_url") else "some-value-of-24-letters"
     found = getattr(place.read(**{variable: value}), setting)
     assert (found if isinstance(found, str) else found.get_secret_value()) == value
 

@@ -12,6 +12,7 @@ from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.render import Display, Silent, open_display
+from agent.cli.sources import source_lines
 from agent.cli.trusting import ask_about_new_servers
 from agent.errors import AlitaError
 from agent.events import Event, RunFinished, RunStarted
@@ -75,7 +76,7 @@ class _Session:
         settings = read_settings(flags)
         self.display = open_display(quiet=self._output.quiet, verbose=self._output.verbose, plain=settings.plain)
         try:
-            async with await Alita.open(settings) as alita:
+            async with await Alita.open(settings, streams=self._output.stream) as alita:
                 self._alita = alita
                 asyncio.get_running_loop().add_signal_handler(
                     signal.SIGINT, self._interrupt, alita, asyncio.current_task()
@@ -117,6 +118,8 @@ def _print(result: Answer, output: Output, *, told: bool) -> None:
         print_json(result.as_json())
     elif result.status in {"answered", "limit"} and result.text:
         print_text(result.text)
+        for line in [] if output.quiet else source_lines(result):
+            print_note(line)
     if result.status == "interrupted" and result.run_id:
         print_note(f"Stopped. Go on with: alita resume {result.run_id}")
     elif not told and result.status != "answered":

@@ -47,6 +47,7 @@ def ask(
     max_tokens: options.MaxTokens = None,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
+    allow_private: options.AllowPrivate = False,
     no_cache: options.NoCache = False,
     approve: options.Approve = None,
     plain: options.Plain = False,
@@ -82,6 +83,7 @@ def resume(
     max_cost: options.MaxCost = None,
     max_tokens: options.MaxTokens = None,
     no_isolation: options.NoIsolation = False,
+    allow_private: options.AllowPrivate = False,
 ) -> None:
     """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
     flags = options.flags(context.params)

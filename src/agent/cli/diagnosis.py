@@ -32,7 +32,7 @@ EXTRAS = {
     "cluster": ("ray",),
 }
 _NAMED_TOOLS = 5
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_WITH_KEY = ("firecrawl", "tavily")
 
 
 class Finding(NamedTuple):
@@ -55,7 +55,8 @@ def diagnose(settings: Settings) -> list[Finding]:
         *model_findings(settings),
         _speech(settings),
         _isolation(settings),
-        _browser(),
+        *_search(settings),
+        _browser(settings),
         *_folders(settings),
         *_tools(settings),
         *_servers(settings),
@@ -171,15 +172,33 @@ async def _probe(settings: Settings) -> Isolation:
         await sandbox.aclose()
 
 
-def _browser() -> Finding:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    return Finding(
-        "browser",
-        found is not None,
-        found or "none found",
-        "apt-get install chromium, or: playwright install chromium",
-        needed=False,
+def _search(settings: Settings) -> Iterator[Finding]:
+    """Which engines are asked, and what stands against the others; nobody is asked now."""
+    from agent.web.engines.opening import engine_states, names_of
+
+    states = {state.name: state for state in engine_states(settings)}
+    names = names_of(settings)
+    ready = [name for name in names if states[name].ready]
+    yield Finding(
+        "search", bool(ready), ", ".join(ready) or "no engine is ready", "Name one with ALITA_ENGINES.", needed=False
     )
+    for name, state in states.items():
+        told = state.ready and not state.needs_nothing
+        wanted = name in names or name in _WITH_KEY
+        if told or (wanted and not state.ready):
+            yield Finding(name, state.ready, state.state, state.remedy, needed=False)
+
+
+def _browser(settings: Settings) -> Finding:
+    """Which Chromium draws pages."""
+    from agent.web.chromium import find_chromium
+    from agent.web.protocol import WebProblem
+
+    try:
+        chromium = find_chromium(settings.chrome)
+    except WebProblem as problem:
+        return Finding("browser", False, problem.message, problem.remedy, needed=False)
+    return Finding("browser", True, f"{chromium.path} ({chromium.found})", needed=False)
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:

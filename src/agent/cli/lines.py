@@ -91,6 +91,30 @@ def _file(event: e.FileRead) -> Line:
     return Line("file", f"{event.name}, {event.type}: {event.where}{lost}")
 
 
+def _searched(event: e.WebSearched) -> Line:
+    if not event.ok:
+        return Line("search", f"{event.source} ✗ {event.message}", style="yellow", whole=True)
+    return Line("search", f"{event.source}: {event.query} → {count_of(len(event.found), 'hit')}")
+
+
+def _page(event: e.PageRead) -> Line:
+    if not event.ok:
+        return Line("page", f"{event.url} ✗ {event.message}", style="yellow")
+    via = "" if event.via == "plain" else f", {event.via}"
+    return Line("page", f"{event.title or event.url} ({event.size:,} characters{via})")
+
+
+def _browser(event: e.BrowserStepped) -> Line:
+    text = f"{event.step}. {event.action}"
+    if not event.ok:
+        return Line("browser", f"{text} ✗ {event.message}", style="yellow")
+    return Line("browser", f"{text} at {event.url}")
+
+
+def _instruction(event: e.InstructionFound) -> Line:
+    return Line("warning", f"{event.source} tries to give orders: {event.excerpt}", style="bold yellow")
+
+
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
     return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
@@ -110,6 +134,11 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.Restated: lambda event: Line("asked", event.question, "●", whole=True),
     e.ToolCalled: _called,
     e.FileRead: _file,
+    e.WebSearched: _searched,
+    e.PageRead: _page,
+    e.BrowserStepped: _browser,
+    e.InstructionFound: _instruction,
+    e.LeakBlocked: lambda event: Line("blocked", f"{event.address}: {event.reason}", style="yellow"),
     e.Warned: lambda event: Line("warning", event.text, style="bold yellow", whole=True),
     e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),
 }
@@ -121,11 +150,11 @@ _VERBOSE_LINES: dict[type, Callable[[Any], Line | None]] = {
 def summary(answer: Answer) -> Line:
     """The last line of a run: how it ended and what it took."""
     usage = answer.usage
+    tokens = usage.input_tokens + usage.output_tokens
+    counts = ((answer.steps, "step"), (usage.calls, "model call"), (tokens, "token"))
     parts = [
         answer.status.replace("_", " ") + (f" ({answer.limit})" if answer.limit else ""),
-        *_count(answer.steps, "step"),
-        *_count(usage.calls, "model call"),
-        *_count(usage.input_tokens + usage.output_tokens, "token"),
+        *(count_of(n, noun) for n, noun in counts if n),
         time_text(answer.seconds),
     ]
     if usage.cost != 0:
@@ -135,9 +164,9 @@ def summary(answer: Answer) -> Line:
     return Line("done", " · ".join(parts), "●", "bold")
 
 
-def _count(number: int, noun: str) -> list[str]:
-    """The number with its noun, and nothing for none."""
-    return [f"{number:,} {noun}{'' if number == 1 else 's'}"] if number else []
+def count_of(number: int, noun: str) -> str:
+    """The number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def cost_text(usage: Usage) -> str:

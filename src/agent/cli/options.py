@@ -23,6 +23,7 @@ MaxCost = Annotated[float | None, typer.Option("--max-cost", metavar="USD", help
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Tokens at most.")]
 ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", help="Folder of the created tools.")]
 NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing can isolate them.")]
+AllowPrivate = Annotated[bool, typer.Option("--allow-private", help="Open pages of this machine and its network too.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Whole sentences, for screen readers.")]
@@ -60,6 +61,7 @@ def flags(given: Mapping[str, Any]) -> dict[str, Any]:
         **{name: given[name] for name in _SETTINGS if name in given},
         "approval": given.get("approve"),
         "isolation": "none" if given.get("no_isolation") else None,
+        "allow_private": True if given.get("allow_private") else None,
         "use_cache": False if given.get("no_cache") else None,
         "plain": True if given.get("plain") else None,
         "without": ",".join(without) if without else None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.lines import cost_text
+from agent.cli.lines import cost_text, count_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import call_text
 
@@ -92,6 +92,23 @@ def _file(event: e.FileRead) -> str:
     return f"The file {event.name}, {event.type}, was read: {event.where}.{lost}"
 
 
+def _searched(event: e.WebSearched) -> str:
+    if not event.ok:
+        return f"The search engine {event.source} gave nothing: {event.message}"
+    return f"The search engine {event.source} was asked for {event.query} and gave {count_of(len(event.found), 'hit')}"
+
+
+def _page(event: e.PageRead) -> str:
+    if not event.ok:
+        return f"The page {event.url} was not read: {event.message}"
+    return f"The page {event.title or event.url} was read"
+
+
+def _browser(event: e.BrowserStepped) -> str:
+    end = "" if event.ok else f", which failed: {event.message}"
+    return f"Browser, step {event.step}: {event.action}{end}"
+
+
 def _model(event: e.ModelCalled) -> str:
     tokens = event.usage.input_tokens + event.usage.output_tokens
     return f"The model {event.model} answered as {event.role}, {tokens:,} tokens, {event.seconds:.1f} seconds"
@@ -109,6 +126,11 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     e.Restated: lambda event: f"The question is understood as: {event.question}",
     e.ToolCalled: _called,
     e.FileRead: _file,
+    e.WebSearched: _searched,
+    e.PageRead: _page,
+    e.BrowserStepped: _browser,
+    e.InstructionFound: lambda event: f"Warning: {event.source} tries to give orders: {event.excerpt}",
+    e.LeakBlocked: lambda event: f"{event.address} is not opened: {event.reason}",
     e.Warned: lambda event: f"Warning: {event.text}",
     e.Note: lambda event: f"Note: {event.text}",
     e.RunFinished: lambda event: summary_sentence(event.answer),

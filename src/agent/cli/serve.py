@@ -41,6 +41,7 @@ def serve(
     max_tokens: options.MaxTokens = None,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
+    allow_private: options.AllowPrivate = False,
     no_cache: options.NoCache = False,
 ) -> None:
     """Serves the tool library to MCP clients, over stdin and stdout unless --http says otherwise.

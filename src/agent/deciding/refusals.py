@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.deciding.rules import unread
+from agent.pages import means_page, no_such_link, resolved
 from agent.state import Decision, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block
@@ -19,9 +20,11 @@ def refusal_of(decision: Decision, state: State) -> str | None:
         return f"there is no tool {decision.tool!r}; the tools are: {known}."
     if decision.action in state.get("without", []):
         return f"{decision.action} is not possible in this run."
+    if (problem := _unreadable(decision, state)) is not None:
+        return problem
     if decision.action == "answer":
         return None if decision.answer.strip() else "an answer needs text."
-    steps, wanted = state.get("steps", []), decision.input
+    steps, wanted = state.get("steps", []), resolved(decision, state).input
     repeated = [step for step in steps if step["action"] == decision.action and step["input"] == wanted]
     if repeated and not _knows_more(state.get("files", []), steps, repeated[-1], decision):
         finding = data_block("its result", preview(repeated[-1]["finding"], _HINT_LENGTH))
@@ -30,13 +33,20 @@ def refusal_of(decision: Decision, state: State) -> str | None:
     return None
 
 
+def _unreadable(decision: Decision, state: State) -> str | None:
+    """Why a page cannot be read; None when it can, or when a file is meant."""
+    if means_page(decision) and "search" in state.get("without", []):
+        return "pages of the web are not read in this run."
+    return no_such_link(decision, state)
+
+
 def _knows_more(files: Sequence[str], steps: Sequence[Step], last: Step, decision: Decision) -> bool:
     """Whether an action may be done again.
 
     Code when something was found since, reading while a file is left, the web while it goes on giving something new.
     """
     if decision.action == "read_file":
-        return unread(files, steps)
+        return unread(files, steps) and not means_page(decision)
     if decision.action in {"search", "browse"}:
         return last["ok"] and not any(step["finding"] == last["finding"] for step in steps if step is not last)
     if decision.action not in {"create_tool", "run_code"}:

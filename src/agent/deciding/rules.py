@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent.pages import is_page_read
 from agent.state import Decision, State, Step
 from mcp_tools.create.form import arguments_for
 from mcp_tools.create.literals import as_number, question_values
@@ -29,7 +30,7 @@ _YEAR = re.compile(r"^(?:1[5-9]|20)\d\d$")
 
 def unread(files: Sequence[str], steps: Sequence[Step]) -> bool:
     """Whether a file is left to read: each is read in a step of its own, and one that fails ends it."""
-    reads = [step["ok"] for step in steps if step["action"] == "read_file"]
+    reads = [step["ok"] for step in steps if step["action"] == "read_file" and not is_page_read(step)]
     return len(reads) < len(files) and all(reads)
 
 

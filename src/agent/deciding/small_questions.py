@@ -44,8 +44,8 @@ async def ask_in_parts(state: State, context: Context) -> Decision:
     """
     decision = _sure(state) or await _from_evidence(state, context) or await _by_need(state, context)
     if decision is not None and decision.action != "answer" and refusal_of(decision, state) is not None:
-        decision = None
-        if has_data(state["question"]):
+        decision = _elsewhere(decision, state)
+        if decision is None and has_data(state["question"]):
             decision = await _computing(state, context, "It was tried already, but the question holds data.")
     return decision or Decision("answer", "All that makes sense was already done.")
 
@@ -76,6 +76,13 @@ def _sure(state: State) -> Decision | None:
     if must_operate_a_site(state["question"]) and not any(step["action"] == "browse" for step in steps):
         return Decision("browse", "A web site must be operated.")
     return None
+
+
+def _elsewhere(refused: Decision, state: State) -> Decision | None:
+    """A search, where a site was to be operated and none could be: its address, or what it says, may be found."""
+    search = Decision("search", "No site could be operated; what it says may be found.")
+    searched = any(step["action"] == "search" for step in state.get("steps", []))
+    return search if refused.action == "browse" and not searched and refusal_of(search, state) is None else None
 
 
 async def _from_evidence(state: State, context: Context) -> Decision | None:

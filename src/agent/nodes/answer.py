@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
-from agent.events import AnswerWritten, Note
+from agent.events import Note
 from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import decision_of, evidence_text, last_value
@@ -47,7 +47,7 @@ async def _best_effort(state: State, context: Context) -> str:
             messages,
             temperature=0,
             max_tokens=most,
-            on_delta=lambda text: context.emit(AnswerWritten(text)),
+            on_delta=context.on_answer,
         )
     except (ModelError, ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no best guess: {failure.message}"))

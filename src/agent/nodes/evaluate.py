@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.citing import with_citations
 from agent.context import Context
 from agent.state import State
 from mcp_tools.text import printable
 
 _LEAD = re.compile(r"^\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is)?\s*:\s*", re.IGNORECASE)
 
+_COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
+
 
 async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Brings the answer into its final form and sets the status of the run."""
-    text = final_form(state.get("text", ""))
-    if state.get("limit"):
-        return {"text": text, "status": "limit"}
-    return {"text": text, "status": "answered" if text else "no_answer"}
+    steps = state.get("steps", [])
+    computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
+    text, cited = with_citations(final_form(state.get("text", "")), state.get("sources", []), computed=computed)
+    status = "limit" if state.get("limit") else "answered" if text else "no_answer"
+    return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
 
 
 def final_form(text: str) -> str:

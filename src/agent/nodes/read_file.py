@@ -11,24 +11,26 @@ from agent.attached import PICTURES, file_named
 from agent.context import Context
 from agent.events import FileRead, Note
 from agent.models.protocol import Role
+from agent.nodes.read_page import WEAK_READING, read_page
+from agent.pages import means_page
 from agent.pictures import describe_picture
 from agent.state import AttachedFile, State
 from agent.steps import READING, decision_of, step
+from agent.web.injection import findings
 from mcp_tools.text import printable
-
-_WEAK_READING = 2_400
-"""Characters of one reading for a weak model, which reads slowly and loses itself in more."""
 
 
 async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Reads where the decision says; the text, what is not in it and how to read on are the step's finding."""
     context, decision = runtime.context, decision_of(state)
+    if means_page(decision):
+        return await read_page(state, context)
     file = file_named(decision.file, state)
     if file is None or context.reader is None:
         return _failed(state, context, _unknown(decision.file, state))
     if file["problem"]:
         return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
-    limit = _WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
+    limit = WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
     part = await context.reader.read(
         Path(file["path"]), file["name"], page=decision.page, find=decision.find, limit=limit
     )
@@ -36,6 +38,9 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
         return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
     context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
+    for found in findings(file["name"], part["text"]):
+        if found not in findings(file["name"], file["beginning"]):  # which was told when the file was looked at
+            context.emit(found)
     seen = await describe_picture(context, file, state["question"]) if file["kind"] in PICTURES else ""
     return {"steps": [step(state, ok=True, finding=_finding(file, part, seen))]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Literal
 
@@ -11,14 +12,43 @@ from agent.store.session import Session
 from mcp_tools.text import one_line, printable
 
 Format = Literal["md", "json"]
+_FETCHED = re.compile(
+    r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)",
+    re.I,
+)
+"""What begins a picture in Markdown, and an element of HTML that loads something."""
+_SPELLED = {"!": "&#33;", "<": "&lt;"}
 
 
 def export_session(session: Session, form: Format) -> str:
-    """The session as text, which ends with a line feed. Markdown is free of control characters."""
+    """The session as text, which ends with a line feed.
+
+    Markdown is free of control characters, and whoever opens it fetches no picture from elsewhere.
+    """
     if form == "json":
         return json.dumps(session.as_json(), indent=2) + "\n"
     head = f"# {one_line(session.title)}\n\nSession {session.id}, {_when(session.started)}, model {session.model}\n"
-    return head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1))
+    return _fetching_nothing(head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1)))
+
+
+def _fetching_nothing(text: str) -> str:
+    """Markdown whose pictures are text. Code shows none and stays; what is code may change by it, hence the loop."""
+    from markdown_it import MarkdownIt
+
+    lines, parse = text.split("\n"), MarkdownIt("commonmark").parse
+    while True:
+        code: set[int] = set()
+        for token in parse("\n".join(lines)):
+            if token.type in ("fence", "code_block") and token.map:
+                code.update(range(*token.map))
+        spelled = [line if number in code else _spelled(line) for number, line in enumerate(lines)]
+        if spelled == lines:
+            return "\n".join(lines)
+        lines = spelled
+
+
+def _spelled(line: str) -> str:
+    return _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
 
 
 def _turn(number: int, turn: Turn) -> str:

@@ -15,6 +15,7 @@ from agent.store.appended import AppendedLines, read_lines
 from agent.store.blobs import Blobs, canonical, digest
 from agent.store.difference import first_difference
 from agent.store.redact import Redactor
+from agent.web.protocol import WebProblem
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -219,6 +220,7 @@ class Journal:
             "message": self._redactor.text(error.message),
             "remedy": self._redactor.text(error.remedy),
             **({"usage": asdict(usage)} if usage is not None else {}),
+            **({"reason": error.reason} if isinstance(error, WebProblem) else {}),
         }
 
     def _forget_failures(self) -> None:
@@ -294,7 +296,9 @@ def _fields(record: Record) -> dict[str, Json]:
 
 
 def _restored(error: dict[str, Json]) -> AlitaError:
-    """The error of the recorded type."""
+    """The error of the recorded type; of the problems of the web, the kind that all of them are."""
+    if reason := error.get("reason"):
+        return WebProblem(reason, error["message"], remedy=error["remedy"])
     waiting: list[type[AlitaError]] = [AlitaError]
     while waiting:
         candidate = waiting.pop()

@@ -36,7 +36,7 @@ class JournaledFiles:
     def __init__(
         self, folder: Path, journal: Journal, before_speech: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        self._folder = folder
+        self._folder = folder.absolute()  # programs in the sandbox find there what was made
         self._journal = journal
         self._before_speech = before_speech
 

@@ -155,6 +155,43 @@ def _file(record: Record) -> Call:
     return _call(record, f"read {request['name']}: {output['where']}", [Passage("file", request["path"])], came)
 
 
+def _web(record: Record) -> Call:
+    """A search, or the reading or fetching of what stands at an address."""
+    request, output = record.request, record.output or {}
+    problem = output.get("problem")
+    failed = Passage("problem", "\n".join(filter(None, (problem["message"], problem["remedy"]))) if problem else "")
+    if "search" in request:
+        told = "\n".join(f"{event['source']}: {event['message']}" for event in output.get("told", ()))
+        found = "\n\n".join(_hit(result) for result in output.get("results", ()))
+        came = [Passage("engines that gave nothing", told), Passage("found", found), failed]
+        return _call(record, f"search {request['search']}", [Passage("request", _text(request))], came, ok=not problem)
+    action = "read" if "read" in request else "download"
+    came = [Passage("page", output.get("markdown", "") or str(output.get("path") or "")), failed]
+    came.insert(0, Passage("title", output.get("title", "")))
+    return _call(record, f"{action} {request[action]}", [Passage("address", request[action])], came, ok=not problem)
+
+
+def _hit(result: dict[str, Any]) -> str:
+    return f"{result['title']}\n{result['url']}\n{result['snippet']}".strip()
+
+
+def _browse(record: Record) -> Call:
+    """What was done in a browser."""
+    request, output = record.request, record.output or {}
+    steps = [
+        f"{step['step']}. {step['action']} — {step['url']}{' ✗ ' + step['message'] if step['message'] else ''}"
+        for step in output.get("steps", ())
+    ]
+    came = [
+        Passage("steps", "\n".join(steps)),
+        Passage("result", output.get("text", "")),
+        Passage("problem", output.get("problem", "")),
+        Passage("downloaded", "\n".join(output.get("files", ()))),
+    ]
+    title = f"browse {request['url']}: {request['task']}"
+    return _call(record, title, [Passage("task", request["task"])], came, ok=bool(output.get("ok")))
+
+
 def _any(record: Record) -> Call:
     came = [] if record.error else [Passage("output", _text(record.output))]
     return _call(record, record.kind, [Passage("request", _text(record.request))], came)
@@ -173,4 +210,6 @@ _KINDS: dict[str, Callable[[Record], Call]] = {
     "conversation": _conversation,
     "answers": _answers,
     "file": _file,
+    "browse": _browse,
+    "web": _web,
 }

@@ -22,7 +22,7 @@ ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 MEMBERS = {
     "schema", "answer", "status", "tools_created", "tools_used", "steps", "usage", "cost", "seconds", "run_id",
-    "model", "error", "limit", "restated", "waited",
+    "model", "error", "limit", "restated", "waited", "sources",
 }  # fmt: skip
 
 

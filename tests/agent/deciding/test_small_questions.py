@@ -153,3 +153,18 @@ async def test_what_comes_from_outside_is_marked_as_data() -> None:
 async def test_an_answer_in_another_form_is_an_error(line: Any) -> None:
     with pytest.raises(ModelOutputError):
         await decided(state_of("q"), line)
+
+
+async def test_where_no_site_could_be_operated_what_it_says_is_searched_for_once() -> None:
+    failed = done("browse", ok=False, finding="browse needs the address of a page to begin with")
+    state = state_of("How much is a ticket?", steps=[failed])
+    assert (await decided(state, needs("site")))[0].action == "search"
+    searched = done("search", ok=False, finding="nothing found", number=2)
+    state = state_of("How much is a ticket?", steps=[failed, searched])
+    assert (await decided(state, needs("site")))[0].action == "answer"
+
+
+async def test_what_was_copied_from_the_web_is_the_answer() -> None:
+    state = state_of("How much is a ticket?", steps=[done("search", value="11.40", finding="[1] Adult | 11.40")])
+    decision, model = await decided(state)
+    assert (decision.action, decision.answer, model.requests) == ("answer", "11.40", [])

@@ -10,9 +10,9 @@ from agent.errors import RunError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import with_limit, worker_settings
 from agent.gaia.dataset import load_jsonl
-from agent.gaia.ledger import read_ledger
 from agent.gaia.places import Places
 from agent.gaia.progress import Began
+from agent.gaia.records import read_ledger
 from agent.gaia.runner import Benchmark, RunOptions, Totals
 from agent.gaia.selection import Selection
 from agent.layers import read_settings

@@ -236,3 +236,31 @@ def test_an_empty_conversation_is_a_session_too(folder):
     saved = save_session(folder, new_session("m"), NONE)
     assert load_session(folder, saved.id).conversation == Conversation()
     assert saved.title == "(empty)"
+
+
+SPY = "https://spy.example"
+PICTURES = [
+    f"See ![a]({SPY}/1.png) and ![b][1]\n\n[1]: {SPY}/3",
+    f"<img src={SPY}/2>\n< IFRAME src={SPY}>\n<IMG\nsrc={SPY}>",
+    f"- x\n  ```\n![behind a list]({SPY})",
+    f"```a`b\n![no fence]({SPY})",
+    f"<script>\n```\n</script>\n```\n![x]({SPY})\n```",
+    f"    indented\n![y]({SPY})",
+    f"`code ![z]({SPY})",
+]
+
+
+@pytest.mark.parametrize("answer", PICTURES)
+def test_an_export_fetches_nothing_when_it_is_opened(folder: Path, answer: str) -> None:
+    from markdown_it import MarkdownIt
+
+    asked = f"Look: ![q]({SPY}/q.png)"
+    text = export_session(kept(folder, replace(TURN, question=asked, answer=answer, restated=asked)), "md")
+    tokens = MarkdownIt("commonmark").parse(text)
+    inner = [child for token in tokens for child in token.children or []]
+    assert not [token for token in (*tokens, *inner) if token.type in ("image", "html_block", "html_inline")]
+
+
+def test_code_in_an_export_stays_as_it_is(folder: Path) -> None:
+    code = "```md\n![code](stays)\n<img>\n```"
+    assert code in export_session(kept(folder, replace(TURN, answer=f"So:\n\n{code}")), "md")

@@ -47,7 +47,7 @@ CASES: list[tuple[Any, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "expected"), CASES, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize(("value", "expected"), CASES, ids=lambda value: type(value).__name__)
 def test_it_becomes_the_nearest_json(value: Any, expected: Any) -> None:
     assert json.loads(encode(value)) == expected
 

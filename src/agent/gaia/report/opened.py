@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
-from agent.gaia.ledger import Records, read_ledger
+from agent.gaia.records import Records, read_ledger
 from agent.gaia.report.counted import Counted, counted, tasks_of
 from agent.gaia.report.summary import Summary, summarise
 from agent.gaia.report.words import count

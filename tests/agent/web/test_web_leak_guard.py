@@ -3,7 +3,7 @@
 import pytest
 
 from agent.events import LeakBlocked
-from agent.gaia.leak_guard import LeakGuard, leak_in
+from agent.web.leak_guard import LeakGuard, leak_in
 
 QUESTION = "On which of the nine painted boats in the harbour of Ulm did the old ferryman leave his third hat?"
 

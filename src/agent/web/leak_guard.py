@@ -34,7 +34,7 @@ class Leaks:
 @functools.cache
 def known_leaks() -> Leaks:
     """The list that comes with alita, `leaks.json`."""
-    data = json.loads(files("agent.gaia").joinpath(_LIST).read_text("utf-8"))
+    data = json.loads(files("agent.web").joinpath(_LIST).read_text("utf-8"))
     words = "|".join(f"(?:{word})" for word in data["words"])
     return Leaks(tuple((host, path) for host, path in data["places"]), re.compile(words, re.IGNORECASE))
 
@@ -100,3 +100,13 @@ class LeakGuard:
         if reason is not None:
             self._tell(LeakBlocked(address, reason))
         return reason is not None
+
+    def blocks_query(self, query: str) -> bool:
+        """Whether a search must not be made: it asks for the dataset itself; a hit is told.
+
+        A query may well be the question, and may name any address.
+        """
+        found = known_leaks().words.search(query)
+        if found is not None:
+            self._tell(LeakBlocked(query, f"it asks for {found[0].lower()!r}"))
+        return found is not None

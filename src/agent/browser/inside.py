@@ -1,0 +1,129 @@
+"""What happens in the browser's process: it drives a browser, and asks alita for all else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import IO, Any
+
+from agent.browser.compact import Compact
+from agent.browser.driven import Driven
+from agent.browser.launching import launched
+from agent.browser.protocol import Outcome
+from agent.browser.wire import LONGEST_LINE, Job, completion_of
+from agent.errors import ModelOutputError, StoppedError
+from agent.events import BrowserStepped
+from agent.models.protocol import Completion, Message
+from agent.web.fetching.guard import AddressGuard
+from agent.web.fetching.proxy import GuardedProxy
+from agent.web.protocol import WebProblem
+from mcp_tools.tool import Json
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Does the job on stdin, and talks on what was stdout: libraries may print there."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    talk = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    asyncio.run(_served(talk))
+    os._exit(0)  # threads of libraries have nothing left to say
+
+
+async def _served(talk: IO[bytes]) -> None:
+    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    job = Job.from_json(json.loads(await reader.readline())["job"])
+    host = Host(reader, talk)
+    listening = asyncio.create_task(host.listen())
+    try:
+        host.say({"outcome": (await _done(job, host)).as_json()})
+    except WebProblem as problem:
+        told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
+        host.say({"problem": told})
+    listening.cancel()
+
+
+async def _done(job: Job, host: Host) -> Outcome:
+    """What came of the job.
+
+    Raises:
+        WebProblem: The browser does not start.
+    """
+    async with (
+        GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
+        launched(job.chrome, job.profile, proxy=proxy.url, port=job.kind == "browser-use") as context,
+    ):
+        if job.kind == "browser-use":
+            driven = Driven(context, job.profile, job.task, host.ask, host.tell, host.blocked, proxy, sees=job.sees)
+            return await driven.run()
+        return await Compact(context, job.task, host.ask, host.tell, host.blocked, proxy).run()
+
+
+class Host:
+    """alita, as its browser's process knows it."""
+
+    def __init__(self, reader: asyncio.StreamReader, talk: IO[bytes]) -> None:
+        self._reader = reader
+        self._talk = talk
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> Completion:
+        """Asks the browser role's model.
+
+        Raises:
+            ModelOutputError: It gave no answer that fits.
+            StoppedError: There is no use in going on.
+        """
+        asked = {"messages": list(messages), "schema": schema, "max_tokens": max_tokens, "temperature": temperature}
+        return completion_of(await self._request({"ask": asked}))
+
+    async def blocked(self, address: str, text: str) -> bool:
+        """Whether a page must not be shown."""
+        return bool(await self._request({"blocked": [address, text]}))
+
+    def tell(self, step: BrowserStepped) -> None:
+        """Tells of a step."""
+        self.say({"step": asdict(step)})
+
+    def say(self, message: dict[str, Json]) -> None:
+        """One line."""
+        self._talk.write(json.dumps(message).encode() + b"\n")
+
+    async def listen(self) -> None:
+        """Hears the replies; ends the process when nobody is there any more."""
+        while line := await self._reader.readline():
+            reply = json.loads(line)
+            waiting = self._waiting.pop(reply["re"])
+            if error := reply.get("error"):
+                kind = ModelOutputError if error["type"] == "output" else StoppedError
+                waiting.set_exception(kind(error["message"]))
+            else:
+                waiting.set_result(reply["value"])
+        os._exit(1)
+
+    async def _request(self, request: dict[str, Json]) -> Any:
+        number = next(self._ids)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        self.say({"id": number, **request})
+        with contextlib.suppress(KeyError):
+            return await self._waiting[number]
+        raise StoppedError("alita is gone")

@@ -1,0 +1,118 @@
+"""Chromium, started by Playwright with a profile of its own, and ended with whoever started it.
+
+Playwright speaks to it through a pipe: when either end dies, however it dies, so does the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.web.chromium import FLAGS
+from agent.web.protocol import WebProblem
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+
+PORT_FILE = "DevToolsActivePort"
+_START_SECONDS = 60
+_PREFERENCES: dict[str, Any] = {
+    "signin": {"allowed": False, "allowed_on_next_startup": False},
+    "autofill": {"enabled": False, "profile_enabled": False, "credit_card_enabled": False},
+    "credentials_enable_service": False,
+    "safebrowsing": {"enabled": False},
+    "search": {"suggest_enabled": False},
+    "net": {"network_prediction_options": 2},
+    "translate": {"enabled": False},
+    "plugins": {"always_open_pdf_externally": True},
+}
+_LONGEST_FOR_SOCKETS = 60
+"""Characters of a folder in which Chromium can make its socket, whose path has at most 107."""
+_SIZE = {"width": 1280, "height": 900}
+
+
+@asynccontextmanager
+async def launched(
+    chrome: Path, profile: Path, *, proxy: str = "", port: bool = False, flags: Sequence[str] = ()
+) -> AsyncIterator[BrowserContext]:
+    """A browser with an empty profile.
+
+    Args:
+        chrome: The program.
+        profile: A folder of its own, which the caller removes.
+        proxy: Through which every request goes, those to this machine too.
+        port: Let others drive it too, through a port of this machine; the profile's `DevToolsActivePort` names it.
+        flags: More of Chromium's.
+
+    Raises:
+        WebProblem: It does not start.
+    """
+    from playwright.async_api import Error, async_playwright
+
+    _prefer(profile)
+    async with async_playwright() as playwright:
+        options: dict[str, Any] = {
+            "executable_path": str(chrome),
+            "headless": True,
+            "args": [*FLAGS, *flags, *(["--remote-debugging-port=0"] if port else [])],
+            "env": _environment(profile),
+            "viewport": _SIZE,
+            "timeout": _START_SECONDS * 1000,
+            "accept_downloads": True,
+            **({"proxy": {"server": proxy, "bypass": "<-loopback>"}} if proxy else {}),
+        }
+        sandboxes = (False,) if os.geteuid() == 0 else (True, False)  # root has none; some machines allow none
+        for has_sandbox in sandboxes:
+            try:
+                context = await playwright.chromium.launch_persistent_context(
+                    profile, chromium_sandbox=has_sandbox, **options
+                )
+                break
+            except Error as error:
+                if has_sandbox == sandboxes[-1]:
+                    raise not_started(chrome, error.message) from None
+        try:
+            yield context
+        finally:
+            await _closed(context)
+
+
+def _prefer(profile: Path) -> None:
+    """Writes the settings of the browser, before it reads them."""
+    target = profile / "Default" / "Preferences"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(_PREFERENCES))
+
+
+async def _closed(context: BrowserContext) -> None:
+    import asyncio
+    import contextlib
+
+    from playwright.async_api import Error
+
+    with contextlib.suppress(Error, TimeoutError):
+        await asyncio.wait_for(context.close(), 5)
+
+
+def not_started(chrome: Path, why: str) -> WebProblem:
+    """The problem of a browser that does not start."""
+    lines = [line for line in why.splitlines() if line.strip() and not line.startswith(("Call log", "╔", "║", "╚"))]
+    return WebProblem(
+        "browser",
+        f"the browser {chrome} does not start: {one_line(' '.join(lines[:2]), 200)}",
+        remedy="Name another Chromium with ALITA_CHROME, or install one: apt-get install chromium",
+    )
+
+
+def _environment(profile: Path) -> dict[str, str | float | bool]:
+    """Without keys, and with a home that goes with the profile."""
+    kept: dict[str, str | float | bool] = {
+        name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ
+    }
+    temporary = {"TMPDIR": str(profile)} if len(str(profile)) <= _LONGEST_FOR_SOCKETS else {}
+    return {**kept, "HOME": str(profile), **temporary}

@@ -1,0 +1,95 @@
+"""User names and passwords that the browser fills in: the model only ever sees `<user>` and `<password>`."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agent.errors import SettingsError
+
+USER, PASSWORD = "<user>", "<password>"
+_SURELY = 6
+"""Characters of a password that no other word holds by chance."""
+_EXAMPLE = '[[login]]\nhost = "shop.example"\nuser = "anna"\npassword = "…"'
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What opens one host, and no other."""
+
+    host: str
+    """`shop.example`, or with a port `127.0.0.1:8080`; its subdomains are other hosts."""
+    user: str
+    password: str = field(repr=False)
+
+
+def read_logins(path: Path) -> tuple[Login, ...]:
+    """The logins of a file.
+
+    Raises:
+        SettingsError: It cannot be read, others than its owner can read it, or an entry is incomplete.
+    """
+    try:
+        shared = os.name == "posix" and path.stat().st_mode & 0o077
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the logins {path} cannot be read: {error}", remedy="Name another: --logins") from None
+    if shared:
+        raise SettingsError(f"the logins {path} can be read by others", remedy=f"chmod 600 {path}")
+    try:
+        entries = tomllib.loads(text).get("login", [])
+    except tomllib.TOMLDecodeError as error:  # which may quote the line
+        line = str(error).partition("(at ")[2].rstrip(")")
+        raise SettingsError(f"the logins {path} are no TOML: {line}", remedy=f"An entry is\n{_EXAMPLE}") from None
+    if not isinstance(entries, list):
+        raise SettingsError(f"the logins {path} hold no list of [[login]]", remedy=f"An entry is\n{_EXAMPLE}")
+    return tuple(_login(entry, number, path) for number, entry in enumerate(entries, 1))
+
+
+def _login(entry: object, number: int, path: Path) -> Login:
+    names = ("host", "user", "password")
+    if not isinstance(entry, dict) or set(entry) != set(names) or not all(_is_text(entry[name]) for name in names):
+        raise SettingsError(
+            f"login {number} of {path} is not made of the texts host, user and password", remedy=f"Write\n{_EXAMPLE}"
+        )
+    host = entry["host"]
+    if "/" in host or host != host.strip().lower():
+        raise SettingsError(f"login {number} of {path}: {host!r} is no host", remedy=f"Write\n{_EXAMPLE}")
+    return Login(host, entry["user"], entry["password"])
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def login_for(url: str, logins: Sequence[Login]) -> Login | None:
+    """The login of a page's host."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    names = {parts.netloc.rpartition("@")[2].lower(), (parts.hostname or "").lower()}
+    return next((login for login in logins if login.host in names), None)
+
+
+def filled_in(text: str, login: Login | None) -> str:
+    """The text with the login in place of its placeholders."""
+    if login is None:
+        return text
+    return text.replace(USER, login.user).replace(PASSWORD, login.password)
+
+
+def hidden(text: str, logins: Sequence[Login]) -> str:
+    """The text with placeholders for every user name and password."""
+    for login in logins:
+        for secret, shown in ((login.password, PASSWORD), (login.user, USER)):
+            if secret in text:
+                text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", shown, text)
+        if len(login.password) >= _SURELY:
+            text = text.replace(login.password, PASSWORD)
+    return text

@@ -1,0 +1,194 @@
+"""The browser in a process of its own: started for one task, and gone with all that it started when the task ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agent.browser.leftovers import end_all, new_profile, sweep
+from agent.browser.protocol import Ask, Outcome, Task, Tell
+from agent.browser.wire import LONGEST_LINE, Job, Kind, completion_json
+from agent.errors import AlitaError, ModelOutputError, StoppedError
+from agent.events import BrowserStepped
+from agent.models.protocol import Usage
+from agent.web.protocol import WebProblem
+from mcp_tools.sandbox.interpreter import executable
+from mcp_tools.text import one_line
+
+_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from agent.browser.inside import main; main()"
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", *_PROXIES, *(name.lower() for name in _PROXIES))
+"""What the process gets of our environment: no key is among it."""
+_GRACE_SECONDS = 90.0
+"""For starting and closing the browser, beyond the task's own seconds."""
+_ERRORS = "errors.txt"
+
+
+class OutsideBrowser:
+    """Does each task with a fresh process and a fresh browser.
+
+    Args:
+        kind: Who drives it.
+        chrome: The Chromium to use.
+        ask: Asks the browser role's model.
+        blocks: Whether an address, with the text found there, must not be shown.
+        allow_private: Open addresses of this machine and its network too.
+        sees: Whether the model reads pictures.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        chrome: Path,
+        ask: Ask,
+        *,
+        blocks: Callable[[str, str], bool] | None = None,
+        allow_private: bool = False,
+        sees: bool = False,
+    ) -> None:
+        self._kind = kind
+        self._chrome = chrome
+        self._ask = ask
+        self._blocks = blocks
+        self._allow_private = allow_private
+        self._sees = sees
+
+    async def do(self, task: Task, tell: Tell) -> Outcome:
+        """Does a task; see `agent.browser.protocol.Browser`."""
+        await asyncio.to_thread(sweep)
+        profile = await asyncio.to_thread(new_profile)
+        job = Job(self._kind, task, self._chrome, profile, self._allow_private, self._sees)
+        process = None
+        try:
+            process = await _started(profile)
+            talk = _Talk(process, self._ask, self._blocks, tell)
+            return await talk.until_done(job)
+        finally:
+            if process is not None:
+                _kill(process.pid)
+                await asyncio.shield(process.wait())
+            await asyncio.shield(asyncio.to_thread(end_all, profile))
+
+
+async def _started(profile: Path) -> asyncio.subprocess.Process:
+    with (profile / _ERRORS).open("wb") as errors:
+        return await asyncio.create_subprocess_exec(
+            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
+            env={**{name: os.environ[name] for name in _KEPT if name in os.environ}, "HOME": str(profile)},
+            cwd=profile,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            limit=LONGEST_LINE,
+        )
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+class _Talk:
+    """One conversation with the browser's process."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        ask: Ask,
+        blocks: Callable[[str, str], bool] | None,
+        tell: Tell,
+    ) -> None:
+        self._process = process
+        self._ask = ask
+        self._blocks = blocks
+        self._tell = tell
+        self._steps: list[BrowserStepped] = []
+        self._usage = Usage()
+        self._fatal: AlitaError | None = None
+
+    async def until_done(self, job: Job) -> Outcome:
+        """Sends the job, answers what is asked, and takes the outcome."""
+        try:
+            async with asyncio.timeout(job.task.seconds + _GRACE_SECONDS):
+                await self._send({"job": job.as_json()})
+                outcome = await self._heard(job)
+        except TimeoutError:
+            outcome = self._broken(job, "the browser hangs")
+        if self._fatal is not None:
+            raise self._fatal
+        return outcome
+
+    async def _heard(self, job: Job) -> Outcome:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            message = json.loads(line)
+            if "step" in message:
+                self._steps.append(BrowserStepped(**message["step"]))
+                self._tell(self._steps[-1])
+            elif "outcome" in message:
+                return Outcome.from_json({**message["outcome"], "usage": _fields(self._usage)})
+            elif "problem" in message:
+                told = message["problem"]
+                raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
+            elif (reply := await self._reply_while_there(message)) is not None:
+                await self._send({"re": message["id"], **reply})
+        return self._broken(job, f"the browser's process ended{self._last_words(job.profile)}")
+
+    async def _reply_while_there(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply to a request; None when the process ended meanwhile: nobody waits for it any more."""
+        replying = asyncio.create_task(self._reply(message))
+        ending = asyncio.create_task(self._process.wait())
+        try:
+            await asyncio.wait((replying, ending), return_when=asyncio.FIRST_COMPLETED)
+            return replying.result() if replying.done() else None
+        finally:
+            ending.cancel()
+            if not replying.done():
+                replying.cancel()
+                await asyncio.gather(replying, return_exceptions=True)
+
+    async def _reply(self, message: dict[str, Any]) -> dict[str, Any]:
+        if "blocked" in message:
+            address, text = message["blocked"]
+            return {"value": bool(self._blocks and self._blocks(address, text))}
+        try:
+            completion = await self._ask(**{k: v for k, v in message["ask"].items() if v is not None})
+        except ModelOutputError as unusable:
+            self._usage += unusable.usage or Usage()
+            return {"error": {"type": "output", "message": unusable.message}}
+        except StoppedError as stopped:
+            return {"error": {"type": "stopped", "message": stopped.message}}
+        except AlitaError as fatal:
+            self._fatal = fatal
+            return {"error": {"type": "stopped", "message": fatal.message}}
+        self._usage += completion.usage
+        return {"value": completion_json(completion)}
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        with contextlib.suppress(ConnectionError):
+            await self._process.stdin.drain()
+
+    def _broken(self, job: Job, problem: str) -> Outcome:
+        url = self._steps[-1].url if self._steps else job.task.url
+        return Outcome("", False, url, tuple(self._steps), problem, usage=self._usage)
+
+    def _last_words(self, profile: Path) -> str:
+        try:
+            lines = (profile / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
+        except OSError:
+            return ""
+        return f": {one_line(lines[-1], 200)}" if lines else ""
+
+
+def _fields(usage: Usage) -> dict[str, Any]:
+    return {name: getattr(usage, name) for name in usage.__slots__}

@@ -1,0 +1,98 @@
+"""What is wanted of a browser, what came of it, and the seam between both ways of driving one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from agent.browser.logins import Login
+from agent.events import BrowserStepped
+from agent.models.protocol import Completion, Message, Usage
+from mcp_tools.tool import Json
+
+Tell: TypeAlias = Callable[[BrowserStepped], None]
+
+
+class Ask(Protocol):
+    """Asks the browser role's model; see `agent.context.Context.complete` for what it raises."""
+
+    def __call__(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> Awaitable[Completion]:
+        """The model's completion."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a browser is to do."""
+
+    question: str
+    """What is asked, or to be done, in the user's words."""
+    url: str
+    """Where it begins."""
+    hosts: tuple[str, ...] = ()
+    """The only hosts whose pages may be opened, with their subdomains; any without."""
+    files: tuple[Path, ...] = ()
+    """Files that a page may be given."""
+    logins: tuple[Login, ...] = field(default=(), repr=False)
+    steps: int = 25
+    seconds: float = 300.0
+    folder: Path | None = None
+    """Where screenshots and downloads are kept; None keeps none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task."""
+
+    text: str
+    """The answer, or what was found until it ended."""
+    ok: bool
+    url: str
+    """Where it ended."""
+    steps: tuple[BrowserStepped, ...] = ()
+    problem: str = ""
+    """Why it is not done."""
+    files: tuple[Path, ...] = ()
+    """What was downloaded."""
+    usage: Usage = field(default_factory=Usage)
+    """What the model cost."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The form that the journal holds."""
+        steps = [asdict(step) for step in self.steps]
+        return {**asdict(self), "steps": steps, "files": [str(path) for path in self.files]}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Outcome:
+        """What the journal held."""
+        return cls(
+            data["text"],
+            data["ok"],
+            data["url"],
+            tuple(BrowserStepped(**step) for step in data["steps"]),
+            data["problem"],
+            tuple(Path(path) for path in data["files"]),
+            Usage(**data["usage"]),
+        )
+
+
+class Browser(Protocol):
+    """Drives a browser of its own."""
+
+    async def do(self, task: Task, tell: Tell) -> Outcome:
+        """Does a task; what goes wrong on the way is in the outcome.
+
+        Raises:
+            agent.web.protocol.WebProblem: There is no browser, or it does not start.
+            agent.errors.ModelError: The model could not be reached, or refused.
+        """
+        ...

@@ -1,0 +1,132 @@
+"""What needs no model on a page: banners closed, logins filled in, values of the task, nothing in vain twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent.browser.actions import Action
+from agent.browser.logins import PASSWORD, USER, Login
+from agent.browser.memory import Memory
+from agent.browser.quoted import field_for, quotes, without_quotes
+from agent.browser.view import Element, View
+
+_COOKIES = re.compile(r"\b(?:cookies?|consent|gdpr|privacy choices)\b", re.IGNORECASE)
+_REFUSE = re.compile(r"\b(?:reject|decline|refuse|deny|necessary|essential)\b", re.IGNORECASE)
+_ACCEPT = re.compile(r"\b(?:accept|agree|allow|ok|got it|understood|close|dismiss)\b", re.IGNORECASE)
+_PASSWORD = re.compile(r"pass ?(?:word|code|phrase)|\bpin\b", re.IGNORECASE)
+_USER = re.compile(r"user|log ?in|e-?mail|account|name", re.IGNORECASE)
+_SUBMIT = re.compile(r"\b(?:log ?in|sign ?in|log ?on|enter|submit|continue|next|go)\b", re.IGNORECASE)
+_QUESTION = re.compile(r"\b(?:what|which|who|whose|when|where|how (?:many|much|long|old|far))\b", re.IGNORECASE)
+_ASKED = re.compile(
+    r"\?|\b(?:what|which|who|whose|whom|when|where|how)\b"
+    r"|(?:^|[.;,:]\s+|\band\s+|\bthen\s+)(?:tell|say|report|name|give|find|look up|read|list|count|state)\b",
+    re.IGNORECASE,
+)
+
+
+_CONFIRMED = re.compile(
+    r"\b(?:thank(?:s| you)|success\w*|received|saved|sent|submitted|subscribed|booked|reserved|confirmed|added|updated"
+    r"|changed|deleted|removed|registered|accepted|recorded|counted|posted|published|complete[d]?"
+    r"|signed (?:in|out|up)|logged (?:in|out)|your (?:basket|cart|bag|order|booking))\b",
+    re.IGNORECASE,
+)
+_FIRST = 6
+"""Lines in which a page says what became of it."""
+
+
+def is_asked(question: str) -> bool:
+    """Whether a task wants to know something, and not only to have something done."""
+    return bool(_ASKED.search(without_quotes(question)))
+
+
+def questions_in(task: str) -> int:
+    """How many things a task asks."""
+    return len(_QUESTION.findall(without_quotes(task)))
+
+
+def banner(view: View) -> Action | None:
+    """Closes what asks for consent, with as little consent as it offers."""
+    if not _COOKIES.search(view.text):
+        return None
+    buttons = [element for element in view.elements if element.role in {"button", "link"} and len(element.name) < 40]
+    near = [element for element in buttons if element.in_dialog or _beside(view, element, _COOKIES)]
+    for wanted in (_REFUSE, _ACCEPT):
+        for element in near:
+            if wanted.search(element.name):
+                return Action("click", element, why="The banner is in the way.")
+    return None
+
+
+def _beside(view: View, element: Element, words: re.Pattern[str]) -> bool:
+    """Whether the element's line, or the one before it, has such words."""
+    for at, line in enumerate(view.lines):
+        if str(element) in line:
+            return bool(words.search(" ".join(view.lines[max(at - 1, 0) : at + 1]).replace(str(element), "")))
+    return False
+
+
+def log_in(view: View, login: Login | None) -> list[Action]:
+    """Fills in the login of this host, where the page asks for one."""
+    if login is None:
+        return []
+    typed = [element for element in view.elements if element.use == "type"]
+    password = next((element for element in typed if _PASSWORD.search(element.name)), None)
+    if password is None:
+        return []
+    others = [element for element in typed if element.number < password.number]
+    user = next((element for element in others if _USER.search(element.name)), others[-1] if others else None)
+    buttons = [element for element in view.elements if element.role == "button"]
+    after = [element for element in buttons if element.number > password.number]
+    send = next((element for element in after if _SUBMIT.search(element.name)), after[0] if after else None)
+    actions = [Action("type", user, USER)] if user else []
+    actions.append(Action("type", password, PASSWORD))
+    return [*actions, *([Action("click", send)] if send else [])]
+
+
+def asked_value(question: str, element: Element) -> str | None:
+    """What the task says that belongs into a field; None when it does not say it clearly."""
+    if element.options:
+        return _asked_option(question, element.options)
+    found = list(quotes(question))
+    fitting = [quote.value for quote in found if field_for(quote, [element], len(found)) is element]
+    return fitting[0] if fitting else None
+
+
+def _asked_option(question: str, options: Sequence[str]) -> str | None:
+    """The only option that the task names."""
+    named = [option for option in options if option and re.search(rf"(?<!\w){re.escape(option)}(?!\w)", question, re.I)]
+    longest = [one for one in named if not any(one != other and one in other for other in named)]
+    return longest[0] if len(longest) == 1 else None
+
+
+def choices(view: View, memory: Memory, shown: Sequence[Element], *, may_go_back: bool, more: bool) -> list[str]:
+    """What may be done next, as the model is to write it."""
+    open_ones = [element for element in shown if _is_open(view, memory, element)]
+    if memory.filling and any(element.role == "button" for element in open_ones):
+        return [f"{e.use} {e.number}" for e in open_ones if e.role != "link"]  # a form that was begun is sent
+    listed = [f"{e.use} {e.number}" for e in open_ones]
+    listed += ["scroll"] if view.goes_on and not memory.was_done(view, "scroll") else []
+    listed += ["read"] if more else []
+    listed += ["back"] if may_go_back and not memory.was_done(view, "back") else []
+    return [*listed, *(["done"] if not memory.was_done(view, "done") else [])]
+
+
+def _is_open(view: View, memory: Memory, element: Element) -> bool:
+    """Whether an element may be used: it can be, was not, and has not been filled in by somebody who knew better."""
+    if "disabled" in element.states or memory.was_done(view, element.use, element):
+        return False
+    if element.use == "type" and (element.value or _PASSWORD.search(element.name)):
+        value = asked_value(memory.task, element)
+        return (value is not None and value != element.value) or not memory.is_all_used
+    return True
+
+
+def finished(view: View, memory: Memory) -> bool:
+    """Whether a task that asks nothing is done: all of it was used, and the page confirms the last button."""
+    if not memory.submitted or not memory.is_all_used or is_asked(memory.task):
+        return False
+    said = [line for line in view.lines if line in view.fresh or line.startswith("# ")]
+    values = [quote.value for quote in quotes(memory.task)]
+    shown = any(value in line for value in values for line in view.fresh if "textbox" not in line)
+    return shown or any(_CONFIRMED.search(line) for line in said[:_FIRST])

@@ -1,0 +1,111 @@
+"""The part of read_file that reads the web: a screenful of a page, or the lines of it that have some words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.attached import attach
+from agent.context import Context
+from agent.errors import StoppedError
+from agent.events import Note
+from agent.models.protocol import Role
+from agent.pages import resolved
+from agent.state import CitedSource, Decision, OpenPage, State
+from agent.steps import READING, decision_of, step
+from agent.web.address import canonical
+from agent.web.protocol import Page, WebProblem
+from mcp_tools.text import one_line, printable
+
+WEAK_READING = 2_400
+"""Characters of one reading for a weak model, which reads slowly and loses itself in more."""
+_MOST_LINKS = 2_000
+_NO_WEB = "Nothing reads the web here: answer without."
+
+
+async def read_page(state: State, context: Context) -> dict[str, Any]:
+    """Reads where the decision says; the text and how to read on are the step's finding."""
+    decision = resolved(decision_of(state), state)
+    at: State = {**state, "decision": decision.as_json()}
+    if context.web is None:
+        return _failed(at, context, _NO_WEB)
+    try:
+        page = await context.web.read(decision.file)
+        text = _part(page, decision, WEAK_READING if context.is_weak(Role.COORDINATOR) else READING)
+    except WebProblem as problem:
+        return _failed(at, context, f"{problem.message} {problem.remedy}".strip())
+    except StoppedError as stopped:
+        return _failed(at, context, stopped.message)
+    number = _number(page.url, state.get("sources", []))
+    source = CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=[text])
+    return {
+        **await _attached(page, state, context),
+        "steps": [step(at, ok=True, finding=_finding(page, decision, text, number))],
+        "open_page": OpenPage(url=page.url, links=list(page.links[:_MOST_LINKS])),
+        "sources": [source],
+    }
+
+
+async def _attached(page: Page, state: State, context: Context) -> dict[str, Any]:
+    """The attached files, with the one that the page is: programs may open it."""
+    before = state.get("attached", [])
+    if page.path is None or context.reader is None or any(file["path"] == str(page.path) for file in before):
+        return {}
+    return {"attached": [*before, await attach(context, page.path, page.path.name)]}
+
+
+async def read_instead(state: State, context: Context, url: str, why: str) -> dict[str, Any]:
+    """What a page says that could not be operated; where it cannot be read either, a step that failed.
+
+    Args:
+        state: With the decision that failed.
+        context: What a run may reach.
+        url: The page.
+        why: What was tried, and why it came to nothing.
+    """
+    size = WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
+    if context.web is None or "search" in state.get("without", []):
+        return _failed(state, context, why)
+    try:
+        page = await context.web.read(url)
+        text = _part(page, Decision("read_file", file=url), size)
+    except (WebProblem, StoppedError) as problem:
+        return _failed(state, context, f"{why}\nIt cannot be read either: {problem.message}")
+    context.emit(Note(f"{one_line(why, 200)} Its page is read instead."))
+    number = _number(page.url, state.get("sources", []))
+    head = f"The page [{number}] was read instead; read_file {page.url} reads on: {one_line(page.title, 160)}"
+    finding = "\n".join((why, head, printable(text)))
+    return {
+        "steps": [step(state, ok=True, finding=finding)],
+        "open_page": OpenPage(url=page.url, links=list(page.links[:_MOST_LINKS])),
+        "sources": [CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=[text])],
+    }
+
+
+def _part(page: Page, decision: Decision, size: int) -> str:
+    from agent.web.reading.paged import PagedView
+
+    view = PagedView(page, size)
+    return view.find(decision.find, decision.page) if decision.find.strip() else view.at(decision.page)
+
+
+def _finding(page: Page, decision: Decision, text: str, number: int) -> str:
+    where = f", looking for {decision.find!r}" if decision.find.strip() else ""
+    dated = f", {page.published}" if page.published else ""
+    lines = [
+        f"read_file {page.url}{where} [{number}]: {one_line(page.title, 160)} ({page.kind}{dated})",
+        printable(text),
+        f"Of this page: {' '.join(page.notes)}" if page.notes else "",
+        "A link [text][n] is followed by read_file with `link n`." if page.links else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _number(url: str, sources: list[CitedSource]) -> int:
+    """The number by which the run cites a page."""
+    known = {canonical(source["url"]): source["number"] for source in sources}
+    return known.get(canonical(url), max(known.values(), default=0) + 1)
+
+
+def _failed(state: State, context: Context, text: str) -> dict[str, Any]:
+    context.emit(Note(one_line(text, 300)))
+    return {"steps": [step(state, ok=False, finding=text)]}

@@ -1,0 +1,104 @@
+"""A browser whose every task is one recorded call with its steps: a replay starts none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from agent.browser.opening import BrowserSettings, open_browser
+from agent.browser.protocol import Ask, Outcome, Task
+from agent.events import Event, InstructionFound
+from agent.store.journal import Journal
+from agent.web.injection import findings
+from mcp_tools.tool import Json
+
+KIND = "browse"
+"""What the journal calls these calls."""
+
+
+class JournaledBrowser:
+    """Does tasks in a browser, or gives what was recorded.
+
+    Args:
+        settings: What the user wants of the browser.
+        folder: Where screenshots and downloads are kept; made when it is needed.
+        journal: Records every task.
+        tell: Told of each step, in a replay too.
+        blocks: Whether an address, with the text found there, must not be shown.
+    """
+
+    def __init__(
+        self,
+        settings: BrowserSettings,
+        folder: Path,
+        journal: Journal,
+        tell: Callable[[Event], None],
+        blocks: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._journal = journal
+        self._tell = tell
+        self._blocks = blocks
+
+    async def do(self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, weak: bool) -> Outcome:
+        """Does a task, or gives what came of it.
+
+        Args:
+            question: What is asked, or to be done.
+            url: Where it begins.
+            files: What a page that asks for a file is given.
+            ask: Asks the browser role's model; its calls are part of the task, and recorded besides.
+            weak: Whether that model is small.
+
+        Raises:
+            WebProblem: There is no browser, or it does not start.
+            ModelError: The model could not be reached, or refused.
+            SettingsError: The logins cannot be used.
+        """
+        found: list[InstructionFound] = []
+
+        def blocks(address: str, text: str) -> bool:
+            for order in findings(address, text):
+                if isinstance(order, InstructionFound) and order not in found:
+                    found.append(order)
+                    self._tell(order)
+            return self._blocks is not None and self._blocks(address, text)
+
+        async def perform() -> Json:
+            browser = open_browser(self._settings, ask, weak=weak, blocks=blocks)
+            folder = self._new_folder()
+            task = Task(
+                question,
+                url,
+                files=files,
+                logins=self._settings.read_logins(),
+                steps=self._settings.steps,
+                seconds=self._settings.seconds,
+                folder=folder,
+            )
+            outcome = await browser.do(task, self._tell)
+            return {**outcome.as_json(), "found": [asdict(order) for order in found]}
+
+        request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
+        output = await self._journal.call(KIND, request, perform)
+        outcome = Outcome.from_json(output)
+        if not self._journal.is_live:
+            for step in outcome.steps:
+                self._tell(step)
+            for order in output["found"]:
+                self._tell(InstructionFound(**order))
+        return outcome
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the newest task was done, and not given from the record."""
+        return self._journal.is_live
+
+    def _new_folder(self) -> Path:
+        """A folder for what one task brings."""
+        self._folder.mkdir(exist_ok=True)
+        folder = self._folder / str(sum(1 for _ in self._folder.iterdir()) + 1)
+        folder.mkdir()
+        return folder

@@ -1,0 +1,242 @@
+"""The web as a run has it: searched and read through the journal, and past the leak guard. A replay opens nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from agent.errors import StoppedError
+from agent.events import Event, PageRead, WebSearched
+from agent.store.journal import Journal
+from agent.web.injection import findings
+from agent.web.protocol import Page, PageReader, Result, WebProblem
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.budget import Budget
+    from agent.web.leak_guard import LeakGuard
+
+T = TypeVar("T")
+
+KIND = "web"
+"""What the journal calls these calls."""
+_LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
+
+
+class Searching(Protocol):
+    """One engine, or several in order."""
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The best hits, best first."""
+        ...
+
+
+class Heard:
+    """Tells on what engines tell, and keeps it for the record of the search in which it was told."""
+
+    def __init__(self, tell: Callable[[Event], None]) -> None:
+        self._tell = tell
+
+    def __call__(self, event: Event) -> None:
+        """One event of an engine."""
+        kept = _KEPT.get()
+        if kept is not None and isinstance(event, WebSearched):
+            kept.append(event)
+        self._tell(event)
+
+
+_KEPT: ContextVar[list[WebSearched] | None] = ContextVar("_KEPT", default=None)
+
+
+class JournaledWeb:
+    """Searches, reads and downloads, or gives what was recorded.
+
+    Args:
+        engines: None for a replay, which searches nothing. What they tell should go through a `Heard`.
+        reader: None for a replay, which reads nothing.
+        journal: Records every call.
+        tell: Told of each search and each page, in a replay too.
+        guard: Asked before anything is opened, and before what was found is given; None lets everything pass.
+        budget: Ends what outlasts the run.
+        download: Fetches a file into the run's folder.
+    """
+
+    def __init__(
+        self,
+        engines: Searching | None,
+        reader: PageReader | None,
+        journal: Journal,
+        tell: Callable[[Event], None],
+        guard: LeakGuard | None = None,
+        *,
+        budget: Budget | None = None,
+        download: Callable[[str], Awaitable[Path]] | None = None,
+    ) -> None:
+        self._engines = engines
+        self._reader = reader
+        self._journal = journal
+        self._tell = tell
+        self._guard = guard
+        self._budget = budget
+        self._download = download
+        self._pages: dict[str, Page] = {}
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The best hits of the first engine that has any; known leaks are left out.
+
+        Raises:
+            WebProblem: No engine could be asked.
+            StoppedError: The run's time is over.
+        """
+        if self._guard is not None and self._guard.blocks_query(query):
+            raise WebProblem("leak", f"{query!r} is not searched for.", remedy=_LEAK_REMEDY)
+        started = time.monotonic()
+        output = await self._searched({"search": query, "limit": limit, "freshness": freshness})
+        results = [Result(**result) for result in output["results"]]
+        shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
+        source = ", ".join(dict.fromkeys(result.source for result in shown)) or "all engines"
+        found = [result.url for result in shown]
+        self._tell(WebSearched(query, source, found, seconds=time.monotonic() - started))
+        return shown
+
+    async def _searched(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The results as they are recorded; what engines told is told in a replay too.
+
+        Raises:
+            WebProblem: No engine could be asked.
+        """
+        live = False
+
+        async def perform() -> Json:
+            nonlocal live
+            live = True
+            assert self._engines is not None, "a journal that makes calls goes with engines"
+            limit, freshness = request["limit"], request["freshness"]
+            with _hearing() as told:
+                done = await _outcome(
+                    self._in_time(self._engines.search(request["search"], limit=limit, freshness=freshness)),
+                    lambda results: {"results": [asdict(result) for result in results]},
+                )
+            return done | {"told": [asdict(event) for event in told]}
+
+        output: dict[str, Any] = await self._journal.call(KIND, request, perform)
+        for event in [] if live else output["told"]:
+            self._tell(WebSearched(**event))
+        _raise_problem(output)
+        return output
+
+    async def read(self, url: str) -> Page:
+        """The page at an address; a page is read once in a run.
+
+        Raises:
+            WebProblem: It could not be had, or is a known leak.
+            StoppedError: The run's time is over.
+        """
+        if url in self._pages:
+            return self._pages[url]
+        started = time.monotonic()
+        try:
+            page = await self._page_at(url)
+        except WebProblem as problem:
+            if problem.reason != "leak":  # which was told already
+                self._tell(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
+            raise
+        self._tell(PageRead(page.url, page.title, page.via, len(page.markdown), seconds=time.monotonic() - started))
+        for found in findings(page.url, page.markdown):
+            self._tell(found)
+        self._pages[url] = page
+        return page
+
+    async def _page_at(self, url: str) -> Page:
+        """The page, past the guard.
+
+        Raises:
+            WebProblem: It could not be had, or is a known leak.
+        """
+        if self._leaks(url):
+            raise WebProblem("leak", f"{url} is not opened.", remedy=_LEAK_REMEDY)
+
+        async def perform() -> Json:
+            assert self._reader is not None, "a journal that makes calls goes with a reader"
+            return await _outcome(self._in_time(self._reader.read(url)), _page_json)
+
+        output = await self._journal.call(KIND, {"read": url}, perform)
+        _raise_problem(output)
+        page = _page(output)
+        if self._leaks(page.url, f"{page.title}\n{page.markdown}"):
+            raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
+        return page
+
+    async def download(self, url: str) -> Path:
+        """The file at an address, kept in the run's folder.
+
+        Raises:
+            WebProblem: It could not be had, or is a known leak.
+            StoppedError: The run's time is over.
+        """
+        if self._leaks(url):
+            raise WebProblem("leak", f"{url} is not opened.", remedy=_LEAK_REMEDY)
+
+        async def perform() -> Json:
+            assert self._download is not None, "a journal that makes calls goes with what downloads"
+            return await _outcome(self._in_time(self._download(url)), lambda path: {"path": str(path)})
+
+        output = await self._journal.call(KIND, {"download": url}, perform)
+        _raise_problem(output)
+        return Path(output["path"])
+
+    def _leaks(self, url: str, text: str = "") -> bool:
+        return self._guard is not None and self._guard.blocks(url, text)
+
+    async def _in_time(self, call: Awaitable[T]) -> T:
+        """What the call gives, within the run's time.
+
+        Raises:
+            StoppedError: The time is over.
+        """
+        if self._budget is None:
+            return await call
+        try:
+            async with self._budget.until_spent():
+                return await call
+        except TimeoutError:
+            raise StoppedError("the limit of seconds is reached") from None
+
+
+@contextmanager
+def _hearing() -> Iterator[list[WebSearched]]:
+    """What engines tell meanwhile."""
+    kept: list[WebSearched] = []
+    before = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(before)
+
+
+async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) -> dict[str, Json]:
+    """The outcome of a call as it is recorded: a problem is one too, which a resumed run need not meet again."""
+    try:
+        return as_json(await call)
+    except WebProblem as problem:
+        told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
+        return {"problem": told | {"retry_after": problem.retry_after}}
+
+
+def _raise_problem(output: dict[str, Any]) -> None:
+    if told := output.get("problem"):
+        raise WebProblem(told["reason"], told["message"], remedy=told["remedy"], retry_after=told.get("retry_after"))
+
+
+def _page_json(page: Page) -> dict[str, Json]:
+    return asdict(replace(page, path=None)) | {"path": str(page.path) if page.path else None}
+
+
+def _page(data: dict[str, Any]) -> Page:
+    path = Path(data["path"]) if data["path"] else None
+    return Page(**{**data, "links": tuple(data["links"]), "notes": tuple(data["notes"]), "path": path})

@@ -1,0 +1,1 @@
+"""The web: searched, read page by page, and kept from doing harm."""

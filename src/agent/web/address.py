@@ -1,0 +1,84 @@
+"""Addresses of the web: when two mean the same page, and when two pages come from the same source."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+_TRACKING = re.compile(
+    r"(?:utm_\w+|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|mkt_tok|ref_src|cmpid"
+    r"|s_cid|vero_id|oly_enc_id|oly_anon_id|spm|at_medium|at_campaign)",
+    re.IGNORECASE,
+)
+_FRONT = re.compile(r"^(?:www\d?|m|mobile|amp)\.(?=[^.]+\.)")
+_MOBILE_INSIDE = re.compile(r"^([a-z-]{2,12})\.m\.(?=[^.]+\.)")
+"""As in en.m.wikipedia.org."""
+_INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)$", re.IGNORECASE)
+_PORTS = {"http": 80, "https": 443}
+_ADDRESS = re.compile(r"(?:https?://[^/?#\s]\S*|file:///\S+)", re.IGNORECASE)
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the whole address of a page, of the web or of an own index, and not a file's name."""
+    text = text.strip()
+    return bool(_ADDRESS.fullmatch(text)) and (text[:5].lower() == "file:" or bool(_split(text).hostname))
+
+
+def canonical(url: str) -> str:
+    """What two addresses of the same page have in common; it tells pages apart, and is not for opening.
+
+    Scheme, `www.`, mobile hosts, the usual ports, fragments, tracking parameters, the order of parameters and a final
+    slash tell nothing.
+    """
+    parts = _split(url.strip())
+    host = host_of(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    path = _INDEX.sub("/", quote(unquote(parts.path), safe="/:@!$&'()*+,;=~-._")).rstrip("/")
+    asked = sorted((name, value) for name, value in parse_qsl(parts.query, True) if not _TRACKING.fullmatch(name))
+    named = f":{port}" if port is not None and port != _PORTS.get(parts.scheme.lower()) else ""
+    return f"{host}{named}{path}" + (f"?{urlencode(asked)}" if asked else "")
+
+
+def host_of(url: str) -> str:
+    """The host without `www.` and the like, in lower case; empty where there is none."""
+    host = (_split(url.strip()).hostname or "").rstrip(".").lower()
+    return _MOBILE_INSIDE.sub(r"\1.", _FRONT.sub("", host))
+
+
+def source_of(url: str) -> str:
+    """Who answers for a page: the domain that someone registered, as `bbc.co.uk`; an IP address stands for itself."""
+    return _registered(host_of(url))
+
+
+@functools.lru_cache(maxsize=2048)
+def _registered(host: str) -> str:
+    if _is_ip(host) or "." not in host:
+        return host
+    try:
+        from tld import get_fld
+    except ImportError:  # without the extra `web` there is no list of suffixes: the last two parts are a fair guess
+        return ".".join(host.split(".")[-2:])
+    return get_fld(f"https://{host}", fail_silently=True) or ".".join(host.split(".")[-2:])
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address; of one without a scheme too, and of one that cannot be read none."""
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        _ = parts.hostname
+    except ValueError:
+        return urlsplit("")
+    return parts

@@ -1,0 +1,201 @@
+"""Engines in order: the first that finds something answers; the others stand behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
+from math import isinf
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from agent.events import Event, WebSearched
+from agent.web.engines.pace import pace_of
+from agent.web.protocol import Reason, Result, Search, WebProblem
+from mcp_tools.text import one_line, printable
+
+_FOR_THE_RUN: tuple[Reason, ...] = ("no_key", "bad_key", "quota", "tls")
+"""What does not get better by asking again."""
+_RESTS: dict[str, float] = {"rate_limit": 60.0, "dns": 60.0, "connection": 30.0, "timeout": 30.0, "mismatch": 60.0}
+"""Seconds that an engine is left alone, where it does not say how long."""
+_PATIENCE = 20.0
+"""Seconds that a search waits for an engine that rests, when no other gave anything."""
+_LONGEST_QUERY = 1000
+"""Characters; a question with a file pasted into it is no query."""
+_TITLE, _SNIPPET = 300, 1500
+"""Characters that are kept of a hit."""
+
+
+@dataclass(slots=True)
+class _Standing:
+    """How an engine stands in this run."""
+
+    problem: WebProblem | None = None
+    """Why it is not asked."""
+    until: float = 0.0
+    """When it is asked again, by the monotonic clock; infinite when it is not in this run."""
+
+    @property
+    def rest(self) -> float:
+        """Seconds until it may be asked."""
+        return max(0.0, self.until - time.monotonic())
+
+
+class _Chance(NamedTuple):
+    """An engine that may be asked after all."""
+
+    engine: Search
+    wait: float
+    """Seconds until then."""
+
+
+class Engines:
+    """Search engines that are tried in order.
+
+    A failure, and a search that found nothing, is told as `WebSearched` with `ok=False`; a success is told by
+    whoever asked, who alone knows what of it is shown. Searches are remembered for the run.
+
+    Args:
+        engines: The first is asked first.
+        tell: Gets the events.
+    """
+
+    name = "engines"
+
+    def __init__(self, engines: Sequence[Search], tell: Callable[[Event], None]) -> None:
+        self._engines = tuple(engines)
+        self._tell = tell
+        self._standings: dict[str, _Standing] = defaultdict(_Standing)
+        self._found: dict[tuple[str, int, str], list[Result]] = {}
+        self._locks: dict[tuple[str, int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The engines in order."""
+        return tuple(engine.name for engine in self._engines)
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
+
+        Args:
+            query: What to look for.
+            limit: How many hits at most.
+            freshness: `day`, `week`, `month` or `year`; empty for any age.
+
+        Raises:
+            WebProblem: The query is empty, or no engine could be asked.
+        """
+        asked = one_line(query, _LONGEST_QUERY)
+        if not asked:
+            raise WebProblem("no_result", "The query is empty.", remedy="Search for the words that matter.")
+        if not self._engines:
+            raise WebProblem("no_key", "There is no search engine.", remedy="Name one with ALITA_ENGINES.")
+        key = (asked, limit, freshness)
+        async with self._locks[key]:  # a second run with the same query waits for the first one's hits
+            if key not in self._found:
+                self._found[key] = await self._first(asked, limit, freshness)
+        return list(self._found[key])
+
+    async def aclose(self) -> None:
+        """Closes the engines."""
+        await asyncio.gather(*(engine.aclose() for engine in self._engines))
+
+    async def _first(self, query: str, limit: int, freshness: str) -> list[Result]:
+        problems: dict[str, WebProblem] = {}
+        passed_over: set[str] = set()
+        for engine in self._engines:
+            standing = self._standings[engine.name]
+            if standing.problem is not None and standing.rest:
+                problems[engine.name] = standing.problem
+                passed_over.add(engine.name)
+            elif hits := await self._ask(engine, query, limit, freshness, problems):
+                return hits
+        for chance in self._second_chances(passed_over):
+            await asyncio.sleep(chance.wait)
+            problems.pop(chance.engine.name, None)
+            if hits := await self._ask(chance.engine, query, limit, freshness, problems):
+                return hits
+        if len(problems) == len(self._engines):
+            raise _all_failed(problems)
+        return []
+
+    def _second_chances(self, passed_over: Set[str]) -> list[_Chance]:
+        """Engines to turn to when no other gave anything, the soonest first.
+
+        Those that named a time are waited for, within reason. Those that were passed over on our own guess are asked
+        at once.
+        """
+        chances = []
+        for engine in self._engines:
+            standing = self._standings[engine.name]
+            if standing.problem is None or isinf(standing.until) or not standing.rest:
+                continue
+            if standing.problem.retry_after is not None:
+                chances.append(_Chance(engine, standing.rest))
+            elif engine.name in passed_over:
+                chances.append(_Chance(engine, 0.0))
+        return sorted((one for one in chances if one.wait <= _PATIENCE), key=lambda one: one.wait)
+
+    async def _ask(
+        self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
+    ) -> list[Result]:
+        """Asks one engine; why it gave nothing is told, and kept where it failed."""
+        await pace_of(engine.name).wait()
+        began = time.monotonic()
+        try:
+            hits = _clean(await engine.search(query, limit=limit, freshness=freshness), limit)
+        except WebProblem as problem:
+            problems[engine.name] = problem
+            self._set_aside(engine.name, problem)
+            said = problem.message
+        else:
+            if hits:
+                return hits
+            said = "it found nothing"
+        seconds = time.monotonic() - began
+        self._tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
+        return []
+
+    def _set_aside(self, name: str, problem: WebProblem) -> None:
+        if problem.reason in _FOR_THE_RUN:
+            self._standings[name] = _Standing(problem, float("inf"))
+        elif seconds := problem.retry_after or _RESTS.get(problem.reason, 0.0):
+            self._standings[name] = _Standing(problem, time.monotonic() + seconds)
+
+
+def _clean(results: Sequence[Result], limit: int) -> list[Result]:
+    """Hits with an address that can be read, each once, and text that can be shown."""
+    found: dict[str, Result] = {}
+    for result in results:
+        url = printable(result.url).strip()
+        if not _is_address(url) or url in found:
+            continue
+        title, snippet = one_line(result.title, _TITLE), one_line(result.snippet, _SNIPPET)
+        found[url] = replace(result, url=url, title=title or url, snippet=snippet)
+    return list(found.values())[: max(1, limit)]
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return bool(parts.scheme in ("http", "https") and parts.hostname) or (parts.scheme == "file" and bool(parts.path))
+
+
+def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
+    """One problem for all: its reason is theirs where they agree, else the first one's."""
+    first = next(iter(problems.values()))
+    if len(problems) == 1:
+        return first
+    told = "; ".join(f"{name}: {problem.message}" for name, problem in problems.items())
+    remedies = dict.fromkeys(problem.remedy for problem in problems.values() if problem.remedy)
+    after = [problem.retry_after for problem in problems.values() if problem.retry_after]
+    return WebProblem(
+        first.reason,
+        f"No search engine could be asked: {told}.",
+        remedy=" ".join(remedies),
+        retry_after=min(after) if after else None,
+    )

@@ -1,0 +1,237 @@
+"""Firecrawl v2, hosted or one's own: it searches, and it reads pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar
+
+from agent.web.engines.links import number_links
+from agent.web.engines.problems import Asked, nonsense_problem, package_problem, status_problem, transport_problem
+from agent.web.fetching.addresses import read_address
+from agent.web.fetching.guard import AddressGuard
+from agent.web.protocol import Page, Reason, Result, WebProblem
+
+T = TypeVar("T")
+
+HOSTED = "https://api.firecrawl.dev"
+VARIABLE = "FIRECRAWL_API_KEY"
+_TBS = {"day": "qdr:d", "week": "qdr:w", "month": "qdr:m", "year": "qdr:y"}
+_LONGEST_QUERY = 500
+"""Characters, by its published API."""
+_MOST_TEXT = 2_000_000
+"""Characters of a page."""
+_KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
+
+
+class _Told(NamedTuple):
+    """What an error says of a page."""
+
+    reason: Reason
+    message: str
+
+
+_OF_THE_PAGE = {
+    "DNSResolutionError": _Told("dns", "finds no address for the page"),
+    "TLSError": _Told("tls", "has no safe connection to the page"),
+    "WebsiteNotSupportedError": _Told("http", "does not read this site"),
+    "ProviderTermsRequiredError": _Told("http", "does not read this site"),
+    "RequestTimeoutError": _Told("timeout", "did not get the page in time"),
+}
+
+
+class Firecrawl:
+    """A search engine and a reader of pages.
+
+    Args:
+        key: None for one's own Firecrawl without keys.
+        url: Base address of one's own; the hosted one unless given.
+        seconds: What one answer may take.
+        max_age: Seconds that a page may have been in Firecrawl's cache.
+        guard: Says which addresses may be read: who reads for us is not to be sent where we would not go.
+    """
+
+    def __init__(
+        self,
+        key: str | None,
+        url: str | None = None,
+        *,
+        seconds: float = 60.0,
+        max_age: float = 3600.0,
+        guard: AddressGuard | None = None,
+    ) -> None:
+        self.name = "firecrawl"
+        self._asked = Asked(self.name, url or HOSTED, key or "", VARIABLE)
+        self._seconds = seconds
+        self._max_age = max_age
+        self._guard = guard
+        self._client: Any = None
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The best hits of the web, best first.
+
+        Raises:
+            WebProblem: It could not be asked.
+        """
+        client = await self._opened()
+        found = await self._call(
+            lambda: client.search(
+                query[:_LONGEST_QUERY],
+                limit=max(1, min(limit, 100)),
+                sources=["web"],
+                tbs=_TBS.get(freshness),
+                timeout=self._milliseconds,
+            ),
+            reading=False,
+        )
+        return [hit for one in found.web or () if (hit := _result(one)) is not None]
+
+    async def read(self, url: str) -> Page:
+        """The page at an address, as Markdown.
+
+        Raises:
+            WebProblem: It could not be had.
+        """
+        await self._ask_guard(url)
+        client = await self._opened()
+        document = await self._call(
+            lambda: client.scrape(
+                url,
+                auto_resume=False,
+                formats=[{"type": "markdown"}],
+                only_main_content=True,
+                skip_tls_verification=False,
+                max_age=int(self._max_age * 1000),
+                timeout=self._milliseconds,
+            ),
+            reading=True,
+        )
+        page = self._page(url, document)
+        if page.url != url:
+            await self._ask_guard(page.url)  # where redirects led
+        return page
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        if self._client is not None:
+            await self._client.async_http_client.close()
+            self._client = None
+
+    @property
+    def _milliseconds(self) -> int:
+        """What Firecrawl itself may take: a little less than we wait."""
+        return int(max(1000.0, min(self._seconds * 900, 300_000)))
+
+    async def _opened(self) -> Any:
+        if self._client is None:
+            client = await asyncio.to_thread(_client_class)
+            # An empty key, not None: for None it would look into the environment itself.
+            self._client = self._client or client(
+                api_key=self._asked.key,
+                api_url=self._asked.url,
+                timeout=self._seconds,
+                max_retries=2,
+                origin="alita",
+            )
+        return self._client
+
+    async def _call(self, call: Callable[[], Awaitable[T]], *, reading: bool) -> T:
+        """Calls the SDK; what it raises becomes a WebProblem."""
+        import httpx
+        from firecrawl.v2.utils.error_handler import FirecrawlError  # type: ignore[import-untyped]  # it has no types
+
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await call()
+        except FirecrawlError as error:
+            raise self._refused(error, reading=reading) from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, TimeoutError, OSError) as error:
+            raise transport_problem(self._asked, error) from None
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            # Its SDK reads the answer as it comes: another shape ends in whatever that line raises.
+            raise nonsense_problem(self._asked, f"{type(error).__name__}: {error}") from None
+
+    async def _ask_guard(self, url: str) -> None:
+        """Refuses what we would not open ourselves."""
+        address = read_address(url)
+        if self._guard is None:
+            return
+        try:
+            await self._guard.addresses(address.host, address.port or 443)
+        except WebProblem as problem:
+            # Behind a proxy names need not be known here. One's own Firecrawl may know names of its network that
+            # we do not: it gets none of them.
+            if problem.reason != "dns" or self._asked.url != HOSTED:
+                raise
+
+    def _refused(self, error: Any, *, reading: bool) -> WebProblem:
+        """What an error of the SDK means: of the API, or of the page that it reads for us."""
+        name, status, said = type(error).__name__, error.status_code or 0, _said(error)
+        if told := _OF_THE_PAGE.get(name) if reading else None:
+            message = f"Firecrawl {told.message}: {self._asked.shown(said)}"
+            return WebProblem(told.reason, message, remedy="Read the page in another way, or look for another.")
+        if 0 < status < 300:
+            return nonsense_problem(self._asked, said)
+        headers = error.response.headers if error.response is not None else {}
+        return status_problem(self._asked, status, said, headers)
+
+    def _page(self, url: str, document: Any) -> Page:
+        facts = document.metadata
+        status = getattr(facts, "status_code", None) or 200
+        at = getattr(facts, "url", None) or url
+        if status >= 400:
+            raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
+        if not (document.markdown or "").strip():
+            raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
+        markdown, links = number_links(document.markdown[:_MOST_TEXT], at)
+        return Page(
+            url=at,
+            title=getattr(facts, "title", None) or "",
+            markdown=markdown,
+            links=links,
+            kind=_KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html"),
+            via=self.name,
+            fetched=getattr(facts, "cached_at", None) or datetime.now(UTC).isoformat(timespec="seconds"),
+            published=(getattr(facts, "published_time", None) or "")[:10],
+            notes=_notes(document, facts),
+        )
+
+
+def _client_class() -> Any:
+    """The class of the SDK, which has no types. Importing it takes a second: not on the event loop."""
+    try:
+        from firecrawl.v2.client_async import AsyncFirecrawlClient  # type: ignore[import-untyped]  # it has no types
+    except ImportError:
+        raise package_problem("firecrawl") from None
+    return AsyncFirecrawlClient
+
+
+def _result(one: Any) -> Result | None:
+    """A hit; None for an entry without an address."""
+    facts = getattr(one, "metadata", None)
+    url = getattr(one, "url", None) or getattr(facts, "source_url", None)
+    if not isinstance(url, str) or not url:
+        return None
+    title = getattr(one, "title", None) or getattr(facts, "title", None) or ""
+    text = getattr(one, "description", None) or getattr(facts, "description", None) or ""
+    return Result(url, title, text, "firecrawl")
+
+
+def _notes(document: Any, facts: Any) -> tuple[str, ...]:
+    notes = [f"Firecrawl: {document.warning}"] if document.warning else []
+    if len(document.markdown) > _MOST_TEXT:
+        notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")
+    read, there = getattr(facts, "num_pages", None), getattr(facts, "total_pages", None)
+    if read and there and there > read:
+        notes.append(f"Only {read} of {there} pages were read.")
+    return tuple(notes)
+
+
+def _said(error: Any) -> str:
+    """What the server said, without what the SDK puts around it."""
+    try:
+        said = error.response.json()["error"]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return str(error)
+    return said if isinstance(said, str) else str(error)

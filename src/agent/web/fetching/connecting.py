@@ -1,0 +1,103 @@
+"""Connections that go only where the address guard lets them: it sees the address that is really connected to."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from agent.web.fetching.guard import AddressGuard
+from agent.web.fetching.proxies import proxy_for
+from agent.web.protocol import WebProblem
+
+_ADDRESSES = 4
+"""Addresses of one host that are tried."""
+_CONNECTIONS = httpx2.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15.0)
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """Looks a name up once, and connects to an address that the guard allowed."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  # the signature is httpcore's
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        failure: Exception | None = None
+        for address in (await self._guard.addresses(host, port))[:_ADDRESSES]:
+            try:
+                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class Guarded(httpx2.AsyncHTTPTransport):
+    """The transport of httpx2, on connections that the guard allowed.
+
+    Args:
+        guard: Asked for the addresses of each host before a connection is made.
+        tls: What certificates are checked against.
+    """
+
+    def __init__(self, guard: AddressGuard, tls: ssl.SSLContext) -> None:
+        # httpx2 has no parameter for the backend of its pool; everything else of the transport is as it is there.
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=tls,
+            max_connections=_CONNECTIONS.max_connections,
+            max_keepalive_connections=_CONNECTIONS.max_keepalive_connections,
+            keepalive_expiry=_CONNECTIONS.keepalive_expiry,
+            network_backend=_Backend(guard),
+        )
+
+
+class Routed(httpx2.AsyncBaseTransport):
+    """Sends each request directly, or through the proxy that the environment names for it.
+
+    A proxy connects on our behalf, so that the guard sees only what this machine knows of the host: private addresses
+    are refused where the name, or its lookup here, shows them.
+    """
+
+    def __init__(self, guard: AddressGuard, tls: ssl.SSLContext) -> None:
+        self._guard = guard
+        self._tls = tls
+        self._direct = Guarded(guard, tls)
+        self._proxied: dict[str, httpx2.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Sends one request."""
+        proxy = proxy_for(request.url.scheme, request.url.host)
+        if not proxy:
+            return await self._direct.handle_async_request(request)
+        await self._look_at(request.url)
+        if proxy not in self._proxied:
+            self._proxied[proxy] = httpx2.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_CONNECTIONS)
+        return await self._proxied[proxy].handle_async_request(request)
+
+    async def _look_at(self, url: httpx2.URL) -> None:
+        try:
+            await self._guard.addresses(
+                url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
+            )
+        except WebProblem as problem:
+            if problem.reason != "dns":  # behind a proxy, names are often looked up by the proxy alone
+                raise
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        for transport in (self._direct, *self._proxied.values()):
+            await transport.aclose()

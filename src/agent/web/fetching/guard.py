@@ -1,0 +1,160 @@
+"""Which addresses of the network may be connected to: private ones when allowed, those of clouds' secrets never."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TypeAlias
+
+from agent.web.protocol import WebProblem
+from mcp_tools.text import one_line
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
+"""The addresses of a host and port, as text; raises OSError where there is none."""
+
+# Written out rather than asked of `ipaddress`, whose answers changed between releases of Python 3.11.
+# Sources: IANA's special-purpose registries of IPv4 and IPv6.
+_PRIVATE_4 = tuple(
+    IPv4Network(one)
+    for one in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+        "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+        "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+    )
+)  # fmt: skip
+_GLOBAL_6 = IPv6Network("2000::/3")
+"""The only part of IPv6 that is given out for the public network."""
+_PRIVATE_6 = tuple(IPv6Network(one) for one in ("2001::/23", "2001:db8::/32", "3fff::/20"))
+_SECRET = tuple(
+    IPv4Network(one) if "." in one else IPv6Network(one)
+    for one in (
+        "169.254.0.0/16",  # where most clouds hand out credentials
+        "100.100.100.200/32",  # Alibaba
+        "168.63.129.16/32",  # Azure
+        "192.0.0.192/32",  # Oracle
+        "fe80::/10",
+        "fd00:ec2::/32",  # Amazon
+        "fd20:ce::/32",  # Google
+    )
+)
+_WELL_KNOWN_64 = IPv6Network("64:ff9b::/96")
+_LOCAL_64 = IPv6Network("64:ff9b:1::/48")
+_COMPATIBLE = IPv6Network("::/96")
+
+
+class AddressGuard:
+    """Says which addresses may be connected to.
+
+    Args:
+        allow_private: Whether addresses of this machine and its network may.
+        resolve: Who looks up names.
+    """
+
+    def __init__(self, *, allow_private: bool = False, resolve: Resolver | None = None) -> None:
+        self.allow_private = allow_private
+        self._resolve = resolve or system_addresses
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """The addresses of a host that may be connected to; whoever connects takes these and looks up no other.
+
+        Args:
+            host: A name, or an address in any form that the system understands, such as `0x7f.1`.
+            port: Its port.
+
+        Raises:
+            WebProblem: There is no such host (`dns`), or none of its addresses is allowed (`private_address`).
+        """
+        shown = one_line(host, 100)
+        plain = host.strip("[]").rstrip(".")
+        try:
+            found = _written(plain) or await self._resolve(plain, port)
+        except (OSError, UnicodeError) as error:
+            raise WebProblem(
+                "dns",
+                f"There is no host {shown}: {_said(error)}.",
+                remedy="Check the spelling, or take another source.",
+            ) from error
+        parsed = [ip_address(one.partition("%")[0]) for one in found]
+        if not parsed:
+            raise WebProblem("dns", f"The host {shown} has no address.", remedy="Take another source.")
+        allowed = [one for one in parsed if not self.refuses(one)]
+        if not allowed:
+            raise _refusal(shown, parsed[0])
+        return [str(one) for one in dict.fromkeys(allowed)]
+
+    def refuses(self, address: Address) -> bool:
+        """Whether an address must not be connected to."""
+        forms = (address, *_inner(address))
+        return any(is_secret(one) or (not self.allow_private and is_private(one)) for one in forms)
+
+
+def _written(host: str) -> list[str]:
+    """The address that a host is, in any of the forms in which systems read one: `127.1`, `0x7f000001`, `::1`."""
+    for read in (ip_address, lambda text: IPv4Address(socket.inet_aton(text))):
+        try:
+            return [str(read(host.partition("%")[0]))]
+        except (ValueError, OSError):
+            continue
+    return []
+
+
+async def system_addresses(host: str, port: int) -> list[str]:
+    """Asks the system."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(one[4][0]) for one in found]
+
+
+def is_private(address: Address) -> bool:
+    """Whether it is no address of the public network."""
+    if isinstance(address, IPv4Address):
+        return any(address in network for network in _PRIVATE_4)
+    if _embedded(address):
+        return False  # the IPv4 address in it decides
+    return address not in _GLOBAL_6 or any(address in network for network in _PRIVATE_6)
+
+
+def is_secret(address: Address) -> bool:
+    """Whether a cloud may hand out credentials there."""
+    return any(address in network for network in _SECRET if network.version == address.version)
+
+
+def _embedded(address: IPv6Address) -> bool:
+    """Forms of IPv6 in which a public IPv4 address is reached."""
+    return address.ipv4_mapped is not None or address in _WELL_KNOWN_64
+
+
+def _inner(address: Address) -> list[IPv4Address]:
+    """Every IPv4 address that an IPv6 address may lead to."""
+    if isinstance(address, IPv4Address):
+        return []
+    last = IPv4Address(int(address) & 0xFFFFFFFF)
+    inner = [one for one in (address.ipv4_mapped, address.sixtofour) if one is not None]
+    if address in _WELL_KNOWN_64 or address in _LOCAL_64 or address in _COMPATIBLE or _is_isatap(address):
+        inner.append(last)
+    return [*inner, *(address.teredo or ())]
+
+
+def _is_isatap(address: IPv6Address) -> bool:
+    return (int(address) >> 32) & 0xFDFFFFFF == 0x00005EFE
+
+
+def _refusal(host: str, address: Address) -> WebProblem:
+    named = host if host == str(address) else f"{host} ({address})"
+    if any(is_secret(one) for one in (address, *_inner(address))):
+        return WebProblem(
+            "private_address",
+            f"{named} is an address at which clouds hand out credentials: it is never opened.",
+            remedy="Take another source.",
+        )
+    return WebProblem(
+        "private_address",
+        f"{named} is an address of this machine or its network, not of the public web.",
+        remedy="Take another source; the user may allow such addresses with --allow-private.",
+    )
+
+
+def _said(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)) or type(error).__name__

@@ -1,0 +1,301 @@
+"""Fetching over HTTP: guarded addresses, limits of size and time, retries, robots.txt, each page once a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent.version import alita_version
+from agent.web.fetching.addresses import read_address
+from agent.web.fetching.guard import AddressGuard, Resolver
+from agent.web.fetching.pacing import Pace
+from agent.web.fetching.problems import StatusProblem, foreign_errors, problem_of_status
+from agent.web.fetching.response import Response, response_of
+from agent.web.fetching.robots import TOKEN, Robots, parse_robots
+from agent.web.protocol import WebProblem
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+MOST = 32 * 2**20
+"""Bytes of one page, unpacked."""
+REDIRECTS = 10
+_ATTEMPTS = 3
+_FIRST_WAIT = 0.5
+"""Seconds before the second attempt; doubled for the third."""
+_PATIENCE = 15.0
+"""Seconds of Retry-After up to which we wait; beyond them the request fails and says so."""
+_SECONDS = 60.0
+_MOST_ROBOTS = 512 * 2**10
+_MOST_FAILURE = 256 * 2**10
+_REMEMBERED = 64 * 2**20
+"""Bytes of pages that are kept for a second reading in the same run."""
+_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+class Http:
+    """A client for pages and for the APIs of engines, one for a run.
+
+    Args:
+        allow_private: Whether addresses of this machine and its network may be opened.
+        robots: Whether robots.txt is heeded.
+        resolve: Who looks up names; the system unless told.
+        tls: What certificates are checked against; what the system trusts unless told.
+        seconds: What one request may take, redirects and body included.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        robots: bool = True,
+        resolve: Resolver | None = None,
+        tls: ssl.SSLContext | None = None,
+        seconds: float = _SECONDS,
+    ) -> None:
+        self.guard = AddressGuard(allow_private=allow_private, resolve=resolve)
+        self._heeds_robots = robots
+        self._tls = tls
+        self._seconds = seconds
+        self._opened: httpx2.AsyncClient | None = None
+        self._paces: dict[str, Pace] = {}
+        self._robots: dict[str, asyncio.Task[Robots]] = {}
+        self._pages: OrderedDict[tuple[str, str], Response] = OrderedDict()
+        self._fetching: dict[tuple[str, str], asyncio.Lock] = {}
+
+    async def get(self, url: str, *, limit: int = MOST, accept: str = "", robots: bool = True) -> Response:
+        """The page at an address; a second request for it in the same run is answered from memory.
+
+        Args:
+            url: An address of http or https.
+            limit: Bytes that it may have.
+            accept: Media types that are wanted.
+            robots: Whether robots.txt counts for it; not for what a service offers to programs.
+
+        Raises:
+            WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
+        """
+        key = (url.partition("#")[0], accept)
+        async with self._fetching.setdefault(key, asyncio.Lock()):
+            if key in self._pages:
+                self._pages.move_to_end(key)
+                return self._pages[key]
+
+            async def take(opened: httpx2.Response) -> Response:
+                return await response_of(opened, limit)
+
+            response = await self.fetch(url, take, accept=accept, robots=robots)
+            self._remember(key, response)
+            return response
+
+    async def post_json(self, url: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """What an API answers: JSON for JSON.
+
+        Raises:
+            WebProblem: There was no answer, or one that is no JSON. A status of 300 and more is a `StatusProblem`.
+        """
+        content = json.dumps(body).encode()
+        return _json(await self.ask("POST", url, {"Content-Type": "application/json", **headers}, content))
+
+    async def get_json(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
+        """What an API answers to a question in its address.
+
+        Raises:
+            WebProblem: There was no answer, or one that is no JSON. A status of 300 and more is a `StatusProblem`.
+        """
+        return _json(await self.ask("GET", url, headers or {}))
+
+    async def ask(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None, *, limit: int = MOST
+    ) -> Response:
+        """What an API answers: robots.txt is not for it, and redirects are not followed, since headers hold keys.
+
+        Raises:
+            WebProblem: There was no answer. A status of 300 and more is a `StatusProblem`.
+        """
+
+        async def call() -> Response:
+            request = self._client().build_request(method, read_address(url), content=content, headers=dict(headers))
+            async with self._sent(request) as opened:
+                if opened.status_code >= 300:
+                    raise await _failed(opened)
+                return await response_of(opened, limit)
+
+        return await self._repeated(url, call)
+
+    async def fetch(
+        self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, accept: str = "", robots: bool = True
+    ) -> T:
+        """Opens an address and has its content taken; both are repeated when the connection breaks.
+
+        Args:
+            url: An address of http or https.
+            take: Reads the content from the open response: `aiter_bytes`, unpacked, in pieces.
+            accept: Media types that are wanted.
+            robots: Whether robots.txt counts for it.
+
+        Raises:
+            WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
+        """
+
+        async def call() -> T:
+            async with self._followed(url, accept or _ACCEPT, robots and self._heeds_robots) as opened:
+                if opened.status_code >= 400:
+                    raise await _failed(opened)
+                return await take(opened)
+
+        return await self._repeated(url, call)
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        for task in self._robots.values():
+            task.cancel()
+        await asyncio.gather(*self._robots.values(), return_exceptions=True)
+        if self._opened is not None:
+            await self._opened.aclose()
+            self._opened = None
+
+    async def _repeated(self, url: str, call: Callable[[], Awaitable[T]]) -> T:
+        """Calls until it succeeds, or trying again makes no sense."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with foreign_errors(url, self._seconds):
+                    async with asyncio.timeout(self._seconds):
+                        return await call()
+            except WebProblem as problem:
+                wait = _wait(problem, attempt)
+                if wait is None or attempt == _ATTEMPTS:
+                    raise
+                if problem.retry_after is not None and isinstance(problem, StatusProblem):
+                    self._pace(problem.host).silence(wait)
+                await asyncio.sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    @asynccontextmanager
+    async def _followed(self, url: str, accept: str, robots: bool) -> AsyncIterator[httpx2.Response]:
+        """The response at the end of the redirects."""
+        address = read_address(url)
+        for _ in range(REDIRECTS + 1):
+            if robots:
+                await self._ask_robots(address)
+            request = self._client().build_request("GET", address, headers={"Accept": accept})
+            async with self._sent(request) as opened:
+                target = opened.headers.get("location", "")
+                if not (opened.has_redirect_location and target):
+                    yield opened
+                    return
+            address = read_address(_joined(address, target))
+        raise WebProblem(
+            "redirects",
+            f"{one_line(url, 200)} leads from page to page without an end: after {REDIRECTS} redirects it was "
+            f"at {one_line(str(address), 200)}.",
+            remedy="Take another source.",
+        )
+
+    @asynccontextmanager
+    async def _sent(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+        async with self._pace(request.url.host).turn():
+            opened = await self._client().send(request, stream=True)
+            try:
+                yield opened
+            finally:
+                await opened.aclose()
+
+    def _pace(self, host: str) -> Pace:
+        return self._paces.setdefault(host, Pace())
+
+    async def _ask_robots(self, address: httpx2.URL) -> None:
+        site = str(address.copy_with(raw_path=b"/robots.txt", fragment=None))
+        if site not in self._robots:
+            self._robots[site] = asyncio.create_task(self._read_robots(site))
+        robots = await asyncio.shield(self._robots[site])
+        if not robots.allows(address.raw_path.decode("ascii", "replace")):
+            raise WebProblem(
+                "robots",
+                f"{address.host} asks programs not to read {one_line(str(address), 200)} (robots.txt).",
+                remedy="Take another source; the user may set robots = false.",
+            )
+
+    async def _read_robots(self, site: str) -> Robots:
+        """The rules of a site. Where there are none to be had, the page itself will tell what is wrong."""
+        address = read_address(site)
+        try:
+            with foreign_errors(site, self._seconds):
+                async with asyncio.timeout(self._seconds / 4):
+                    for _ in range(5):
+                        request = self._client().build_request("GET", address)
+                        async with self._sent(request) as opened:
+                            if opened.has_redirect_location:
+                                address = read_address(_joined(address, opened.headers["location"]))
+                                continue
+                            if opened.status_code != 200:
+                                return Robots()
+                            return parse_robots((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
+        except WebProblem:
+            pass
+        return Robots()
+
+    def _remember(self, key: tuple[str, str], response: Response) -> None:
+        self._pages[key] = response
+        size = sum(len(page.body) for page in self._pages.values())
+        while size > _REMEMBERED:
+            size -= len(self._pages.popitem(last=False)[1].body)
+
+    def _client(self) -> httpx2.AsyncClient:
+        if self._opened is None:
+            import httpx2
+
+            from agent.web.fetching.connecting import Routed
+
+            tls = self._tls or httpx2.create_ssl_context()
+            self._opened = httpx2.AsyncClient(
+                transport=Routed(self.guard, tls),
+                headers={
+                    "User-Agent": f"Mozilla/5.0 (compatible; {TOKEN}/{alita_version()})",
+                    "Accept-Language": "en,*;q=0.5",
+                },
+                timeout=httpx2.Timeout(20.0, connect=10.0, pool=None),
+                follow_redirects=False,
+                trust_env=False,
+            )
+        return self._opened
+
+
+async def _failed(opened: httpx2.Response) -> StatusProblem:
+    return problem_of_status(await response_of(opened, _MOST_FAILURE, cut=True))
+
+
+def _json(response: Response) -> Any:
+    try:
+        return json.loads(response.body)
+    except (ValueError, RecursionError):
+        raise WebProblem(
+            "mismatch",
+            f"{one_line(response.url, 200)} answered with something that is no JSON: {one_line(response.text, 100)}",
+            remedy="Check the address of this service, or take another one.",
+        ) from None
+
+
+def _joined(address: httpx2.URL, target: str) -> str:
+    from urllib.parse import urljoin
+
+    try:
+        return urljoin(str(address), target.strip())
+    except ValueError:
+        return target
+
+
+def _wait(problem: WebProblem, attempt: int) -> float | None:
+    """Seconds until the next attempt; None where that makes no sense."""
+    if problem.reason == "connection" or (isinstance(problem, StatusProblem) and problem.is_passing):
+        wait = problem.retry_after if problem.retry_after is not None else _FIRST_WAIT * 2 ** (attempt - 1)
+        return wait if wait <= _PATIENCE else None
+    return None

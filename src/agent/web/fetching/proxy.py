@@ -1,0 +1,238 @@
+"""A proxy on loopback between a browser and the web: it connects to what the address guard allows, and to nothing else.
+
+A browser looks names up and follows redirects by itself; behind this proxy it does neither without the guard. Where
+the environment names a proxy, that one makes the connections, as for pages that are not drawn (`connecting.Routed`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import unquote, urlsplit
+
+from agent.web.fetching.guard import AddressGuard
+from agent.web.fetching.proxies import proxy_for
+from agent.web.protocol import WebProblem
+
+_HEAD = 64 * 2**10
+_PIECE = 64 * 2**10
+_CONNECT_SECONDS = 10.0
+_HEAD_SECONDS = 60.0
+_LAST_SECONDS = 1.0
+"""In which arrives what is still on its way when one side has ended a tunnel."""
+_ADDRESSES = 4
+_OF_CONNECTION = frozenset(
+    {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
+)
+_MOST_REFUSED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One end of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+class GuardedProxy:
+    """The proxy; open between `async with`.
+
+    Args:
+        guard: Asked for the addresses of each host before a connection is made.
+    """
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self.url = ""
+        """Its address, for the browser's settings."""
+        self.refused: list[str] = []
+        """Why hosts were not connected to, newest last."""
+        self._guard = guard
+        self._server: asyncio.Server | None = None
+        self._talks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> GuardedProxy:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._server is not None:
+            self._server.close()
+        talks = list(self._talks)
+        for talk in talks:
+            talk.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talk = asyncio.create_task(self._talk(_Side(reader, writer)))
+        self._talks.add(talk)
+        talk.add_done_callback(self._talks.discard)
+
+    async def _talk(self, here: _Side) -> None:
+        """One connection: one request, or one tunnel."""
+        try:
+            async with asyncio.timeout(_HEAD_SECONDS):
+                request = _Request.read(await here.reader.readuntil(b"\r\n\r\n"))
+            there, upstream = await self._connected(request)
+            try:
+                await (_tunnel if request.is_tunnel else _forward)(request, here, there, upstream)
+            finally:
+                there.writer.close()
+        except WebProblem as problem:
+            self.refused = [*self.refused[1 - _MOST_REFUSED :], problem.message]
+            await _answer(here, "403 Forbidden" if problem.reason == "private_address" else "502 Bad Gateway", problem)
+        except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
+            await _answer(here, "502 Bad Gateway", error)
+        finally:
+            here.writer.close()
+
+    async def _connected(self, request: _Request) -> tuple[_Side, str]:
+        """A connection to the host; or to the proxy that the environment names for it, and that proxy's address."""
+        upstream = proxy_for("https" if request.is_tunnel else "http", request.host)
+        try:
+            addresses = await self._guard.addresses(request.host, request.port)
+        except WebProblem as problem:
+            if not upstream or problem.reason != "dns":  # behind a proxy, the proxy alone may look names up
+                raise
+            addresses = []
+        if not upstream:
+            return await _opened(addresses[:_ADDRESSES], request.port), ""
+        parts = urlsplit(upstream)
+        if parts.scheme != "http" or not parts.hostname:
+            raise WebProblem("connection", f"Pages are not drawn through a proxy of the kind {parts.scheme}.")
+        return await _opened([parts.hostname], parts.port or 80), upstream
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The head of what the browser asks."""
+
+    method: bytes
+    target: bytes
+    fields: list[bytes]
+    host: str
+    port: int
+
+    @property
+    def is_tunnel(self) -> bool:
+        return self.method == b"CONNECT"
+
+    @property
+    def length(self) -> int:
+        """Bytes of its body. Browsers always say."""
+        told = [one.partition(b":")[2].strip() for one in self.fields if one.lower().startswith(b"content-length:")]
+        return int(told[0]) if told else 0
+
+    def head(self, upstream: str) -> bytes:
+        """As the host wants it, or the proxy before it. The connection ends with the answer."""
+        path = b"/" + self.target.split(b"//", 1)[-1].partition(b"/")[2]
+        target = self.target if upstream or self.is_tunnel else path
+        fields = [*_kept(self.fields), *_credentials(upstream)]
+        closing = [] if self.is_tunnel else [b"Connection: close"]
+        return b"\r\n".join([b"%s %s HTTP/1.1" % (self.method, target), *fields, *closing, b"", b""])
+
+    @classmethod
+    def read(cls, head: bytes) -> _Request:
+        """Reads it.
+
+        Raises:
+            ValueError: It is no request to a proxy.
+        """
+        line, *fields = head[:-4].split(b"\r\n")
+        method, target, _ = line.split(b" ")
+        is_tunnel = method == b"CONNECT"
+        parts = urlsplit(("//" if is_tunnel else "") + target.decode("ascii"))
+        if not parts.hostname or (not is_tunnel and parts.scheme != "http"):
+            raise ValueError("no request to a proxy")
+        return cls(method, target, fields, parts.hostname, parts.port or (443 if is_tunnel else 80))
+
+
+async def _opened(addresses: list[str], port: int) -> _Side:
+    """A connection to the first address that answers.
+
+    Raises:
+        OSError: None does.
+    """
+    failure: OSError | None = None
+    for address in addresses:
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                return _Side(*await asyncio.open_connection(address, port, limit=_HEAD))
+        except OSError as error:
+            failure = error
+    raise failure or OSError("it has no address")
+
+
+async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
+    """Bytes both ways, until either side is done."""
+    if upstream:  # its answer goes to the browser as it is
+        there.writer.write(request.head(upstream))
+    else:
+        here.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+    out, back = asyncio.create_task(_pour(here, there)), asyncio.create_task(_pour(there, here))
+    try:
+        await asyncio.wait({out, back}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({back}, timeout=_LAST_SECONDS)
+    finally:
+        for way in (out, back):
+            way.cancel()
+        await asyncio.gather(out, back, return_exceptions=True)
+
+
+async def _forward(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
+    """One request and its answer. What the browser asks next may be for another host: this one does not get it."""
+    there.writer.write(request.head(upstream))
+    sending = asyncio.create_task(_pour(here, there, request.length))
+    try:
+        status, fields = await _head_of_answer(there.reader)
+        here.writer.write(b"\r\n".join([status, *_kept(fields), b"Connection: close", b"", b""]))
+        await _pour(there, here)
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _head_of_answer(reader: asyncio.StreamReader) -> tuple[bytes, list[bytes]]:
+    """Status line and headers of the real answer: what only says that it will come is left out."""
+    while True:
+        async with asyncio.timeout(_HEAD_SECONDS):
+            head = await reader.readuntil(b"\r\n\r\n")
+        status, *fields = head[:-4].split(b"\r\n")
+        if not status.partition(b" ")[2].startswith(b"1"):
+            return status, fields
+
+
+def _kept(fields: list[bytes]) -> list[bytes]:
+    """The headers that are not of one connection only."""
+    return [one for one in fields if one.partition(b":")[0].strip().lower() not in _OF_CONNECTION]
+
+
+def _credentials(upstream: str) -> list[bytes]:
+    parts = urlsplit(upstream)
+    if not parts.username:
+        return []
+    plain = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return [b"Proxy-Authorization: Basic " + base64.b64encode(plain.encode())]
+
+
+async def _pour(source: _Side, sink: _Side, most: int | None = None) -> None:
+    """Bytes from one side to the other, until it ends, breaks, or there were so many; who is left sees the gap."""
+    left = _PIECE if most is None else most
+    with contextlib.suppress(OSError):
+        while left > 0 and (piece := await source.reader.read(min(_PIECE, left))):
+            left -= len(piece) if most is not None else 0
+            sink.writer.write(piece)
+            await sink.writer.drain()
+
+
+async def _answer(here: _Side, status: str, error: Exception) -> None:
+    said = error.message if isinstance(error, WebProblem) else f"{type(error).__name__} {error}"
+    body = f"<!doctype html><title>Not opened</title><p>{escape(said[:500])}".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+    with contextlib.suppress(OSError):
+        here.writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
+        await here.writer.drain()

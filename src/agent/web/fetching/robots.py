@@ -1,0 +1,74 @@
+"""What a site asks of robots: the rules of robots.txt for us (RFC 9309)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+TOKEN = "alita"  # noqa: S105  # the name that robots.txt calls us by
+_MOST_RULES = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """The rules of one site for us."""
+
+    rules: tuple[tuple[str, bool], ...] = ()
+    """Pattern of a path, and whether it is allowed."""
+
+    def allows(self, path: str) -> bool:
+        """Whether a path with its query may be read: the longest pattern decides, among equals the allowing one."""
+        plain = _plain(path)
+        fitting = [(len(pattern), allowed) for pattern, allowed in self.rules if _fits(pattern, plain)]
+        return max(fitting)[1] if fitting else True
+
+
+def parse_robots(text: str, token: str = TOKEN) -> Robots:
+    """The rules for a token: those of the groups that name it, else those for everybody."""
+    named: list[tuple[str, bool]] = []
+    everybody: list[tuple[str, bool]] = []
+    agents: set[str] = set()
+    in_rules, is_named = False, False
+    for line in text.removeprefix("\ufeff").splitlines():
+        key, _, value = line.partition("#")[0].partition(":")
+        key, value = key.strip().lower(), value.strip()
+        if key == "user-agent":
+            agents = {value.lower()} if in_rules else agents | {value.lower()}
+            in_rules = False
+            is_named = is_named or _is_us(value, token)
+        elif key in ("allow", "disallow", "crawl-delay"):
+            in_rules = True
+            if key == "crawl-delay" or not value:
+                continue
+            rule = (_plain(value), key == "allow")
+            if any(_is_us(one, token) for one in agents):
+                named.append(rule)
+            if "*" in agents:
+                everybody.append(rule)
+    return Robots(tuple((named if is_named else everybody)[:_MOST_RULES]))
+
+
+def _is_us(agent: str, token: str) -> bool:
+    return agent.lower().partition("/")[0].strip() == token
+
+
+def _plain(path: str) -> str:
+    """One form for paths that are written with and without percent signs."""
+    return quote(unquote(path), safe="/?&=*$%:@!'();,+~[]")
+
+
+def _fits(pattern: str, path: str) -> bool:
+    """Whether a path begins as the pattern says; `*` is any text, `$` at the end is the end. Without backtracking."""
+    ends = pattern.endswith("$")
+    first, *pieces = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    at = len(first)
+    for number, piece in enumerate(pieces, 1):
+        if ends and number == len(pieces):
+            return len(path) - len(piece) >= at and path.endswith(piece)
+        found = path.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return not ends or at == len(path)

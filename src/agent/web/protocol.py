@@ -1,0 +1,133 @@
+"""What a search engine gives, what a page is once it was read, and what can go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from agent.errors import ModelFixableError
+
+Reason: TypeAlias = Literal[
+    "no_key",
+    "bad_key",
+    "quota",
+    "rate_limit",
+    "refused_address",
+    "private_address",
+    "robots",
+    "leak",
+    "dns",
+    "tls",
+    "connection",
+    "timeout",
+    "redirects",
+    "http",
+    "too_large",
+    "mismatch",
+    "captcha",
+    "paywall",
+    "browser",
+    "no_result",
+]
+
+
+class WebProblem(ModelFixableError):
+    """Something of the web that could not be had.
+
+    Args:
+        reason: What kind of problem it is; whoever has another source tries that.
+        message: What happened, with the address or the query.
+        remedy: What to do next.
+        retry_after: Seconds to wait, where the other side named them.
+    """
+
+    def __init__(self, reason: Reason, message: str, *, remedy: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One hit of a search."""
+
+    url: str
+    title: str
+    snippet: str
+    source: str
+    """The engine that gave it: `firecrawl`, `ddgs`, `wikipedia`."""
+    published: str = ""
+    """ISO date, where the engine tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was read."""
+
+    url: str
+    """After redirects."""
+    title: str
+    markdown: str
+    """Whole; each link is `[text][n]`."""
+    links: tuple[str, ...] = ()
+    """Absolute addresses; link n is at n - 1."""
+    kind: str = "html"
+    """By its content: `html`, `pdf`, `csv`."""
+    via: str = "plain"
+    """How it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`."""
+    fetched: str = ""
+    """ISO time, UTC."""
+    published: str = ""
+    """ISO date, where the page tells it."""
+    path: Path | None = None
+    """The downloaded file, where it is one."""
+    notes: tuple[str, ...] = ()
+    """What was lost, or fell back, one sentence each."""
+
+
+class Search(Protocol):
+    """A search engine."""
+
+    @property
+    def name(self) -> str:
+        """What settings and events call it."""
+        ...
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The best hits, best first; none is an empty list.
+
+        Args:
+            query: In the engine's own words: operators such as quotes and `site:` may stand in it.
+            limit: How many at most.
+            freshness: `day`, `week`, `month` or `year`: nothing older; empty for any age.
+
+        Raises:
+            WebProblem: The engine could not be asked.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        ...
+
+
+class PageReader(Protocol):
+    """Reads pages."""
+
+    @property
+    def name(self) -> str:
+        """What events call it."""
+        ...
+
+    async def read(self, url: str) -> Page:
+        """The page at an address.
+
+        Raises:
+            WebProblem: It could not be had.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Closes connections."""
+        ...

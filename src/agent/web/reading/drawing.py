@@ -1,0 +1,134 @@
+"""The process that draws pages which scripts write: Playwright and its Chromium, without any of our variables.
+
+It reads JSON lines and writes JSON lines. The first line it reads is how to start, `{"chrome": path, "proxy": url}`;
+each further one asks for a page, `{"id": 1, "url": …, "seconds": 20}`, and is answered with `{"id": 1, "url": …,
+"status": 200, "html": …}` or `{"id": 1, "problem": …}`; `{"stop": 1}` says that nobody waits for it any more. It ends,
+with its browser, when its input ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+from agent.web.chromium import FLAGS
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Page
+
+_NO_PICTURES = "--blink-settings=imagesEnabled=false"
+_MOST = 8_000_000
+"""Characters of a page."""
+_AT_ONCE = 3
+_STILL = 4
+"""How often in a row the text must be the same, each 0.15 s, before it counts as complete."""
+_LITTLE = 50
+"""Characters below which a page is seldom complete."""
+_PATIENCE = 3.0
+"""Seconds that it is given nevertheless."""
+_TEXT = "() => document.body ? document.body.innerText.length : 0"
+_HTML = """most => {
+    const copy = document.documentElement.cloneNode(true);
+    const inside = node => [...node.querySelectorAll('*')].filter(one => one.shadowRoot);
+    const real = inside(document), shown = document.createElement('div');
+    for (const host of real) shown.insertAdjacentHTML('beforeend', host.shadowRoot.innerHTML);
+    if (real.length) copy.querySelector('body').append(shown);
+    return copy.outerHTML.slice(0, most);
+}"""
+
+
+def main() -> None:
+    """Serves on stdin and what was stdout: libraries may print there."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    asyncio.run(_serve(replies))
+
+
+async def _serve(replies: TextIO) -> None:
+    """Draws until the input ends."""
+    from playwright.async_api import async_playwright
+
+    lines = await _input()
+    start = json.loads(await lines.readline())
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=start["chrome"],
+            args=[*FLAGS, _NO_PICTURES],
+            proxy={"server": start["proxy"], "bypass": "<-loopback>"},
+            chromium_sandbox=os.geteuid() != 0,
+        )
+        ending = False
+
+        def ended(_: Browser) -> None:
+            if not ending:  # a browser that died takes this process along
+                os._exit(3)
+
+        browser.on("disconnected", ended)
+        places, tasks = asyncio.Semaphore(_AT_ONCE), dict[int, asyncio.Task[None]]()
+        _say(replies, {"ready": True})
+        while line := await lines.readline():
+            asked = json.loads(line)
+            if (number := asked.get("stop")) is not None:
+                if number in tasks:
+                    tasks[number].cancel()
+                continue
+            tasks[asked["id"]] = task = asyncio.create_task(_answer(browser, asked, places, replies))
+            task.add_done_callback(lambda _, number=asked["id"]: tasks.pop(number))  # type: ignore[misc]
+        ending = True
+        await browser.close()
+
+
+async def _answer(browser: Browser, asked: dict[str, Any], places: asyncio.Semaphore, replies: TextIO) -> None:
+    from playwright.async_api import Error
+
+    async with places:
+        try:
+            async with asyncio.timeout(asked["seconds"] + 5):
+                drawn = await _drawn(browser, asked["url"], asked["seconds"])
+        except (Error, TimeoutError) as error:
+            drawn = {"problem": str(error).splitlines()[0] if str(error) else "it took too long"}
+    _say(replies, {"id": asked["id"], **drawn})
+
+
+async def _drawn(browser: Browser, url: str, seconds: float) -> dict[str, Any]:
+    until = time.monotonic() + seconds
+    context = await browser.new_context(service_workers="block", accept_downloads=False)
+    try:
+        page = await context.new_page()
+        response = await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
+        await _settled(page, until)
+        status = response.status if response else 200
+        return {"url": page.url, "status": status, "html": await page.evaluate(_HTML, _MOST)}
+    finally:
+        await context.close()
+
+
+async def _settled(page: Page, until: float) -> None:
+    """Waits until scripts have written what they write, or the time is over."""
+    from playwright.async_api import Error
+
+    begun, seen, same = time.monotonic(), -1, 0
+    while time.monotonic() < until and same < _STILL:
+        await asyncio.sleep(0.15)
+        try:
+            size = await page.evaluate(_TEXT)
+        except Error:  # the page is being exchanged for another
+            size = -1
+        patient = size < _LITTLE and time.monotonic() < begun + _PATIENCE
+        same = same + 1 if size == seen and not patient else 0
+        seen = size
+
+
+async def _input() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=2**20)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
+
+
+def _say(replies: TextIO, value: dict[str, Any]) -> None:
+    replies.write(json.dumps(value) + "\n")
+    replies.flush()

@@ -1,0 +1,139 @@
+"""A page of HTML as Markdown: what it says without what stands around it, tables as tables, links numbered."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from agent.web.reading.source import (
+    MARK,
+    date_of,
+    drop_hidden,
+    frames_of,
+    mark_links,
+    parse,
+    put_in_order,
+    texts_of,
+    title_of,
+    words_only,
+)
+from agent.web.reading.surroundings import Surroundings
+from mcp_tools.text import printable
+
+LONGEST = 6_000_000
+"""Characters of a page that are looked at."""
+_MARKED = re.compile(r"\]\(" + re.escape(MARK) + r"(\d+)(?:\s+\"[^\"]*\")?\)")
+_BARE_MARK = re.compile(re.escape(MARK) + r"\d+")
+_ESCAPED = re.compile(r"(?s:```.*?```)|`[^`\n]*`|\\([][().*_#+!>~`-])")
+"""Signs that were escaped, outside code: whoever quotes the page quotes what stands there."""
+_KEPT_SHARE = 0.7
+"""Share of a page's words that must be in what trafilatura took; else the whole page is converted."""
+_SHORT = 120
+"""Characters below which a page with scripts may have more to show."""
+_SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='module']"
+_WANTS_SCRIPTS = re.compile(
+    r"(enable|turn on|requires?|need|without) (\w+ ){0,3}javascript|javascript (\w+ ){0,3}(disabled|required)", re.I
+)
+_MOST_CHOICES = 30
+_SHORT_WARNING = 600
+"""Characters of a page that says little more than that it wants scripts."""
+_MOUNTS = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @ng-version][not(normalize-space())]"
+"""Where scripts put a page, still empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a page says."""
+
+    title: str
+    markdown: str
+    links: tuple[str, ...]
+    published: str
+    """ISO date, or empty."""
+    notes: tuple[str, ...]
+    wants_scripts: bool
+    """There is little to read here, and scripts would write the rest."""
+
+
+def extract(html: str, url: str) -> Extracted:
+    """Reads a page.
+
+    Args:
+        html: Its source.
+        url: Where it was, for links that are relative.
+    """
+    tree = parse(html[:LONGEST])
+    if tree is None:
+        return Extracted("", "", (), "", (), False)
+    title, published, wants_scripts = title_of(tree), date_of(tree), _wants_scripts(tree)
+    notes = [f"Only the first {LONGEST:,} characters of its source were read."] if len(html) > LONGEST else []
+    if hidden := drop_hidden(tree):
+        notes.append(f"Hidden text of {hidden:,} characters was left out.")
+    frames = frames_of(tree, url)
+    targets = mark_links(tree, url)
+    put_in_order(tree)
+    markdown, links = _numbered(_converted(tree), targets)
+    if not markdown and (markdown := printable(words_only(html[:LONGEST]))):
+        notes.append("The page is nested too deeply: its words are shown without headings, tables and links.")
+    for title_of_frame, target in dict.fromkeys(frames):
+        links = links if target in links else (*links, target)
+        markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
+    return Extracted(title, markdown.strip(), links, published, tuple(notes), wants_scripts)
+
+
+def _wants_scripts(tree: Any) -> bool:
+    if not tree.xpath(_SCRIPTS):
+        return False
+    visible = " ".join(" ".join(texts_of(tree, lambda _: False)).split())
+    if len(visible) < _SHORT or tree.xpath(_MOUNTS):
+        return True
+    warning = f"{visible} {' '.join(tree.xpath('//noscript//text()'))}"
+    return len(visible) < _SHORT_WARNING and bool(_WANTS_SCRIPTS.search(warning))
+
+
+def _converted(tree: Any) -> str:
+    """The content as Markdown; the whole page where it is no article: a list of results, a form, products."""
+    from trafilatura import extract as content_of
+
+    around = Surroundings(tree)
+    found = content_of(tree, output_format="markdown", include_links=True, include_formatting=True, favor_recall=True)
+    markdown = found or ""
+    lost = not markdown or around.lost_structure(markdown) or around.lost_links(markdown)
+    if lost or _share(around.words(), markdown) < _KEPT_SHARE:
+        around.drop()
+        markdown = _whole(tree)
+    others = [f"[{text}]({mark})" for text, mark in around.other_links(markdown)] if markdown else []
+    return "\n\n".join([markdown, f"Other links: {' · '.join(others)}"] if others else [markdown])
+
+
+def _share(wanted: list[str], markdown: str) -> float:
+    """How much of the words is there."""
+    there = set(re.findall(r"\w+", _BARE_MARK.sub("", markdown)))
+    plain = re.findall(r"\w+", " ".join(wanted))
+    return sum(word in there for word in plain) / len(plain) if plain else 1.0
+
+
+def _whole(tree: Any) -> str:
+    from lxml import html  # type: ignore[import-untyped]  # it has no stubs
+
+    from agent.files.documents.html import Page
+
+    for field in tree.xpath("//select"):
+        choices = [" ".join(one.text_content().split()) for one in field.iter("option")]
+        text, tail = f" [choice {field.get('name') or ''}: {' / '.join(choices[:_MOST_CHOICES])}] ", field.tail
+        field.clear()
+        field.tag, field.text, field.tail = "span", text, tail
+    return Page(html.tostring(tree, encoding="unicode")).markdown
+
+
+def _numbered(markdown: str, targets: list[str]) -> tuple[str, tuple[str, ...]]:
+    """Numbers links in the order in which they come."""
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        target = targets[int(match[1])]
+        return f"][{numbers.setdefault(target, len(numbers) + 1)}]"
+
+    text = _BARE_MARK.sub("", _MARKED.sub(number, markdown))
+    return printable(_ESCAPED.sub(lambda match: match[1] or match[0], text)).strip(), tuple(numbers)

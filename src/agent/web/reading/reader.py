@@ -1,0 +1,275 @@
+"""Reads a page or a file of the web: fetched, recognised by its content, and turned into Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.files.problem import FileProblem
+from agent.web.fetching.addresses import read_address
+from agent.web.fetching.http import Http
+from agent.web.fetching.names import file_name, new_file
+from agent.web.fetching.problems import StatusProblem
+from agent.web.fetching.response import Response
+from agent.web.protocol import Page, Reason, WebProblem
+from agent.web.reading.archive import ARCHIVE, Archive
+from agent.web.reading.gemini import GEMINI, Gemini
+from agent.web.reading.rendered import Renderer
+from agent.web.reading.walls import look_for_login, look_for_wall
+from agent.web.reading.youtube import YOUTUBE, Video, YouTube, video_id
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    from agent.web.reading.markdown import Extracted
+
+_MOST_TEXT = 400_000
+"""Characters that are taken of a file; the rest is read from its path."""
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
+_GONE = frozenset({404, 410, 451})
+
+
+class WebReader:
+    """Reads addresses.
+
+    Args:
+        http: Who fetches.
+        folder: Where files are kept; made when the first one comes.
+        chrome: The Chromium that draws pages which scripts write; looked for when not given.
+        gemini_key: Key of Gemini, which watches videos.
+        youtube: Address of YouTube.
+        archive: Address of the Internet Archive.
+        gemini: Address of Gemini.
+    """
+
+    name = "plain"
+
+    def __init__(
+        self,
+        http: Http,
+        folder: Path,
+        *,
+        chrome: Path | None = None,
+        gemini_key: str | None = None,
+        youtube: str = YOUTUBE,
+        archive: str = ARCHIVE,
+        gemini: str = GEMINI,
+    ) -> None:
+        self._http = http
+        self._folder = folder
+        self._renderer = Renderer(http.guard, chrome)
+        self._youtube = YouTube(http, youtube)
+        self._archive = Archive(http, archive)
+        self._gemini = Gemini(http, gemini_key, base=gemini) if gemini_key else None
+
+    async def read(self, url: str) -> Page:
+        """The page at an address.
+
+        Raises:
+            WebProblem: It could not be had.
+        """
+        url = str(read_address(url))
+        if video := video_id(url):
+            return await self._video_page(video)
+        try:
+            response = await self._http.get(url)
+        except WebProblem as problem:
+            await asyncio.to_thread(_look_behind, problem)
+            return await self._archived_page(url, problem)
+        look_for_login(url, response.url, response.text if response.charset else "")
+        return await self._page(response)
+
+    async def aclose(self) -> None:
+        """Closes connections, and the browser."""
+        await self._renderer.aclose()
+        await self._http.aclose()
+
+    async def _page(self, response: Response) -> Page:
+        from agent.files.kinds import kind_of
+
+        path = await asyncio.to_thread(self._keep, response)
+        kind = await asyncio.to_thread(kind_of, path)
+        if kind == "html" or (kind in _TEXT_KINDS and response.media_type in _HTML_TYPES):
+            path.unlink()
+            return await self._html_page(response)
+        return await self._file_page(response, path, kind)
+
+    async def _html_page(self, response: Response) -> Page:
+        found = await _extracted(response.text, response.url)
+        if found.wants_scripts:
+            return await self._drawn_page(response, found)
+        return _as_page(found, response.url)
+
+    async def _drawn_page(self, response: Response, plain: Extracted) -> Page:
+        """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
+        try:
+            drawn = await self._renderer.draw(response.url)
+            found = await _extracted(drawn.html, drawn.url)
+        except WebProblem as problem:
+            if not plain.markdown or problem.reason != "browser":
+                raise
+            note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
+            return with_note(_as_page(plain, response.url), note)
+        if len(found.markdown) <= len(plain.markdown):
+            return _as_page(plain, response.url)
+        return replace(_as_page(found, drawn.url), via="rendered")
+
+    async def _archived_page(self, url: str, problem: WebProblem) -> Page:
+        """The archive's copy of a page that is gone.
+
+        Raises:
+            WebProblem: The page is not gone, or there is no copy: the problem itself.
+        """
+        gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
+        kept = await self._archive.latest(url) if gone else None
+        if kept is None:
+            raise problem
+        page = replace(await self._page(kept.response), url=kept.url, via="archive")
+        return with_note(page, f"The page is gone: {problem.message} This is its copy of {kept.date}.")
+
+    async def _video_page(self, video: str) -> Page:
+        """What is said in a video, and what is seen in it where Gemini can be asked.
+
+        Raises:
+            WebProblem: Neither could be had.
+        """
+        address = f"{YOUTUBE}/watch?v={video}"
+        said, seen = await asyncio.gather(self._youtube.video(video), self._seen(address), return_exceptions=True)
+        for result in (said, seen):
+            if isinstance(result, BaseException) and not isinstance(result, WebProblem):
+                raise result
+        if isinstance(said, WebProblem) and not isinstance(seen, str):
+            raise said
+        return _video_as_page(address, said, seen)
+
+    async def _seen(self, address: str) -> str | None:
+        return await self._gemini.watch(address) if self._gemini is not None else None
+
+    async def _file_page(self, response: Response, path: Path, kind: str) -> Page:
+        notes = [_called_otherwise(response.media_type, kind)] if response.media_type in _HTML_TYPES else []
+        return await file_page(path, response.url, kind, notes)
+
+    def _keep(self, response: Response) -> Path:
+        name = file_name(response.url, response.headers.get("content-disposition", ""))
+        with new_file(self._folder, name) as (path, file):
+            file.write(response.body)
+        return path
+
+
+async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) -> Page:
+    """A file as a page.
+
+    Args:
+        path: The file.
+        url: Where it was.
+        kind: Its kind by content.
+        notes: What is to be said of it.
+
+    Raises:
+        WebProblem: It cannot be read.
+    """
+    from agent.files.reading import read
+
+    try:
+        reading = await read(path, to=1_000_000, limit=_MOST_TEXT)
+    except FileProblem as problem:
+        reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
+        raise WebProblem(
+            reason, f"{one_line(url, 200)}: {problem.message} It is kept as {path.name}.", remedy=problem.remedy
+        ) from problem
+    more = (
+        [f"There is more of it than is shown ({reading.where}): read the file {path.name} itself."]
+        if reading.more
+        else []
+    )
+    return Page(
+        url=url,
+        title=path.name,
+        markdown=reading.text,
+        kind=kind,
+        fetched=now(),
+        path=path,
+        notes=(*notes, *reading.lost, *more),
+    )
+
+
+def now() -> str:
+    """The time in UTC, ISO, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def with_note(page: Page, *notes: str) -> Page:
+    """The page with something to be said of it first."""
+    return replace(page, notes=(*notes, *page.notes))
+
+
+def _called_otherwise(said: str, kind: str) -> str:
+    return f"The server calls it {said}; by its content it is {kind}."
+
+
+async def _extracted(html: str, url: str) -> Extracted:
+    """What a page says.
+
+    Raises:
+        WebProblem: It is a wall, and says nothing else.
+    """
+    from agent.web.reading.markdown import extract
+
+    found = await asyncio.to_thread(extract, html, url)
+    look_for_wall(html, found.markdown, url)
+    return found
+
+
+def _as_page(found: Extracted, url: str) -> Page:
+    if not found.markdown:
+        raise WebProblem("no_result", f"{one_line(url, 200)} has no text to read.", remedy="Take another source.")
+    return Page(
+        url=url,
+        title=found.title,
+        markdown=found.markdown,
+        links=found.links,
+        fetched=now(),
+        published=found.published,
+        notes=found.notes,
+    )
+
+
+def _video_as_page(address: str, said: Video | BaseException, seen: str | BaseException | None) -> Page:
+    """A video as a page; of its two parts one may be missing, and the notes say why."""
+    title, parts, notes, via = "", [], [], "gemini"
+    if isinstance(said, Video):
+        title, via = said.title, "transcript"
+        parts.append(f"## What is said\n\n{said.transcript}")
+        notes += [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
+    elif isinstance(said, WebProblem):
+        notes.append(said.message)
+    if isinstance(seen, str):
+        parts.append(f"## What is seen\n\n{printable(seen)}")
+        notes.append("What is seen was described by Gemini.")
+    elif isinstance(seen, WebProblem):
+        notes.append(f"What is seen is missing: {seen.message}")
+    head = [f"# {title}"] if title else []
+    markdown = "\n\n".join([*head, *parts])
+    return Page(address, title, markdown, kind="video", via=via, fetched=now(), notes=tuple(notes))
+
+
+def _look_behind(problem: WebProblem) -> None:
+    """Raises what a refusal's page says it is about."""
+    from agent.web.reading.markdown import extract
+
+    if not isinstance(problem, StatusProblem):
+        return
+    response = problem.response
+    if "cf-mitigated" in response.headers:
+        raise WebProblem(
+            "captcha",
+            f"{one_line(response.url, 200)} wants a proof that a person is there (captcha).",
+            remedy="Take another source.",
+        ) from problem
+    if response.charset and response.body:
+        text = extract(response.text, response.url).markdown
+        look_for_wall(response.text, text, response.url, status=response.status)

@@ -1,0 +1,236 @@
+"""Pages that scripts write, drawn by a Chromium in a process of its own whose every connection the guard allows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from agent.web.chromium import find_chromium
+from agent.web.fetching.guard import AddressGuard
+from agent.web.fetching.proxy import GuardedProxy
+from agent.web.protocol import WebProblem
+from mcp_tools.sandbox.interpreter import executable
+from mcp_tools.text import one_line
+
+_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from agent.web.reading.drawing import main; main()"
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "XDG_CACHE_HOME")
+"""What the process gets of our environment: no key is among it."""
+_START_SECONDS = 30.0
+_GRACE_SECONDS = 8.0
+_REPLY = 64 * 2**20
+"""Bytes of one reply."""
+SECONDS = 15.0
+"""What a page is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A page as a browser shows it."""
+
+    url: str
+    """After redirects, those of scripts among them."""
+    status: int
+    html: str
+
+
+class Renderer:
+    """Draws pages; the browser starts with the first one, and stays until `aclose`.
+
+    Args:
+        guard: Which addresses the browser may connect to.
+        chrome: The Chromium to use; looked for when not given.
+    """
+
+    def __init__(self, guard: AddressGuard, chrome: Path | None = None) -> None:
+        self._guard = guard
+        self._chrome = chrome
+        self._starting = asyncio.Lock()
+        self._process: _Process | None = None
+
+    async def draw(self, url: str, *, seconds: float = SECONDS) -> Drawn:
+        """The page at an address, when its scripts have written what they write.
+
+        Args:
+            url: An address that the guard allows.
+            seconds: How long it may take; then what is there is taken.
+
+        Raises:
+            WebProblem: There is no Chromium, it crashed twice, or the page could not be opened (`browser`); or the page
+                led to an address that is not allowed (`private_address`).
+        """
+        try:
+            told = await (await self._started()).ask(url, seconds)
+        except _GoneError:
+            told = await self._once_more(url, seconds)
+        if problem := told.get("problem"):
+            raise WebProblem(
+                "browser",
+                f"{one_line(url, 200)} could not be drawn: {one_line(str(problem), 200)}.",
+                remedy="Take another source.",
+            )
+        drawn = Drawn(told["url"], told["status"], told["html"])
+        await self._check(drawn.url)
+        return drawn
+
+    async def aclose(self) -> None:
+        """Ends the browser."""
+        if self._process is not None:
+            await self._process.aclose()
+            self._process = None
+
+    async def _once_more(self, url: str, seconds: float) -> dict[str, Any]:
+        try:
+            return await (await self._started()).ask(url, seconds)
+        except _GoneError:
+            raise WebProblem(
+                "browser",
+                f"Chromium crashed twice while it drew {one_line(url, 200)}.",
+                remedy="Take another source, or name another Chromium with ALITA_CHROME.",
+            ) from None
+
+    async def _check(self, url: str) -> None:
+        """Scripts may lead anywhere; what the proxy refused must not be taken for a page."""
+        parts = urlsplit(url)
+        if parts.hostname:
+            await self._guard.addresses(parts.hostname, parts.port or 80)
+
+    async def _started(self) -> _Process:
+        async with self._starting:
+            if self._process is not None and self._process.is_over:
+                await self.aclose()
+            if self._process is None:
+                chromium = find_chromium(self._chrome)
+                self._process = await _Process.start(chromium.path, self._guard)
+            return self._process
+
+
+class _GoneError(Exception):
+    """The process ended while it was to draw."""
+
+
+class _Process:
+    """The drawing process, its proxy, and who waits for which page."""
+
+    def __init__(self, process: asyncio.subprocess.Process, opened: contextlib.AsyncExitStack, scratch: str) -> None:
+        self._process = process
+        self._opened = opened
+        self._scratch = scratch
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._listening: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(cls, chrome: Path, guard: AddressGuard) -> _Process:
+        """Starts it.
+
+        Raises:
+            WebProblem: The browser does not start.
+        """
+        scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="alita-draw-")
+        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        opened = contextlib.AsyncExitStack()
+        proxy = await opened.enter_async_context(GuardedProxy(guard))
+        process = await asyncio.create_subprocess_exec(
+            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
+            env={**environment, "TMPDIR": scratch},
+            cwd=scratch,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            limit=_REPLY,
+        )
+        started = cls(process, opened, scratch)
+        try:
+            await started._begin(chrome, proxy.url)
+        except BaseException:
+            await started.aclose()
+            raise
+        return started
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it can draw no more."""
+        return self._listening is None or self._listening.done()
+
+    async def ask(self, url: str, seconds: float) -> dict[str, Any]:
+        """What it says of a page.
+
+        Raises:
+            _GoneError: It ended meanwhile.
+        """
+        number = next(self._ids)
+        self._waiting[number] = future = asyncio.get_running_loop().create_future()
+        try:
+            await self._say({"id": number, "url": url, "seconds": seconds})
+            if self.is_over:
+                raise _GoneError
+            told: dict[str, Any] = await future
+            return told
+        except asyncio.CancelledError:
+            await self._say({"stop": number})
+            raise
+        finally:
+            self._waiting.pop(number, None)
+
+    async def aclose(self) -> None:
+        """Ends it with its browser: kindly, then by force."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            async with asyncio.timeout(_GRACE_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await asyncio.shield(self._process.wait())
+            if self._listening is not None:
+                await self._listening
+            await self._opened.aclose()
+            await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+
+    async def _begin(self, chrome: Path, proxy: str) -> None:
+        await self._say({"chrome": str(chrome), "proxy": proxy})
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                ready = await self._process.stdout.readline()
+        except TimeoutError:
+            ready = b""
+        if not ready:
+            raise WebProblem(
+                "browser",
+                f"{chrome} does not start.",
+                remedy=f"Try it: {chrome} --headless --dump-dom about:blank; or name another with ALITA_CHROME.",
+            )
+        self._listening = asyncio.create_task(self._listen(self._process.stdout))
+
+    async def _say(self, value: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            self._process.stdin.write(json.dumps(value).encode() + b"\n")
+            await self._process.stdin.drain()
+
+    async def _listen(self, replies: asyncio.StreamReader) -> None:
+        """Hands each reply to whoever waits for it; at the end, those who still wait hear that it is gone."""
+        with contextlib.suppress(ValueError, ConnectionError):
+            while line := await replies.readline():
+                told = json.loads(line)
+                if (future := self._waiting.get(told["id"])) is not None and not future.done():
+                    future.set_result(told)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(_GoneError())

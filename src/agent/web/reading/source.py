@@ -1,0 +1,202 @@
+"""The source of a page made ready for conversion: hidden text out, links as numbers, what gets lost put in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+from mcp_tools.text import one_line, printable
+
+MARK = "https://link.invalid/"
+"""Stands for each link while a page is converted: addresses may hold brackets, numbers do not."""
+_UNSEEN = frozenset(
+    ("script", "style", "template", "noscript", "head", "svg", "canvas", "iframe", "object", "embed", "title")
+)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])", re.I
+)
+_MOST_FRAMES = 10
+_TITLES = ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()")
+_DATES = (
+    "//meta[@property='article:published_time']/@content",
+    "//meta[@itemprop='datePublished']/@content",
+    "//*[@itemprop='datePublished']/@datetime",
+    "//meta[@name='date' or @name='dc.date' or @name='DC.date.issued' or @name='citation_publication_date']/@content",
+    "//meta[@name='citation_date' or @name='pubdate' or @name='publish-date' or @name='parsely-pub-date']/@content",
+    "//script[@type='application/ld+json']/text()",
+    "//time[@pubdate]/@datetime",
+    "//article//time/@datetime",
+)
+_DATE = re.compile(r"(?:\A|\"datePublished\"\s*:\s*\")\s*(\d{4})[-/](\d\d)[-/](\d\d)")
+
+
+def parse(source: str) -> Any:
+    """The tree of a page; None where there is none in it."""
+    from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
+
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        return html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError, AssertionError):
+        return None
+
+
+def title_of(tree: Any) -> str:
+    """What the page calls itself."""
+    found = (one_line(" ".join(tree.xpath(path)), 300) for path in _TITLES)
+    return next((title for title in found if title), "")
+
+
+def words_only(source: str) -> str:
+    """The text of a page that is nested too deeply for a tree."""
+    from lxml import etree
+
+    class Words:
+        """Hears the parser."""
+
+        def __init__(self) -> None:
+            self.texts: list[str] = []
+            self.unseen = 0
+
+        def start(self, tag: str, _: Any) -> None:
+            """An element begins."""
+            self.unseen += tag in _UNSEEN
+
+        def end(self, tag: str) -> None:
+            """An element ends."""
+            self.unseen -= tag in _UNSEEN
+
+        def data(self, text: str) -> None:
+            """Text."""
+            if not self.unseen and text.strip():
+                self.texts.append(" ".join(text.split()))
+
+        def close(self) -> str:
+            """All of it."""
+            return "\n\n".join(self.texts)
+
+    parser = etree.HTMLParser(target=Words(), huge_tree=True, encoding="utf-8")
+    try:
+        return str(etree.fromstring(source.encode("utf-8", "replace"), parser))
+    except (etree.LxmlError, ValueError):
+        return ""
+
+
+def date_of(tree: Any) -> str:
+    """When it was published, as it says to machines: an ISO date, or empty."""
+    for path in _DATES:
+        for value in tree.xpath(path)[:3]:
+            if found := _DATE.search(value):
+                return "-".join(found.groups())
+    return ""
+
+
+def drop_hidden(tree: Any) -> int:
+    """Takes out what nobody sees in a browser: it is where instructions for models are hidden.
+
+    What a button of the page opens stays: it is for readers.
+
+    Returns:
+        How many characters that were.
+    """
+    opened = {one for value in tree.xpath("//@aria-controls") for one in value.split()}
+    hidden = [
+        one
+        for one in tree.xpath("//body//*[@hidden or @style]")
+        if (one.get("hidden") is not None or _HIDDEN.search(one.get("style") or "")) and one.get("id") not in opened
+    ]
+    size = sum(len(" ".join(one.text_content().split())) for one in hidden)
+    for one in hidden:
+        if one.getparent() is not None:
+            one.drop_tree()
+    for one in tree.xpath("//body//*[@aria-controls]/..//*[@hidden or @style]"):
+        one.attrib.pop("hidden", None)
+        one.attrib.pop("style", None)
+    return size
+
+
+def mark_links(tree: Any, url: str) -> list[str]:
+    """Puts a number in the place of each address.
+
+    Args:
+        tree: The page; its links change.
+        url: Where it was.
+
+    Returns:
+        The absolute addresses by number.
+    """
+    base = next((_absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
+    here = urldefrag(url).url
+    numbers: dict[str, int] = {}
+    for anchor in tree.xpath("//a[@href]"):
+        href = anchor.get("href").strip()
+        target = "" if href.startswith("#") else _absolute(base, href)
+        if not target or ("#" in target and urldefrag(target).url == here):
+            anchor.tag = "span"
+        else:
+            anchor.set("href", f"{MARK}{numbers.setdefault(target, len(numbers))}")
+    for element in tree.xpath("//base"):
+        element.drop_tree()
+    return list(numbers)
+
+
+def put_in_order(tree: Any) -> None:
+    """What a converter takes for something else: captions of tables and pictures, boxes within the text, places."""
+    from lxml import html
+
+    for caption in tree.xpath("//table/caption"):
+        table, line = caption.getparent(), html.Element("p")
+        line.text = " ".join(caption.text_content().split())
+        caption.drop_tree()
+        if line.text and table.getparent() is not None:
+            table.addprevious(line)
+    for path, tag in (
+        ("//figure", "div"),
+        ("//figcaption", "p"),
+        ("//address", "p"),
+        ("//time[not(ancestor::p or ancestor::li or ancestor::td)]", "p"),
+        ("//article//aside | //main//aside", "div"),
+    ):
+        for element in tree.xpath(path):
+            element.tag = tag
+
+
+def texts_of(root: Any, skips: Callable[[Any], bool]) -> Iterator[str]:
+    """The texts that can be seen, in order. Without recursion: pages are nested as deeply as somebody likes.
+
+    Args:
+        root: Where to begin.
+        skips: Whether an element is passed over.
+    """
+    waiting: list[Any] = [root]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+            continue
+        waiting += [one.tail] if one.tail and one is not root else []
+        if one.tag not in _UNSEEN and not skips(one):
+            waiting += reversed(one)
+            waiting += [one.text] if one.text else []
+
+
+def frames_of(tree: Any, url: str) -> list[tuple[str, str]]:
+    """Title and address of each page that is shown inside this one; those of other sites only if they have a title."""
+    found = []
+    for frame in tree.xpath("//iframe[@src] | //frame[@src]"):
+        target = _absolute(url, frame.get("src"))
+        title = one_line(frame.get("title") or frame.get("name") or "", 100)
+        if target and (title or urlsplit(target).hostname == urlsplit(url).hostname):
+            found.append((title or target, target))
+    return found[:_MOST_FRAMES]
+
+
+def _absolute(base: str, href: str) -> str:
+    """The address that a link leads to; empty for what is no page."""
+    try:
+        target = urljoin(base, printable(href).strip().replace("\n", ""))
+        return target if urlsplit(target).scheme in ("http", "https") and urlsplit(target).hostname else ""
+    except ValueError:
+        return ""

@@ -1,0 +1,93 @@
+"""Pages that are no content: a proof that a person is there, a login, a wall that wants to be paid."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from agent.web.protocol import WebProblem
+from mcp_tools.text import one_line
+
+_LONGEST = 2500
+"""Characters of text that a wall has at most; what has more is content that happens to have one."""
+_CAPTCHA_SOURCE = re.compile(
+    r"challenges\.cloudflare\.com|/cdn-cgi/challenge-platform/|cf-chl-|google\.com/recaptcha/|recaptcha/api\.js"
+    r"|hcaptcha\.com/|g-recaptcha|h-captcha|cf-turnstile|geo\.captcha-delivery\.com|px-captcha|funcaptcha|arkoselabs",
+    re.I,
+)
+_CAPTCHA_WORDS = re.compile(
+    r"(verify|confirm|prove|checking|make sure)\W+(that )?(if )?you('| a)?re (a |not a )?(human|robot|bot)"
+    r"|are you a (human|robot)|(not|n't) a robot|unusual traffic|just a moment\.\.\.|attention required"
+    r"|complete the captcha|security check|solve (this|the) (captcha|puzzle)|enter the characters you see"
+    r"|access to this page has been denied",
+    re.I,
+)
+_PAYWALL_SOURCE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false|class="[^"]*\bpaywall\b|id="paywall', re.I)
+_PAYWALL_WORDS = re.compile(
+    r"(subscribe|subscription|become a (member|subscriber)|start your (free )?trial)( \w+){0,6}"
+    r" to (continue|keep|read|unlock)|(continue|keep) reading( \w+){0,6} (subscribe|subscription|with a)"
+    r"|for subscribers only|subscriber[- ]only|subscribers only|already a (subscriber|member)\?"
+    r"|you('ve| have) (reached|read|used)( \w+){0,4} (limit|free articles?)|unlock this (article|story)",
+    re.I,
+)
+_LOGIN_WORDS = re.compile(
+    r"(log|sign) ?in to (continue|view|see|read|access)|you (must|need to) (log|sign) ?in|please (log|sign) ?in", re.I
+)
+_LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
+_PASSWORD = re.compile(r"<input[^>]+type\s*=\s*[\"']?password", re.I)
+
+
+def look_for_login(asked: str, url: str, html: str) -> None:
+    """Raises when a page led to the login of its site.
+
+    Args:
+        asked: Its address.
+        url: Where that led to.
+        html: The source there.
+
+    Raises:
+        WebProblem: It did (`paywall`).
+    """
+    led = _LOGIN_PATH.search(urlsplit(url).path) and not _LOGIN_PATH.search(urlsplit(asked).path)
+    if led and _PASSWORD.search(html):
+        raise _wants_login(one_line(asked, 200))
+
+
+def look_for_wall(html: str, text: str, url: str, *, status: int = 200) -> None:
+    """Raises when a page keeps its content back.
+
+    Args:
+        html: Its source.
+        text: What there is to read on it.
+        url: Where it was.
+        status: With which it came.
+
+    Raises:
+        WebProblem: A proof that a person is there is wanted (`captcha`), or a login or money (`paywall`).
+    """
+    shown = one_line(url, 200)
+    short = len(text) <= _LONGEST
+    refused = status in (401, 402, 403, 429, 503)
+    asks, has_widget = bool(_CAPTCHA_WORDS.search(text)), bool(_CAPTCHA_SOURCE.search(html))
+    if (refused and (has_widget or asks)) or (short and asks and has_widget):
+        raise WebProblem(
+            "captcha",
+            f"{shown} wants a proof that a person is there (captcha), and shows nothing else.",
+            remedy="Take another source.",
+        )
+    if _PAYWALL_WORDS.search(text) and (short or _PAYWALL_SOURCE.search(html)):
+        raise WebProblem(
+            "paywall",
+            f"{shown} shows its text to subscribers only.",
+            remedy="Take another source, or an archived version.",
+        )
+    if short and _PASSWORD.search(html) and (refused or _LOGIN_WORDS.search(text)):
+        raise _wants_login(shown)
+
+
+def _wants_login(shown: str) -> WebProblem:
+    return WebProblem(
+        "paywall",
+        f"{shown} wants a login.",
+        remedy="Take another source, or browse it with a login that the user gave.",
+    )

@@ -1,0 +1,1 @@
+"""The search specialist: from a question to quotations, each with its place and its source."""

@@ -1,0 +1,108 @@
+"""The compact specialist in a real browser on a real site; only the model plays a list of actions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.browser.logins import Login
+from agent.errors import ModelOutputError
+from agent.web.protocol import WebProblem
+from support.browser import CHROMIUM
+from support.browsing import Desk
+from support.site.forms import PASSWORD, USER
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
+DONE = {"do": "done"}
+
+
+async def test_a_login_is_filled_in_by_rule_and_never_shown_to_the_model(site, tmp_path):
+    host = site.url.removeprefix("http://")
+    desk = Desk({"do": "click", "role": "link", "name": "Your berth"}, {**DONE, "answer": "C-27"})
+    login = Login(host, USER, PASSWORD)
+    outcome = await desk.do("At which berth does the boat lie?", site.url + "/login", logins=(login,), folder=tmp_path)
+    assert (outcome.text, outcome.ok, outcome.problem) == ("C-27", True, "")
+    assert site.records["login"] == [{"user": USER}]
+    seen = "".join((*desk.asked, repr(outcome)))
+    assert USER not in seen
+    assert PASSWORD not in seen
+    assert {path.name for path in tmp_path.iterdir()} == {f"step-{n}.png" for n in range(1, 6)}
+    assert desk.steps == list(outcome.steps)
+
+
+async def test_a_login_is_not_typed_at_another_host(site):
+    desk = Desk({**DONE})
+    outcome = await desk.do("Sign in.", site.url + "/login", logins=(Login("other.example", "eve", "pw-1"),), steps=2)
+    assert not outcome.ok or "login" not in site.records
+    assert not site.records["login"]
+
+
+async def test_a_page_gets_the_file_that_is_attached_and_no_other(site, tmp_path):
+    photo = tmp_path / "quay.png"
+    photo.write_bytes(b"\x89PNG\r\n\x1a\n")
+    desk = Desk(
+        {"do": "click", "role": "button", "name": "Photo"}, {"do": "click", "role": "button", "name": "Send"}, DONE
+    )
+    outcome = await desk.do('Send in the photo with the title "The quay".', site.url + "/upload", files=(photo,))
+    assert outcome.ok
+    assert site.records["upload"][-1]["title"] == "The quay"
+    assert "quay.png" in str(site.records["upload"][-1])
+
+
+async def test_a_download_is_kept_under_a_name_of_its_own(site, tmp_path):
+    (tmp_path / "tides-2026.csv").write_text("mine")
+    outcome = await Desk(DONE).do('Download the file "Tides 2026 (CSV)".', site.url + "/tides", folder=tmp_path)
+    assert outcome.ok
+    assert [path.name for path in outcome.files] == ["tides-2026-2.csv"]
+    assert outcome.files[0].stat().st_size > 10
+    assert (tmp_path / "tides-2026.csv").read_text() == "mine"
+
+
+async def test_addresses_of_this_machine_are_refused_unless_allowed(site):
+    outcome = await Desk(DONE, allow_private=False).do("What is it?", site.url + "/")
+    assert not outcome.ok
+    assert "of this machine or its network" in outcome.problem
+    assert site.paths() == []
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "javascript:alert(1)"])
+async def test_only_addresses_of_the_web_are_opened(url):
+    outcome = await Desk(DONE).do("Read it.", url)
+    assert "no address of the web" in outcome.problem
+    assert outcome.text == ""
+
+
+async def test_a_page_that_is_kept_from_the_model_is_not_shown(site):
+    desk = Desk({**DONE, "answer": "26"}, blocks=lambda address, text: "/harbour" in address)
+    outcome = await desk.do("How many tonnes of squid were landed?", site.url + "/harbour", steps=3)
+    assert "squid were landed in" not in "".join(desk.asked)
+    assert "1851" not in "".join((*desk.asked, outcome.text))
+    assert not outcome.ok
+
+
+async def test_the_steps_have_a_limit_and_what_was_seen_is_told(site):
+    actions = [{"do": "click", "role": "link", "name": name} for name in ("News", "Shop", "Ferry")]
+    outcome = await Desk(*actions).do("Where does the ferry to nowhere start?", site.url + "/", steps=2)
+    assert not outcome.ok
+    assert "the limit of 2 steps" in outcome.problem
+    assert len(outcome.steps) == 2
+    assert outcome.text
+
+
+async def test_a_model_that_answers_garbage_ends_the_task(site):
+    async def garbage(*_args, **_options):
+        raise ModelOutputError("no JSON: 'banana'")
+
+    outcome = await Desk(ask=garbage).do("How many are there?", site.url + "/harbour")
+    assert not outcome.ok
+    assert "gives no usable answer: no JSON: 'banana'" in outcome.problem
+    assert "harbour" in outcome.text
+
+
+@pytest.mark.parametrize(("chrome", "said"), [("/nowhere/chromium", "does not start"), ("/bin/true", "does not start")])
+async def test_a_browser_that_does_not_start_is_a_problem_with_a_remedy(site, chrome, said):
+    with pytest.raises(WebProblem, match=said) as problem:
+        await Desk(DONE, chrome=Path(chrome)).do("What is it?", site.url + "/")
+    assert problem.value.reason == "browser"
+    assert "ALITA_CHROME" in problem.value.remedy

@@ -1,0 +1,67 @@
+"""Logins: read from a file of the user's alone, filled in at their host, and never shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.browser.logins import Login, filled_in, hidden, login_for, read_logins
+from agent.errors import SettingsError
+
+ANNA = Login("shop.example", "anna", "s3cret-1")
+ENTRY = '[[login]]\nhost = "shop.example"\nuser = "anna"\npassword = "s3cret-1"\n'
+
+
+def write(path, text, mode=0o600):
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_a_file_gives_its_logins(tmp_path):
+    assert read_logins(write(tmp_path / "logins.toml", ENTRY)) == (ANNA,)
+    assert "s3cret" not in repr(ANNA)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        (ENTRY, 0o644, "can be read by others"),
+        ("[[login]]\npassword = s3cret-1", 0o600, "no TOML"),
+        ('[[login]]\nhost = "shop.example"', 0o600, "host, user and password"),
+        (ENTRY.replace("shop.example", "https://shop.example/"), 0o600, "is no host"),
+        ('login = "s3cret-1"', 0o600, "no list"),
+    ],
+)
+def test_a_bad_file_is_refused_without_quoting_it(tmp_path, text, mode, said):
+    with pytest.raises(SettingsError, match=said) as refused:
+        read_logins(write(tmp_path / "logins.toml", text, mode))
+    assert "s3cret" not in str(refused.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(SettingsError, match="cannot be read"):
+        read_logins(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("url", "known"),
+    [
+        ("https://shop.example/login", True),
+        ("https://SHOP.example:8443/", True),
+        ("https://www.shop.example/", False),
+        ("https://shop.example.evil.example/", False),
+        ("https://shop.example@evil.example/", False),
+        ("about:blank", False),
+    ],
+)
+def test_a_login_belongs_to_one_host(url, known):
+    assert (login_for(url, [ANNA]) is ANNA) is known
+
+
+def test_placeholders_become_the_login_at_its_host_only():
+    assert filled_in("<user>:<password>", ANNA) == "anna:s3cret-1"
+    assert filled_in("<password>", None) == "<password>"
+
+
+def test_what_is_shown_holds_no_login():
+    assert hidden("Hello anna, s3cret-1! Joanna xs3cret-1x", [ANNA]) == "Hello <user>, <password>! Joanna x<password>x"

@@ -1,0 +1,154 @@
+"""Whatever is killed, nothing of a browser stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.browser.leftovers import sweep
+from support.browser import CHROMIUM
+from support.browsing import Desk, processes, wait_for
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium"),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
+_ASKS_FOR_EVER = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from support.browsing import Desk
+
+async def never(*args, **options):
+    print("asked", flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(Desk(ask=never).do("What is it?", sys.argv[2]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch) -> Iterator[Path]:
+    """Where the profiles of this test are, and no others."""
+    with tempfile.TemporaryDirectory(prefix="ab-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
+
+
+def of_profile(place: Path) -> list[int]:
+    return processes(f"{place}/alita-browser-")
+
+
+def browser_in(place: Path) -> int | None:
+    """The browser itself, not one of its parts."""
+    for pid in of_profile(place):
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if b"--user-data-dir" in line and b"--type=" not in line:
+            return pid
+    return None
+
+
+def children() -> list[int]:
+    """Our own processes that drive a browser."""
+    own = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    return [int(pid) for pid in own if b"agent.browser" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+async def gone(place: Path) -> None:
+    await wait_for(lambda: not of_profile(place))
+
+
+async def asked(site, **options):
+    """A task whose model is asked and does not answer."""
+    started = asyncio.Event()
+
+    async def never(*_args, **_options):
+        started.set()
+        await asyncio.sleep(600)
+
+    task = asyncio.create_task(Desk(ask=never).do("What is it?", site.url + "/harbour", **options))
+    await asyncio.wait_for(started.wait(), 30)
+    return task
+
+
+async def test_a_killed_browser_ends_the_task_with_what_is_known(site, place):
+    from agent.models.protocol import Completion
+
+    async def kill(*_args, schema=None, **_options):
+        os.kill(browser_in(place), signal.SIGKILL)
+        return Completion("", parsed={"found": "", "next": schema["properties"]["next"]["enum"][0]})
+
+    outcome = await Desk(ask=kill).do("What is it?", site.url + "/harbour")
+    assert not outcome.ok
+    assert "the browser failed" in outcome.problem or "process ended" in outcome.problem
+    assert len(outcome.steps) >= 1
+    await gone(place)
+    assert list(place.glob("alita-browser-*")) == []
+
+
+async def test_a_killed_process_ends_the_task_and_its_browser(site, place):
+    task = await asked(site)
+    os.kill(children()[0], signal.SIGKILL)
+    outcome = await task
+    assert "process ended" in outcome.problem
+    assert outcome.steps
+    await gone(place)
+    assert list(place.glob("alita-browser-*")) == []
+
+
+async def test_a_cancelled_task_leaves_nothing(site, place):
+    task = await asked(site)
+    assert of_profile(place)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert of_profile(place) == []
+    assert list(place.glob("alita-browser-*")) == []
+
+
+async def test_a_killed_alita_takes_its_browser_along_and_the_next_one_cleans_up(site, place):
+    tests = str(Path(__file__).parents[2])
+    script = place / "alita.py"
+    script.write_text(_ASKS_FOR_EVER)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(script), tests, site.url + "/harbour", stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await asyncio.wait_for(process.stdout.readline(), 30) == b"asked\n"
+    assert of_profile(place)
+    process.kill()
+    await process.wait()
+    await gone(place)
+    assert len(list(place.glob("alita-browser-*"))) == 1
+    sweep()
+    assert list(place.glob("alita-browser-*")) == []
+
+
+async def test_the_profile_of_a_living_owner_is_left_alone(place):
+    mine = place / f"alita-browser-{os.getpid()}-x"
+    mine.mkdir()
+    sweep()
+    assert mine.exists()
+
+
+@pytest.mark.slow
+async def test_nothing_stays_after_runs_with_random_kills(site, place):
+    for seed in range(8):
+        task = await asked(site)
+        await asyncio.sleep(random.Random(seed).random() / 2)
+        os.kill(random.Random(seed).choice(of_profile(place)), signal.SIGKILL)
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await gone(place)
+    assert list(place.glob("alita-browser-*")) == []

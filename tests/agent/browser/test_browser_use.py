@@ -1,0 +1,72 @@
+"""browser-use in its own process: its model is asked through alita, its secrets stay where they belong."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from agent.browser.logins import Login
+from agent.models.protocol import Completion
+from support.browser import CHROMIUM
+from support.browsing import Desk
+from support.site.forms import PASSWORD, USER
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
+
+
+def said(messages) -> str:
+    content = messages[-1]["content"]
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
+def number(pattern: str, text: str) -> int:
+    found = re.search(rf"\[(\d+)\]<{pattern}", text)
+    assert found, text
+    return int(found[1])
+
+
+def answer(*actions) -> Completion:
+    value = {"evaluation_previous_goal": "", "memory": "", "next_goal": "go on", "action": list(actions)}
+    return Completion(json.dumps(value), parsed=value)
+
+
+async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_path):
+    played = 0
+
+    async def play(messages, **_options):
+        nonlocal played
+        played += 1
+        text = said(messages)
+        if played == 1:
+            return answer(
+                {"input": {"index": number(r"input[^\n]*name=user", text), "text": "<secret>login_user</secret>"}},
+                {"input": {"index": number(r"input[^\n]*password", text), "text": "<secret>login_password</secret>"}},
+            )
+        if played == 2:
+            return answer({"click": {"index": number("button", text)}})
+        if played == 3:
+            return answer({"navigate": {"url": f"{site.url}/search?q=<secret>login_password</secret>"}})
+        return answer({"done": {"text": "Signed in.", "success": True}})
+
+    desk = Desk(kind="browser-use", ask=play)
+    login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
+    outcome = await desk.do("Sign in.", site.url + "/login", logins=(login,), folder=tmp_path, steps=6, seconds=50)
+    assert (outcome.text, outcome.ok, outcome.problem) == ("Signed in.", True, "")
+    assert site.records["login"] == [{"user": USER}]
+    everything = "".join((*desk.asked, repr(outcome), *site.paths()))
+    assert PASSWORD not in everything, "neither a message nor an address carries it away"
+    assert all('<data source=\\"page\\">' in asked for asked in desk.asked)
+    assert [step.thought for step in outcome.steps] == ["go on"] * 4
+    assert len(list(tmp_path.glob("step-*.png"))) == 4
+
+
+async def test_a_model_that_answers_garbage_ends_it_with_a_reason(site):
+    async def garbage(*_args, **_options):
+        return Completion("banana", parsed={"action": [{"fly": {}}], "memory": "", "next_goal": ""})
+
+    outcome = await Desk(kind="browser-use", ask=garbage).do("What is it?", site.url + "/", steps=5, seconds=50)
+    assert not outcome.ok
+    assert outcome.problem
+    assert "limit" not in outcome.problem

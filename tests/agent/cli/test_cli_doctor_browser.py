@@ -1,0 +1,23 @@
+"""`alita doctor` says which Chromium is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.cli.diagnosis import diagnose
+from agent.layers import read_settings
+
+
+def test_the_chosen_browser_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "chrome"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("ALITA_CHROME", str(program))
+    found = next(one for one in diagnose(read_settings()) if one.name == "browser")
+    assert (found.ok, found.detail) == (True, f"{program} (the setting chrome)")
+    monkeypatch.setenv("ALITA_CHROME", str(tmp_path / "nothing"))
+    found = next(one for one in diagnose(read_settings()) if one.name == "browser")
+    assert (found.ok, found.needed, found.remedy) == (False, False, "Correct ALITA_CHROME.")
+    assert str(tmp_path / "nothing") in found.detail

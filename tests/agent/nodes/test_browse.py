@@ -1,0 +1,71 @@
+"""browse in a run: from a decision to the finding, recorded, replayed without a browser, and without one at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.events import BrowserStepped, InstructionFound, Note
+from agent.nodes.browse import begins_at
+from support.browser import CHROMIUM
+from support.fibonacci import decide
+
+NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
+
+
+def use(*actions, when=""):
+    """What browser-use's model answers."""
+    value = {"evaluation_previous_goal": "", "memory": "", "next_goal": "", "action": list(actions)}
+    return {"role": "browser", "json": value, **({"when": when} if when else {})}
+
+
+@NEEDS_CHROMIUM
+async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
+    desk.plays(
+        decide("answer", answer="42", when="step 1 browse"),
+        decide("browse", url=site.url + "/notices", task="How many seats does the reading room have?"),
+        use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}),
+    )
+    answer = await desk.ask("How many seats?", allow_private=True)
+    assert (answer.text, answer.status, answer.steps) == ("42", "answered", 1)
+    steps, orders = desk.of(BrowserStepped), desk.of(InstructionFound)
+    assert [step.url for step in steps] == [site.url + "/notices"]
+    assert steps[0].picture.startswith(str(desk.runs / answer.run_id))
+    assert orders, "the page's instructions are told"
+    assert not site.records["trap"]
+    desk.flags["chrome"] = "/bin/false"
+    again = await desk.replay(answer.run_id)
+    assert (again.text, again.usage) == (answer.text, answer.usage)
+    assert (desk.of(BrowserStepped), desk.of(InstructionFound)) == (steps, orders)
+
+
+async def test_without_a_browser_the_page_is_read(desk, site):
+    desk.plays(
+        decide("answer", answer="26", when="was read instead"),
+        decide("browse", url=site.url + "/harbour", task="How many tonnes of squid?"),
+    )
+    answer = await desk.ask("How many tonnes?", allow_private=True, chrome="/nowhere/chromium")
+    assert answer.text == "26"
+    assert "/nowhere/chromium, which is no program" in desk.notes
+    assert desk.of(BrowserStepped) == []
+
+
+async def test_without_an_address_the_model_is_told_to_search(desk):
+    desk.plays(decide("answer", answer="I do not know.", when="search for it first"), decide("browse"))
+    answer = await desk.ask("Who won?")
+    assert answer.text == "I do not know."
+    assert any("needs the address" in event.text for event in desk.of(Note))
+
+
+@pytest.mark.parametrize(
+    ("url", "question", "begins"),
+    [
+        ("", "Log in to shop.example/login, please.", "https://shop.example/login"),
+        ("", "See http://127.0.0.1:80/a?b=c.", "http://127.0.0.1:80/a?b=c"),
+        ("127.0.0.1:8000/x", "Look.", "http://127.0.0.1:8000/x"),
+        ("https://a.example/", "See https://b.example/", "https://a.example/"),
+        ("", 'Mail ann@shop.example "now".', ""),
+        ("", "Who won?", ""),
+    ],
+)
+def test_the_address_is_the_decisions_or_the_first_that_is_named(url, question, begins):
+    assert begins_at(url, "", {"question": question}) == begins

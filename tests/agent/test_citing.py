@@ -1,0 +1,56 @@
+"""Which sources an answer rests on."""
+
+import pytest
+
+from agent.citing import with_citations
+from agent.state import CitedSource, merged
+
+ONE = CitedSource(number=1, url="https://a.example/", title="A", quotes=["It was lit in 1874.", "It is 37 m high."])
+TWO = CitedSource(number=2, url="https://b.example/", title="B", quotes=["Day | First\nSunday | 09:05"])
+LONG = "The lighthouse was lit in 1874 and its last keeper left when the light became automatic in the year 1983."
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "numbers"),
+    [
+        ("1874", "1874", [1]),
+        ("1874 [1]", "1874", [1]),
+        ("09:05 [2].", "09:05.", [2]),
+        ("37 m [1, 2]", "37 m", [1, 2]),
+        ("1875", "1875", []),
+        ("74", "74", []),
+        ("a[3]", "a[3]", []),
+        ("[1]", "", [1]),
+        (f"{LONG} [2] It is open. [1]", f"{LONG} [2] It is open. [1]", [2, 1]),
+        ("It was lit in 1874 [1]. It is 37 m high [1].", "It was lit in 1874 [1]. It is 37 m high [1].", [1]),
+    ],
+)
+def test_marks_and_quotations_tell_what_an_answer_rests_on(text, shown, numbers):
+    answer, cited = with_citations(text, [ONE, TWO])
+    assert (answer, [source.number for source in cited]) == (shown, numbers)
+
+
+def test_the_quotation_that_has_the_answer_is_shown():
+    assert with_citations("37 m", [ONE])[1][0].quote == "It is 37 m high."
+    assert with_citations("09:05", [TWO])[1][0].quote == "Sunday | 09:05"
+    days = CitedSource(number=1, url="https://a.example/", title="A", quotes=["Fri | 21:30\nSat | 21:30\nSun | 18:20"])
+    assert with_citations("21:30", [days])[1][0].quote == "Fri | 21:30 / Sat | 21:30"
+
+
+def test_a_computed_answer_rests_on_all_that_was_found():
+    assert [source.number for source in with_citations("9215", [ONE, TWO], computed=True)[1]] == [1, 2]
+    assert with_citations("9215", [ONE, TWO])[1] == ()
+    assert with_citations("", [ONE, TWO])[1] == ()
+
+
+def test_a_long_answer_rests_on_the_sources_that_have_its_words():
+    source = CitedSource(number=1, url="https://a.example/", title="A", quotes=[LONG])
+    assert [cited.number for cited in with_citations(LONG, [source, TWO])[1]] == [1]
+
+
+def test_a_source_keeps_its_number_and_what_it_said():
+    again = CitedSource(number=1, url="https://a.example/", title="A", quotes=["New.", "It is 37 m high."])
+    assert merged([ONE], [again, TWO]) == [
+        {**ONE, "quotes": ["New.", "It is 37 m high.", "It was lit in 1874."]},
+        TWO,
+    ]

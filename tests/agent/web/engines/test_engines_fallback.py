@@ -1,0 +1,224 @@
+"""Engines in order: who is asked, who is left alone, what is told, what is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from agent.events import Event, WebSearched
+from agent.web.engines.fallback import Engines
+from agent.web.protocol import Reason, Result, WebProblem
+
+HIT = Result("https://rivers.example/elbe", "The Elbe", "1,094 km", "")
+
+
+class Scripted:
+    """An engine that does what it is told: hits, or a problem, one for each search; the last one stays."""
+
+    def __init__(self, name: str, *does: list[Result] | WebProblem | Callable[[], list[Result]]) -> None:
+        self.name = name
+        self.does = list(does)
+        self.asked: list[str] = []
+        self.closed = False
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        self.asked.append(query)
+        await asyncio.sleep(0.01)
+        does = self.does.pop(0) if len(self.does) > 1 else self.does[0]
+        if isinstance(does, WebProblem):
+            raise does
+        return does() if callable(does) else does
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def problem(reason: Reason, *, after: float | None = None) -> WebProblem:
+    """A problem of an engine."""
+    return WebProblem(reason, f"it has {reason}", remedy=f"mend {reason}", retry_after=after)
+
+
+def told(events: list[Event]) -> list[tuple[str, str]]:
+    """Engine and message of what was told."""
+    assert all(isinstance(event, WebSearched) and not event.ok for event in events)
+    return [(event.source, event.message) for event in events if isinstance(event, WebSearched)]
+
+
+async def test_the_first_that_finds_something_answers() -> None:
+    """A failure and an empty result lead to the next engine, and both are told."""
+    events: list[Event] = []
+    first, second = Scripted("first", problem("http")), Scripted("second", [])
+    third, fourth = Scripted("third", [HIT]), Scripted("fourth", [HIT])
+    engines = Engines([first, second, third, fourth], events.append)
+    assert await engines.search("how long is the elbe") == [HIT]
+    assert told(events) == [("first", "it has http"), ("second", "it found nothing")]
+    assert fourth.asked == []
+    await engines.aclose()
+    assert first.closed
+    assert fourth.closed
+
+
+async def test_a_search_is_remembered() -> None:
+    """The same query is asked once in a run, whatever its blanks; another limit or freshness is another query."""
+    engine = Scripted("one", [HIT])
+    engines = Engines([engine], lambda event: None)
+    for query in ("the elbe", "  the \n elbe "):
+        (await engines.search(query)).clear()
+    assert await engines.search("the elbe") == [HIT]
+    assert engine.asked == ["the elbe"]
+    await engines.search("the elbe", freshness="week")
+    assert len(engine.asked) == 2
+
+
+async def test_a_search_that_failed_is_not_remembered() -> None:
+    """A problem is told to each who asks, until it is over."""
+    engines = Engines([Scripted("one", problem("http"), [HIT])], lambda event: None)
+    with pytest.raises(WebProblem):
+        await engines.search("elbe")
+    assert await engines.search("elbe") == [HIT]
+
+
+async def test_the_same_search_at_once_is_asked_once() -> None:
+    """Who comes second waits for the first one's hits; who comes first may be cancelled."""
+    engine = Scripted("one", [HIT])
+    engines = Engines([engine], lambda event: None)
+    first, *others = [asyncio.create_task(engines.search("elbe")) for _ in range(5)]
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await asyncio.gather(*others) == [[HIT]] * 4
+    assert len(engine.asked) <= 2
+
+
+@pytest.mark.parametrize("reason", ["bad_key", "no_key", "quota", "tls", "mismatch"])
+async def test_what_does_not_get_better_is_set_aside(reason: Reason) -> None:
+    """A wrong key is tried once in a run, and told once."""
+    events: list[Event] = []
+    broken, good = Scripted("broken", problem(reason)), Scripted("good", [HIT])
+    engines = Engines([broken, good], events.append)
+    for query in ("a", "b", "c"):
+        assert await engines.search(query) == [HIT]
+    assert broken.asked == ["a"]
+    assert told(events) == [("broken", f"it has {reason}")]
+
+
+async def test_a_rate_limit_rests() -> None:
+    """An engine that named seconds is left alone for these, and asked again after them."""
+    limited, good = Scripted("limited", problem("rate_limit", after=0.3), [HIT]), Scripted("good", [HIT])
+    engines = Engines([limited, good], lambda event: None)
+    await engines.search("a")
+    await engines.search("b")
+    assert limited.asked == ["a"]
+    await asyncio.sleep(0.35)
+    await engines.search("c")
+    assert limited.asked == ["a", "c"]
+    assert good.asked == ["a", "b"]
+
+
+async def test_a_rate_limit_is_waited_for_when_nobody_else_has_anything() -> None:
+    """Better late than not at all, within reason."""
+    limited, empty = Scripted("limited", problem("rate_limit", after=0.3), [HIT]), Scripted("empty", [])
+    began = time.monotonic()
+    assert await Engines([limited, empty], lambda event: None).search("a") == [HIT]
+    assert 0.3 <= time.monotonic() - began < 3
+    never = Engines([Scripted("limited", problem("rate_limit", after=3600))], lambda event: None)
+    with pytest.raises(WebProblem) as caught:
+        await never.search("a")
+    assert caught.value.retry_after == 3600
+    assert time.monotonic() - began < 5
+
+
+async def test_a_guess_gives_way_when_nobody_else_has_anything() -> None:
+    """An engine that was not reached is passed over for a while, but not when there is no other."""
+    shaky, other = Scripted("shaky", problem("connection"), [HIT]), Scripted("other", [HIT], [])
+    engines = Engines([shaky, other], lambda event: None)
+    await engines.search("a")
+    assert await engines.search("b") == [HIT]
+    assert (shaky.asked, other.asked) == (["a", "b"], ["a", "b"])
+
+
+async def test_all_failed() -> None:
+    """One problem for all, with what each said, and what to do about each."""
+    engines = Engines([Scripted("x", problem("quota")), Scripted("y", problem("dns"))], lambda event: None)
+    with pytest.raises(WebProblem) as caught:
+        await engines.search("elbe")
+    assert caught.value.message == "No search engine could be asked: x: it has quota; y: it has dns."
+    assert caught.value.remedy == "mend quota mend dns"
+    assert caught.value.reason == "quota"
+    with pytest.raises(WebProblem, match="x: it has quota"):
+        await engines.search("oder")
+
+
+async def test_nothing_is_a_result() -> None:
+    """When one engine answered that there is nothing, that is what is known, whatever failed beside it."""
+    assert await Engines([Scripted("x", problem("http")), Scripted("y", [])], lambda event: None).search("q") == []
+
+
+@pytest.mark.parametrize("query", ["", "  \n\t ", "\u200b\u202e", "\x1b[2J"])
+async def test_an_empty_query(query: str) -> None:
+    """No engine is asked for nothing."""
+    engine = Scripted("one", [HIT])
+    with pytest.raises(WebProblem, match="The query is empty"):
+        await Engines([engine], lambda event: None).search(query)
+    assert engine.asked == []
+
+
+async def test_a_huge_query_is_cut() -> None:
+    """A pasted file is no query."""
+    engine = Scripted("one", [HIT])
+    await Engines([engine], lambda event: None).search("word " * 100_000)
+    assert len(engine.asked[0]) <= 1000
+
+
+async def test_no_engine() -> None:
+    """Said with what to do."""
+    with pytest.raises(WebProblem, match="no search engine") as caught:
+        await Engines([], lambda event: None).search("a")
+    assert "ALITA_ENGINES" in caught.value.remedy
+
+
+async def test_hits_are_cleaned() -> None:
+    """Addresses that cannot be read are left out, each is there once, and text can be printed."""
+    hits = [
+        Result("javascript:alert(1)", "a", "", "one"),
+        Result("https://", "b", "", "one"),
+        Result("http://[broken", "c", "", "one"),
+        Result("", "d", "", "one"),
+        Result(" https://a.example/1\x1b[31m ", "red\x1b[31m\nline", "x" * 9000, "one"),
+        Result("https://a.example/1", "again", "", "one"),
+        Result("https://a.example/2", "", "", "one"),
+        Result("file:///pages/a.txt", "a file", "", "one"),
+        Result("https://a.example/3", "too many", "", "one"),
+    ]
+    found = await Engines([Scripted("one", hits)], lambda event: None).search("q", limit=3)
+    assert [(hit.url, hit.title) for hit in found] == [
+        ("https://a.example/1", "red line"),
+        ("https://a.example/2", "https://a.example/2"),
+        ("file:///pages/a.txt", "a file"),
+    ]
+    assert len(found[0].snippet) == 1500
+
+
+async def test_only_bad_addresses_are_nothing() -> None:
+    """Hits that all had to be left out lead to the next engine."""
+    bad = Scripted("bad", [Result("javascript:alert(1)", "a", "", "bad")])
+    assert await Engines([bad, Scripted("good", [HIT])], lambda event: None).search("q") == [HIT]
+
+
+async def test_runs_stand_in_one_line() -> None:
+    """Engines of one kind are asked at their pace by all runs of the process together."""
+    from agent.web.engines.pace import Pace
+
+    pace = Pace(0.05)
+    began = time.monotonic()
+
+    def in_a_thread() -> None:
+        async def wait_twice() -> None:
+            await asyncio.gather(pace.wait(), pace.wait())
+
+        asyncio.run(wait_twice())
+
+    await asyncio.gather(asyncio.to_thread(in_a_thread), pace.wait(), pace.wait())
+    assert 0.15 <= time.monotonic() - began < 2

@@ -1,0 +1,187 @@
+"""Firecrawl, against a server that holds each request to the published description."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from agent.web.engines.firecrawl import Firecrawl
+from agent.web.fetching.guard import AddressGuard
+from agent.web.protocol import WebProblem
+from support.firecrawl_server import FirecrawlServer
+from support.json_server import Reply
+
+PAGES = {
+    "https://rivers.example/elbe": ("Elbe", "# Elbe\n\nThe Elbe is [long](/length): 1,094 km.\n\n![map](m.png)"),
+    "https://rivers.example/oder": ("Oder", "The Oder is 866 km long."),
+}
+
+
+@pytest.fixture
+def server() -> Iterator[FirecrawlServer]:
+    with FirecrawlServer(dict(PAGES), key="fc-right") as server:
+        yield server
+        assert server.violations == []
+
+
+async def test_it_searches(server: FirecrawlServer) -> None:
+    """Hits come in order, and the freshness is asked for."""
+    engine = Firecrawl("fc-right", server.url)
+    hits = await engine.search("elbe", limit=3, freshness="week")
+    await engine.aclose()
+    assert [(hit.url, hit.title, hit.source) for hit in hits] == [
+        ("https://rivers.example/elbe", "Elbe", "firecrawl"),
+    ]
+    assert server.requests[0].body["tbs"] == "qdr:w"
+    assert server.requests[0].body["limit"] == 3
+
+
+async def test_it_reads(server: FirecrawlServer) -> None:
+    """A page comes with numbered links; certificates are checked and the age of the copy is limited."""
+    engine = Firecrawl("fc-right", server.url, max_age=60)
+    page = await engine.read("https://rivers.example/elbe")
+    await engine.aclose()
+    assert page.markdown == "# Elbe\n\nThe Elbe is [long][1]: 1,094 km.\n\nmap"
+    assert page.links == ("https://rivers.example/length",)
+    assert (page.title, page.via, page.kind) == ("Elbe", "firecrawl", "html")
+    asked = server.requests[0].body
+    assert asked["skipTlsVerification"] is False
+    assert asked["maxAge"] == 60_000
+
+
+async def test_ones_own_needs_no_key() -> None:
+    """Without a key none is sent, not even one of the environment."""
+    with FirecrawlServer(PAGES) as own:
+        engine = Firecrawl(None, own.url)
+        assert len(await engine.search("long", limit=500)) == 2
+        await engine.aclose()
+        assert "authorization" not in own.requests[0].headers
+        assert own.requests[0].body["limit"] == 100
+        assert own.violations == []
+
+
+async def test_a_key_of_the_environment_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys come from the settings alone: the SDK would look into the environment itself."""
+    monkeypatch.setenv("FIRECRAWL_API_KEY", "fc-other")
+    with FirecrawlServer(PAGES) as own:
+        engine = Firecrawl(None, own.url)
+        await engine.search("long")
+        await engine.aclose()
+        assert "authorization" not in own.requests[0].headers
+
+
+async def test_a_wrong_key(server: FirecrawlServer) -> None:
+    """Said without the key, with the variable to set."""
+    engine = Firecrawl("fc-wrong-key", server.url)
+    with pytest.raises(WebProblem, match="refused the key") as caught:
+        await engine.read("https://rivers.example/elbe")
+    await engine.aclose()
+    assert caught.value.reason == "bad_key"
+    assert "FIRECRAWL_API_KEY" in caught.value.remedy
+    assert "fc-wrong-key" not in f"{caught.value.message}{caught.value.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "reason"),
+    [
+        ("SCRAPE_DNS_RESOLUTION_ERROR", 500, "dns"),
+        ("SCRAPE_SSL_ERROR", 500, "tls"),
+        ("", 403, "http"),
+        ("SCRAPE_TIMEOUT", 408, "timeout"),
+        ("", 402, "quota"),
+    ],
+)
+async def test_a_page_that_firecrawl_does_not_get(server: FirecrawlServer, code: str, status: int, reason: str) -> None:
+    """What is wrong with the page is told from what is wrong with Firecrawl."""
+    details = {"state": "processing_continues", "retryAfterSeconds": 600}
+    server.next.append(Reply({"success": False, "error": "no page", "code": code, "details": details}, status))
+    engine = Firecrawl("fc-right", server.url)
+    with pytest.raises(WebProblem, match="no page") as caught:
+        await engine.read("https://rivers.example/elbe")
+    await engine.aclose()
+    assert caught.value.reason == reason
+    assert caught.value.remedy
+
+
+async def test_a_page_that_is_an_error(server: FirecrawlServer) -> None:
+    """A page that is not there, and one without text, are no pages."""
+    server.pages["https://rivers.example/empty"] = ("", " \n")
+    engine = Firecrawl("fc-right", server.url)
+    with pytest.raises(WebProblem, match="answers 404"):
+        await engine.read("https://rivers.example/nothing")
+    with pytest.raises(WebProblem, match="finds no text") as caught:
+        await engine.read("https://rivers.example/empty")
+    await engine.aclose()
+    assert caught.value.reason == "no_result"
+
+
+async def test_what_is_known_of_a_page(server: FirecrawlServer) -> None:
+    """The time of a kept copy, the date, the kind and what is missing."""
+    server.metadata = {
+        "cachedAt": "2026-11-20T10:00:00Z",
+        "publishedTime": "2026-01-02T03:04:05Z",
+        "contentType": "application/pdf; charset=binary",
+        "numPages": 10,
+        "totalPages": 30,
+        "title": ["Two", "titles"],
+    }
+    engine = Firecrawl("fc-right", server.url)
+    page = await engine.read("https://rivers.example/elbe")
+    await engine.aclose()
+    assert (page.fetched, page.published, page.kind) == ("2026-11-20T10:00:00Z", "2026-01-02", "pdf")
+    assert page.notes == ("Only 10 of 30 pages were read.",)
+    assert page.title == "Two, titles"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/admin", "http://localhost:8080/", "http://169.254.169.254/latest", "http://10.0.0.7/"]
+)
+async def test_firecrawl_is_not_sent_into_the_network(server: FirecrawlServer, url: str) -> None:
+    """Who reads for us is not to be sent where we would not go."""
+    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    with pytest.raises(WebProblem) as caught:
+        await engine.read(url)
+    await engine.aclose()
+    assert caught.value.reason == "private_address"
+    assert server.requests == []
+
+
+async def test_redirects_into_the_network_show_nothing(server: FirecrawlServer) -> None:
+    """A public page that leads a Firecrawl of one's own into one's own network is not shown."""
+    server.pages["https://8.8.8.8/"] = ("", "secret")
+    server.metadata = {"url": "http://192.168.1.1/admin"}
+    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    with pytest.raises(WebProblem) as caught:
+        await engine.read("https://8.8.8.8/")
+    await engine.aclose()
+    assert caught.value.reason == "private_address"
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "", "https://user:pw@a.example/"])
+async def test_addresses_that_are_none(server: FirecrawlServer, url: str) -> None:
+    """Only addresses of the web are read."""
+    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    with pytest.raises(WebProblem) as caught:
+        await engine.read(url)
+    assert caught.value.reason == "refused_address"
+
+
+async def test_names_that_only_ones_own_knows(server: FirecrawlServer) -> None:
+    """A Firecrawl inside one's network may know names that lead into it: it gets none that we cannot check."""
+    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    with pytest.raises(WebProblem) as caught:
+        await engine.read("http://printer.invalid/")
+    assert caught.value.reason == "dns"
+    assert server.requests == []
+
+
+async def test_several_at_once(server: FirecrawlServer) -> None:
+    """Searches and pages at the same time share one client."""
+    engine = Firecrawl("fc-right", server.url)
+    found = await asyncio.gather(
+        *(engine.read("https://rivers.example/elbe") for _ in range(5)), *(engine.search("oder") for _ in range(5))
+    )
+    await engine.aclose()
+    assert len(found) == len(server.requests) == 10

@@ -1,0 +1,168 @@
+"""Which engines and readers the settings give, and what `alita doctor` says of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.events import Event
+from agent.layers import read_settings
+from agent.settings import ENGINES, Settings
+from agent.web.engines.first_of import FirstOf
+from agent.web.engines.opening import engine_states, open_engines, open_reader
+from agent.web.protocol import Page, WebProblem
+from support.firecrawl_server import FirecrawlServer
+
+
+class Plain:
+    """The reader that stands behind the others."""
+
+    name = "plain"
+
+    async def read(self, url: str) -> Page:
+        if url.startswith("file:"):
+            raise WebProblem("refused_address", f"{url} is not of the web.")
+        return Page(url, "Elbe", "read plainly")
+
+    async def aclose(self) -> None:
+        pass
+
+
+def settings_of(tmp_path: Path, **variables: str) -> Settings:
+    """The settings that these variables give."""
+    return read_settings(environment={"ALITA_HOME": str(tmp_path / "home"), **variables}, current=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variables", "names"),
+    [
+        ({}, ("ddgs", "wikipedia", "arxiv")),
+        ({"FIRECRAWL_API_KEY": "fc-a"}, ("firecrawl", "ddgs", "wikipedia", "arxiv")),
+        ({"TAVILY_API_KEY": "tvly-a", "FIRECRAWL_API_URL": "http://127.0.0.1:3002"}, ENGINES[1:]),
+        ({"ALITA_WEB_INDEX": "pages"}, ("index", "ddgs", "wikipedia", "arxiv")),
+        ({"ALITA_WEB_INDEX": "nothing"}, ("ddgs", "wikipedia", "arxiv")),
+        ({"ALITA_ENGINES": "arxiv, tavily", "FIRECRAWL_API_KEY": "fc-a"}, ("arxiv", "tavily")),
+    ],
+)
+def test_the_engines_in_order(tmp_path: Path, variables: dict[str, str], names: tuple[str, ...]) -> None:
+    """Those that are named, in that order; else all that are ready, one's own pages first."""
+    (tmp_path / "pages").mkdir()
+    if "ALITA_WEB_INDEX" in variables:
+        variables = {"ALITA_WEB_INDEX": str(tmp_path / variables["ALITA_WEB_INDEX"])}
+    assert open_engines(settings_of(tmp_path, **variables)).names == names
+
+
+async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None:
+    """With other engines behind it, the own index answers what its pages are about, and leaves the rest to them."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "boats.txt").write_text("The ferry across the river leaves the harbour at noon.")
+    with FirecrawlServer({"https://cups.example/": ("World cup", "The world cup, won in 1990 by a river")}) as server:
+        settings = settings_of(
+            tmp_path,
+            ALITA_WEB_INDEX=str(tmp_path / "pages"),
+            FIRECRAWL_API_URL=server.url,
+            ALITA_ENGINES="index,firecrawl",
+        )
+        engines = open_engines(settings)
+        assert [hit.source for hit in await engines.search("when does the ferry leave the harbour")] == ["index"]
+        assert [hit.source for hit in await engines.search("which river town won the world cup")] == ["firecrawl"]
+        await engines.aclose()
+        assert server.violations == []
+
+
+async def test_a_named_engine_without_its_place_says_so(tmp_path: Path) -> None:
+    """The engine `index` without pages is a problem with a remedy, told once."""
+    told: list[Event] = []
+    engines = open_engines(settings_of(tmp_path, ALITA_ENGINES="index"), told.append)
+    with pytest.raises(WebProblem) as caught:
+        await engines.search("elbe")
+    assert "ALITA_WEB_INDEX" in caught.value.remedy
+    assert len(told) == 1
+
+
+async def test_readers_in_order(tmp_path: Path) -> None:
+    """Firecrawl where it can be asked, then the web, and one's own pages for what is in them."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "elbe.txt").write_text("1,094 km")
+    web = Plain()
+    assert open_reader(settings_of(tmp_path), web) is web
+    with FirecrawlServer({"http://127.0.0.1/a": ("A", "by firecrawl")}) as server:
+        settings = settings_of(
+            tmp_path,
+            FIRECRAWL_API_URL=server.url,
+            ALITA_WEB_INDEX=str(tmp_path / "pages"),
+            ALITA_ALLOW_PRIVATE="true",
+        )
+        reader = open_reader(settings, web)
+        assert isinstance(reader, FirstOf)
+        assert (await reader.read("http://127.0.0.1/a")).via == "firecrawl"
+        missing = await reader.read("http://127.0.0.1/b")
+        assert missing.markdown == "read plainly"
+        assert missing.notes[0].startswith("firecrawl did not read it")
+        own = await reader.read((tmp_path / "pages" / "elbe.txt").as_uri())
+        assert (own.via, own.markdown, own.notes) == ("index", "1,094 km", ())
+        await reader.aclose()
+        assert server.violations == []
+
+
+async def test_firecrawl_heeds_the_settings(tmp_path: Path) -> None:
+    """Private addresses are refused unless allowed; an engine that is not named does not read either."""
+    with FirecrawlServer({"http://127.0.0.1/a": ("A", "by firecrawl")}) as server:
+        reader = open_reader(settings_of(tmp_path, FIRECRAWL_API_URL=server.url), Plain())
+        assert (await reader.read("http://127.0.0.1/a")).markdown == "read plainly"
+        assert server.requests == []
+        web = Plain()
+        assert open_reader(settings_of(tmp_path, FIRECRAWL_API_URL=server.url, ALITA_ENGINES="ddgs"), web) is web
+
+
+def test_states(tmp_path: Path) -> None:
+    """What stands against an engine, and what to do."""
+    states = {state.name: state for state in engine_states(settings_of(tmp_path, TAVILY_API_KEY="tvly-secret"))}
+    assert tuple(states) == ENGINES
+    assert states["tavily"].ready
+    assert "secret" not in str(states["tavily"])
+    assert (states["firecrawl"].ready, states["firecrawl"].state) == (False, "no key")
+    assert "FIRECRAWL_API_KEY" in states["firecrawl"].remedy
+    gone = engine_states(settings_of(tmp_path, ALITA_WEB_INDEX=str(tmp_path / "gone")))[0]
+    assert (gone.ready, gone.state) == (False, f"{tmp_path / 'gone'} is not there")
+
+
+def test_a_place_in_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A settings file may say ~."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "pages").mkdir()
+    assert engine_states(settings_of(tmp_path, ALITA_WEB_INDEX="~/pages"))[0].state == f"ready: {tmp_path / 'pages'}"
+
+
+def test_doctor(tmp_path: Path) -> None:
+    """`alita doctor` names the engines in order, and each missing key with its variable."""
+    (tmp_path / "pages").mkdir()
+    variables = {"ALITA_HOME": str(tmp_path), "ALITA_WEB_INDEX": str(tmp_path / "pages"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("alita")), "doctor", "--json"],
+        capture_output=True, text=True, env={**variables, "TAVILY_API_KEY": "tvly-secret"}, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["search"]["detail"] == "index, tavily, ddgs, wikipedia, arxiv"
+    assert checks["index"]["detail"] == f"ready: {tmp_path / 'pages'}"
+    assert (checks["tavily"]["ok"], checks["firecrawl"]["ok"]) == (True, False)
+    assert "FIRECRAWL_API_KEY" in checks["firecrawl"]["remedy"]
+    assert not checks["firecrawl"]["needed"]
+    assert "tvly-secret" not in done.stdout
+
+
+def test_opening_is_light(tmp_path: Path) -> None:
+    """Opening engines imports no SDK; asking does."""
+    code = (
+        "import sys\nfrom agent.layers import read_settings\nfrom agent.web.engines.opening import open_engines\n"
+        "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}))\n"
+        "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'trafilatura') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"ALITA_HOME": str(tmp_path)}, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,82 @@
+"""Files are kept whole, of the size and the kind that is wanted, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.web.fetching.download import download_file
+from agent.web.fetching.http import Http
+from agent.web.protocol import WebProblem
+from support.pdf_bytes import PdfBytes
+from support.web_server import Answer, WebServer
+
+PDF = PdfBytes().page([(72, 700, "Tide table of Kell")]).make()
+
+
+def _in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+async def test_a_file_is_kept_under_its_own_name(web: WebServer, client: Http, tmp_path: Path) -> None:
+    web.page("/get", PDF, headers={"Content-Disposition": 'attachment; filename="tides.pdf"'})
+    path = await download_file(client, f"{web.url}/get", tmp_path / "files", kinds={"pdf"})
+    assert (path.name, path.read_bytes()) == ("tides.pdf", PDF)
+
+
+async def test_two_files_of_one_name_do_not_meet(web: WebServer, client: Http, tmp_path: Path) -> None:
+    web.page("/a.csv", "a,b\n1,2\n")
+    paths = await asyncio.gather(*(download_file(client, f"{web.url}/a.csv", tmp_path) for _ in range(5)))
+    assert len(set(paths)) == 5
+    assert {path.read_text() for path in paths} == {"a,b\n1,2\n"}
+
+
+async def test_too_large_a_file_leaves_nothing(web: WebServer, client: Http, tmp_path: Path) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(200):
+            yield bytes(2**20)
+
+    web.route("/a.bin", lambda _: Answer(200, endless()))
+    with pytest.raises(WebProblem) as caught:
+        await download_file(client, f"{web.url}/a.bin", tmp_path, most_bytes=2**20)
+    assert caught.value.reason == "too_large"
+    assert _in(tmp_path) == []
+    assert web.sent < 20 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [(b"MZ\x90\0" + bytes(200), "binary"), (b"<html><p>Log in</p></html>", "html"), (b"", "empty")]
+)
+async def test_another_kind_than_wanted_leaves_nothing(
+    web: WebServer, client: Http, tmp_path: Path, body: bytes, said: str
+) -> None:
+    web.page("/a.pdf", body, headers={"Content-Type": "application/pdf"})
+    with pytest.raises(WebProblem, match=said) as caught:
+        await download_file(client, f"{web.url}/a.pdf", tmp_path, kinds={"pdf"})
+    assert caught.value.reason == "mismatch"
+    assert _in(tmp_path) == []
+
+
+async def test_a_download_that_breaks_is_begun_anew(web: WebServer, client: Http, tmp_path: Path) -> None:
+    web.route("/a.pdf", answers=[Answer(200, PDF[:100], cut=True), Answer(200, PDF)])
+    path = await download_file(client, f"{web.url}/a.pdf", tmp_path)
+    assert path.read_bytes() == PDF
+    assert _in(tmp_path) == [path]
+
+
+async def test_a_download_that_is_given_up_leaves_nothing(web: WebServer, client: Http, tmp_path: Path) -> None:
+    def slow() -> Iterator[bytes]:
+        while not web.released.wait(0.02):
+            yield bytes(1000)
+
+    web.route("/a.bin", lambda _: Answer(200, slow()))
+    task = asyncio.create_task(download_file(client, f"{web.url}/a.bin", tmp_path))
+    await asyncio.sleep(0.4)
+    assert len(_in(tmp_path)) == 2  # the name that it has taken, and what has come
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert _in(tmp_path) == []

@@ -1,0 +1,268 @@
+"""Addresses are read for what they are: pages, files, walls, pages that are gone, videos."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.web.fetching.http import Http
+from agent.web.protocol import WebProblem
+from agent.web.reading.reader import WebReader
+from support.pdf_bytes import PdfBytes
+from support.web_server import Answer, Asked, WebServer
+
+PROSE = "The bridge over the sound was opened in 1931 and carries two lanes, a tram and a path for walkers. "
+PDF = PdfBytes().page([(72, 700, "Tide table of Kell")]).page([(72, 700, "High water at 04:12")]).make()
+
+
+@pytest.fixture
+async def reader(web: WebServer, client: Http, tmp_path: Path) -> AsyncIterator[WebReader]:
+    reader = WebReader(
+        client,
+        tmp_path / "pages",
+        chrome=Path("/nowhere/chrome"),
+        gemini_key="key-of-gemini",
+        youtube=web.url,
+        archive=web.url,
+        gemini=web.url,
+    )
+    yield reader
+    await reader.aclose()
+
+
+async def _fails(reader: WebReader, url: str) -> WebProblem:
+    with pytest.raises(WebProblem) as caught:
+        await reader.read(url)
+    assert caught.value.remedy
+    return caught.value
+
+
+async def test_a_page(web: WebServer, reader: WebReader, tmp_path: Path) -> None:
+    web.page("/go", "", status=302, headers={"Location": "/a"})
+    web.page("/a", f"<title>Bridges</title><article><p>{PROSE * 3}<a href=/b>more</a></p></article>")
+    page = await reader.read(f"{web.url}/go#part")
+    assert (page.url, page.title, page.kind, page.via, page.path) == (f"{web.url}/a", "Bridges", "html", "plain", None)
+    assert page.links == (f"{web.url}/b",)
+    assert "[more][1]" in page.markdown
+    assert page.fetched.endswith("+00:00")
+    assert list((tmp_path / "pages").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        (PDF, "pdf", "High water at 04:12"),
+        (b"name,crowns\nrope,12\nlamp,40\noil,3\n", "csv", "| lamp | 40 |"),
+        (b'{"a": [1, 2], "b": "kell"}', "json", "kell"),
+        (b"# Notes\n\nThe *tide* turns.\n", "txt", "turns"),
+    ],
+    ids=["pdf", "csv", "json", "txt"],
+)
+async def test_a_file_is_read_by_its_content_and_kept(
+    web: WebServer, reader: WebReader, body: bytes, kind: str, words: str
+) -> None:
+    web.page("/data/file", body, headers={"Content-Type": "application/octet-stream"})
+    page = await reader.read(f"{web.url}/data/file")
+    assert (page.kind, page.title) == (kind, "file")
+    assert words in page.markdown
+    assert page.path is not None
+    assert page.path.read_bytes() == body
+
+
+async def test_a_file_behind_the_name_of_a_page_is_told(web: WebServer, reader: WebReader) -> None:
+    web.page("/report.html", PDF)
+    page = await reader.read(f"{web.url}/report.html")
+    assert page.kind == "pdf"
+    assert "Tide table of Kell" in page.markdown
+    assert page.notes[0] == "The server calls it text/html; by its content it is pdf."
+
+
+@pytest.mark.parametrize(
+    "body", [b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 4, b"PAR1" + bytes(50)], ids=["elf", "parquet"]
+)
+async def test_binaries_that_nobody_can_read_are_a_mismatch(web: WebServer, reader: WebReader, body: bytes) -> None:
+    web.page("/page.html", body)
+    problem = await _fails(reader, f"{web.url}/page.html")
+    assert problem.reason == "mismatch"
+    assert "page.html" in problem.message
+
+
+async def test_a_damaged_file_is_a_mismatch(web: WebServer, reader: WebReader) -> None:
+    web.page("/a.pdf", PDF[: len(PDF) // 2], headers={"Content-Type": "application/pdf"})
+    assert (await _fails(reader, f"{web.url}/a.pdf")).reason == "mismatch"
+
+
+@pytest.mark.parametrize("body", ["", "<html><body></body></html>"])
+async def test_an_empty_page_is_told(web: WebServer, reader: WebReader, body: str) -> None:
+    web.page("/a", body)
+    assert (await _fails(reader, f"{web.url}/a")).reason in ("no_result", "mismatch")
+
+
+WALLS = {
+    "cloudflare": (
+        403,
+        "captcha",
+        "<title>Just a moment...</title><p>Checking if you are a human.</p>"
+        '<script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script>',
+    ),
+    "recaptcha": (
+        200,
+        "captcha",
+        "<h1>Security check</h1><p>Please confirm that you are not a robot.</p><div class='g-recaptcha'></div>"
+        '<script src="https://www.google.com/recaptcha/api.js"></script>',
+    ),
+    "traffic": (429, "captcha", "<p>Our systems have detected unusual traffic from your network.</p>"),
+    "paywall": (
+        200,
+        "paywall",
+        f"<article><p>{PROSE}</p><div>Subscribe now to continue reading this article.</div></article>",
+    ),
+    "long paywall": (
+        200,
+        "paywall",
+        '<script type="application/ld+json">{"isAccessibleForFree": false}</script>'
+        f"<article><p>{PROSE * 40}</p><p>Already a subscriber? Log in.</p></article>",
+    ),
+    "members": (402, "paywall", "<p>This story is for subscribers only.</p>"),
+    "login": (401, "paywall", "<h1>Members</h1><form><input name=u><input type=password name=p></form>"),
+    "login page": (200, "paywall", "<p>Please log in to view this page.</p><form><input type='password'></form>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WALLS)
+async def test_a_wall_is_a_problem_and_no_content(web: WebServer, reader: WebReader, name: str) -> None:
+    status, reason, html = WALLS[name]
+    web.page("/a", html, status=status)
+    assert (await _fails(reader, f"{web.url}/a")).reason == reason
+
+
+async def test_a_page_that_leads_to_a_login_wants_one(web: WebServer, reader: WebReader) -> None:
+    web.page("/login", "<h1>Sign in</h1><form>User <input name=u> Password <input type=password name=p></form>")
+    web.page("/account", "", status=302, headers={"Location": "/login?next=account"})
+    problem = await _fails(reader, f"{web.url}/account")
+    assert (problem.reason, f"{web.url}/account wants a login" in problem.message) == ("paywall", True)
+    assert "Sign in" in (await reader.read(f"{web.url}/login")).markdown
+
+
+async def test_a_challenge_is_told_by_its_header(web: WebServer, reader: WebReader) -> None:
+    web.page("/a", "", status=503, headers={"cf-mitigated": "challenge"})
+    assert (await _fails(reader, f"{web.url}/a")).reason == "captcha"
+    assert len(web.paths()) == 1
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<article><h1>How captchas work</h1><p>{PROSE * 30} They ask: are you a robot?</p></article>",
+        f"<article><p>{PROSE * 3}</p></article><form>Comment <div class='g-recaptcha'></div></form>"
+        '<script src="https://www.google.com/recaptcha/api.js"></script>',
+        f"<article><p>{PROSE * 3}</p></article><form>Log in <input type=password></form>",
+        f"<article><p>{PROSE * 30}</p><p>Subscribe to our newsletter to read more such stories.</p></article>",
+    ],
+    ids=["about captchas", "form with captcha", "login box", "newsletter"],
+)
+async def test_pages_that_only_have_such_a_thing_are_read(web: WebServer, reader: WebReader, html: str) -> None:
+    web.page("/a", html)
+    assert "opened in 1931" in (await reader.read(f"{web.url}/a")).markdown
+
+
+async def test_a_refusal_without_a_wall_is_told_as_it_is(web: WebServer, reader: WebReader) -> None:
+    web.page("/a", "<p>Forbidden</p>", status=403)
+    problem = await _fails(reader, f"{web.url}/a")
+    assert (problem.reason, "403" in problem.message) == ("http", True)
+
+
+async def test_a_page_of_scripts_without_a_browser_says_what_is_missing(web: WebServer, reader: WebReader) -> None:
+    web.page("/some", "<p>Loading the tides of Kell</p><script>go()</script>")
+    page = await reader.read(f"{web.url}/some")
+    assert "Loading the tides" in page.markdown
+    assert "What its scripts write is missing" in page.notes[0]
+    assert "/nowhere/chrome" in page.notes[0]
+    web.page("/none", "<div id=root></div><script>go()</script>")
+    assert (await _fails(reader, f"{web.url}/none")).reason == "browser"
+
+
+def _public(web: WebServer) -> Http:
+    """A client for which `gone.example` is a public host whose address leads to the server."""
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    client = Http(allow_private=True, resolve=resolve)
+    strict = client.guard.addresses
+
+    async def addresses(host: str, port: int) -> list[str]:
+        return ["8.8.8.8"] if (host, port) == ("gone.example", 443) else await strict(host, port)
+
+    client.guard.addresses = addresses  # type: ignore[method-assign]  # there is no public address to serve at
+    return client
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_page_that_is_gone_comes_from_the_archive(web: WebServer, tmp_path: Path, status: int) -> None:
+    url = f"{web.at('gone.example')}/town?x=1"
+    web.page("/town", "<p>gone</p>", status=status)
+    snapshot = f"{web.url}/web/20190405060708/{url}"
+    told = {
+        "archived_snapshots": {
+            "closest": {"available": True, "url": snapshot, "timestamp": "20190405060708", "status": "200"}
+        }
+    }
+    web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
+    web.page("/robots.txt", "User-agent: *\nDisallow: /web/", headers={})
+    web.page("/web/20190405060708id_/*", f"<title>Old</title><article><p>{PROSE * 2}<a href=/b>b</a></p></article>")
+    reader = WebReader(_public(web), tmp_path, archive=web.url)
+    page = await reader.read(url)
+    assert (page.via, page.url, page.title) == ("archive", snapshot, "Old")
+    assert page.links == (f"{web.at('gone.example')}/b",)
+    assert str(status) in page.notes[0]
+    assert "2019-04-05" in page.notes[0]
+    asked = next(one.path for one in web.requests if one.path.startswith("/wayback"))
+    assert "gone.example%3A" in asked
+    assert "timestamp=20" in asked
+    await reader.aclose()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"archived_snapshots": {}}, {"archived_snapshots": {"closest": {"available": False}}}, [], {}, "x", None,
+     {"archived_snapshots": {"closest": {"available": True, "url": "http://169.254.169.254/web/2019/x"}}},
+     {"archived_snapshots": {"closest": {"available": True, "url": "http://archive.example/no-time"}}}],
+)  # fmt: skip
+async def test_what_the_archive_does_not_have_stays_gone(web: WebServer, tmp_path: Path, told: Any) -> None:
+    web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
+    reader = WebReader(_public(web), tmp_path, archive=web.url)
+    problem = await _fails(reader, f"{web.at('gone.example')}/town")
+    assert (problem.reason, "404" in problem.message) == ("http", True)
+    await reader.aclose()
+
+
+async def test_the_archive_never_hears_of_private_addresses(web: WebServer, reader: WebReader) -> None:
+    assert (await _fails(reader, f"{web.url}/secret-plans")).reason == "http"
+    assert (await _fails(reader, "http://intranet/secret-plans")).reason == "dns"
+    assert (await _fails(reader, "http://wiki.corp/secret-plans")).reason == "dns"
+    assert not any(path.startswith("/wayback") for path in web.paths())
+
+
+async def test_ten_pages_are_read_side_by_side(web: WebServer, reader: WebReader) -> None:
+    def slow(asked: Asked) -> Answer:
+        web.released.wait(0.4)
+        return Answer(200, f"<article><p>{asked.path} {PROSE * 3}</p></article>", {"Content-Type": "text/html"})
+
+    web.route("/p*", slow)
+    await reader.read(f"{web.url}/p")
+    began = time.monotonic()
+    pages = await asyncio.gather(*(reader.read(f"{web.url}/p{number}") for number in range(10)))
+    assert time.monotonic() - began < 2.0
+    assert [page.markdown.split()[0] for page in pages] == [f"/p{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize("url", ["ftp://e.org/a", "file:///etc/passwd", "no address", ""])
+async def test_what_is_no_address_of_the_web(reader: WebReader, url: str) -> None:
+    assert (await _fails(reader, url)).reason == "refused_address"

@@ -1,0 +1,195 @@
+"""Videos of YouTube become what is said in them, and what Gemini sees in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import youtube_transcript_api
+
+from agent.web.fetching.http import Http
+from agent.web.protocol import WebProblem
+from agent.web.reading.gemini import Gemini
+from agent.web.reading.reader import WebReader
+from agent.web.reading.youtube import YouTube, video_id
+from support.web_server import Answer, WebServer
+from support.youtube_server import NUMBER, GeminiServer, serve_video
+
+URL = f"https://www.youtube.com/watch?v={NUMBER}"
+LINES = [
+    (0.5, "Welcome to Kell."),
+    (12.0, "The tide & the wind"),
+    (31.0, "turn at <i>six</i>."),
+    (3700.0, "Good night."),
+]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        URL, f"http://youtube.com/watch?list=x&v={NUMBER}&t=5s", f"https://m.youtube.com/watch?v={NUMBER}",
+        f"https://youtu.be/{NUMBER}?si=x", f"https://www.youtube.com/shorts/{NUMBER}",
+        f"https://www.youtube.com/embed/{NUMBER}?start=3", f"https://www.youtube-nocookie.com/embed/{NUMBER}",
+        f"https://music.youtube.com/watch?v={NUMBER}", f"https://www.youtube.com/live/{NUMBER}/",
+    ],
+)  # fmt: skip
+def test_addresses_of_a_video(url: str) -> None:
+    assert video_id(url) == NUMBER
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://www.youtube.com/", "https://www.youtube.com/watch?v=short", "https://www.youtube.com/@channel",
+        f"https://example.com/watch?v={NUMBER}", f"https://youtube.com.example/watch?v={NUMBER}", "http://[bad",
+        "https://youtu.be/", "https://www.youtube.com/playlist?list=abc", f"https://www.youtube.com/results?v={NUMBER}",
+    ],
+)  # fmt: skip
+def test_addresses_that_are_no_video(url: str) -> None:
+    assert video_id(url) == ""
+
+
+def _reader(web: WebServer, client: Http, folder: Path, key: str | None = None) -> WebReader:
+    return WebReader(client, folder, gemini_key=key, youtube=web.url, gemini=web.url)
+
+
+async def test_a_video_is_its_transcript_with_times(web: WebServer, client: Http, tmp_path: Path) -> None:
+    serve_video(web, {"en*": [(0.0, "as heard")], "de": [(0.0, "auf deutsch")], "en": LINES})
+    page = await _reader(web, client, tmp_path).read(f"https://youtu.be/{NUMBER}")
+    assert (page.url, page.title, page.kind, page.via) == (URL, "The tide of Kell", "video", "transcript")
+    assert page.markdown == (
+        "# The tide of Kell\n\n## What is said\n\n[00:00] Welcome to Kell. The tide & the wind\n\n"
+        "[00:31] turn at six.\n\n[1:01:40] Good night."
+    )
+    assert page.notes == ("Transcript in English, as its makers wrote it down.", "Channel: Harbour office.")
+
+
+@pytest.mark.parametrize(
+    ("tracks", "said"),
+    [
+        ({"en*": [(0.0, "heard")], "de": [(0.0, "deutsch")]}, "English, as the site heard it"),
+        ({"ja*": [(0.0, "kiku")], "de": [(0.0, "deutsch")]}, "German, as its makers wrote it down"),
+        ({"ja*": [(0.0, "kiku")]}, "ja, as the site heard it"),
+    ],
+)
+async def test_english_comes_first_then_what_was_written_down(
+    web: WebServer, client: Http, tracks: dict[str, Any], said: str
+) -> None:
+    serve_video(web, tracks, title="")
+    video = await YouTube(client, web.url).video(NUMBER)
+    assert (video.title, video.note) == ("", f"Transcript in {said}.")
+
+
+BLOCKED = {"status": "LOGIN_REQUIRED", "reason": "Sign in to confirm you’re not a bot"}
+AGED = {"status": "LOGIN_REQUIRED", "reason": "This video may be inappropriate for some users."}
+MISSING = {"status": "ERROR", "reason": "This video is unavailable"}
+CLOSED = {"status": "UNPLAYABLE", "reason": "Members only"}
+
+
+@pytest.mark.parametrize(
+    ("player", "reason", "words"),
+    [
+        ({}, "no_result", "no transcript"),
+        ({"playabilityStatus": MISSING}, "no_result", "no such video"),
+        ({"playabilityStatus": CLOSED}, "no_result", "Members only"),
+        ({"playabilityStatus": AGED}, "paywall", "grown-ups"),
+        ({"playabilityStatus": BLOCKED}, "captcha", "robot"),
+        ({"playabilityStatus": []}, "mismatch", "not known"),
+    ],
+)
+async def test_videos_that_say_nothing(
+    web: WebServer, client: Http, tmp_path: Path, player: dict[str, Any], reason: str, words: str
+) -> None:
+    serve_video(web, {}, **player)
+    with pytest.raises(WebProblem, match=words) as caught:
+        await _reader(web, client, tmp_path).read(URL)
+    assert caught.value.reason == reason
+    assert NUMBER in caught.value.message
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(("path", "answer", "reason"), [
+    ("/watch", Answer(429, b"", {"Retry-After": "900"}), "captcha"),
+    ("/watch", Answer(200, '<html class="g-recaptcha">'), "captcha"),
+    ("/watch", Answer(200, '<form action="https://consent.youtube.com/s">'), "http"),
+    ("/watch", Answer(500), "http"),
+    ("/youtubei/v1/player", Answer(200, "no json"), "mismatch"),
+    ("/api/timedtext?lang=en", Answer(200, "<transcript"), "mismatch"),
+    ("/api/timedtext?lang=en", Answer(200, "half", cut=True), "connection"),
+])  # fmt: skip
+async def test_a_site_that_answers_otherwise(
+    web: WebServer, client: Http, path: str, answer: Answer, reason: str
+) -> None:
+    serve_video(web, {"en": LINES})
+    web.route(path, lambda _: answer)
+    with pytest.raises(WebProblem) as caught:
+        await YouTube(client, web.url).video(NUMBER)
+    assert caught.value.reason == reason
+
+
+async def test_no_transcript_is_fetched_from_a_private_address(web: WebServer) -> None:
+    """Where the words are is said by the site: it is an address like every other."""
+    client = Http()
+    with pytest.raises(WebProblem) as caught:
+        await YouTube(client, web.url).video(NUMBER)
+    assert caught.value.reason == "private_address"
+    await client.aclose()
+
+
+def test_every_error_of_the_package_is_one_of_ours() -> None:
+    from agent.web.reading.youtube import _meant
+
+    def children(kind: type[Exception]) -> list[type[Exception]]:
+        return [kind, *(one for child in kind.__subclasses__() for one in children(child))]
+
+    for kind in children(youtube_transcript_api.YouTubeTranscriptApiException):
+        error = kind.__new__(kind)
+        error.reason = "x"  # type: ignore[attr-defined]  # what one of them has
+        assert _meant(NUMBER, error).reason in ("no_result", "paywall", "captcha", "http")
+
+
+async def test_gemini_says_what_is_seen(web: WebServer, client: Http, tmp_path: Path) -> None:
+    serve_video(web, {"en": LINES})
+    gemini = GeminiServer(web)
+    page = await _reader(web, client, tmp_path, "key-of-gemini").read(URL)
+    assert "## What is said\n\n[00:00] Welcome" in page.markdown
+    assert page.markdown.endswith("## What is seen\n\n[00:04] A red boat.")
+    assert page.notes[-1] == "What is seen was described by Gemini."
+    assert gemini.asked[0]["contents"][0]["parts"][0]["fileData"]["fileUri"] == URL
+
+
+async def test_of_the_two_one_is_enough(web: WebServer, client: Http, tmp_path: Path) -> None:
+    serve_video(web, {})
+    GeminiServer(web)
+    page = await _reader(web, client, tmp_path, "key-of-gemini").read(URL)
+    assert (page.via, "A red boat" in page.markdown, "no transcript" in page.notes[0]) == ("gemini", True, True)
+    serve_video(web, {"en": LINES})
+    page = await _reader(web, client, tmp_path, "another-key").read(URL)
+    assert (page.via, "Welcome" in page.markdown) == ("transcript", True)
+    assert "API key not valid" in page.notes[-1]
+    assert "another-key" not in str(page)
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "reason"),
+    [
+        (400, {"error": {"message": "API key not valid."}}, "bad_key"),
+        (403, {"error": {"message": "Permission denied"}}, "bad_key"),
+        (429, {"error": {"message": "You exceeded your current quota"}}, "quota"),
+        (400, {"error": {"message": "The video is private"}}, "http"),
+        (500, "oops", "http"),
+        (200, "oops", "mismatch"),
+        (200, {}, "mismatch"),
+        (200, [], "mismatch"),
+        (200, {"candidates": []}, "mismatch"),
+        (200, {"candidates": [{"content": {"parts": [{"text": " "}]}, "finishReason": "MAX_TOKENS"}]}, "no_result"),
+        (200, {"promptFeedback": {"blockReason": "SAFETY"}}, "no_result"),
+    ],
+)
+async def test_gemini_that_refuses(web: WebServer, client: Http, status: int, value: Any, reason: str) -> None:
+    GeminiServer(web).says(value, status)
+    with pytest.raises(WebProblem) as caught:
+        await Gemini(client, "key-of-gemini", base=web.url).watch(URL, "How many boats?")
+    assert caught.value.reason == reason
+    assert "key-of-gemini" not in str(caught.value)

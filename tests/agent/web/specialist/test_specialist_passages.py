@@ -1,0 +1,67 @@
+"""A page in passages: whole sentences and rows, verbatim but for the marks, each with its place."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.web.specialist.passages import passages_of, spoken
+
+PAGE = """# Oxmere
+The **harbour** was dug between 1851 and 1856 by [Tobias Lund][1]. Its wall is 412 metres long.
+
+## Landings
+| Year | Mackerel (t) |
+|---|---|
+| 2024 | 295 |
+| 2025 | 341 |
+
+- First item
+- Second item with `code`
+
+Text after.
+"""
+
+
+def test_each_passage_has_its_place():
+    assert [(p.text, p.place) for p in passages_of(PAGE)] == [
+        (
+            "The harbour was dug between 1851 and 1856 by Tobias Lund. Its wall is 412 metres long.",
+            'under "Oxmere", paragraph 1',
+        ),
+        ("Year | Mackerel (t)\n2024 | 295\n2025 | 341", 'table "Landings", rows 1 to 2'),
+        ("First item", 'under "Landings", paragraph 1'),
+        ("Second item with code", 'under "Landings", paragraph 2'),
+        ("Text after.", 'under "Landings", paragraph 3'),
+    ]
+
+
+def test_a_long_table_is_cut_between_rows_and_each_part_has_the_head():
+    rows = "\n".join(f"| {year} | {'x' * 60} |" for year in range(1990, 2020))
+    parts = passages_of(f"| Year | Text |\n|---|---|\n{rows}")
+    assert len(parts) > 4
+    assert all(part.text.startswith("Year | Text\n") for part in parts)
+    assert parts[1].place.startswith("rows ")
+    assert sum(part.text.count("\n") for part in parts) == 30
+
+
+def test_a_long_paragraph_is_cut_between_sentences_and_not_after_abbreviations():
+    text = "Dr. A. Moss of St. Ives wrote it in ca. 1901. " + "It was read by many people in town. " * 20
+    pieces = [p.text for p in passages_of(text)]
+    assert len(pieces) > 1
+    assert all(piece.endswith(".") and len(piece) <= 720 for piece in pieces)
+    assert pieces[0].startswith("Dr. A. Moss of St. Ives wrote it in ca. 1901. It was read")
+
+
+def test_marks_are_no_part_of_what_a_page_says():
+    assert spoken("See *the* [lighthouse](https://a.example/x) and ![pic](p.png), 3 * 4 = 12") == (
+        "See the lighthouse and pic, 3 * 4 = 12"
+    )
+
+
+@given(st.text(alphabet="aB .|#-*[]()0\n", max_size=400))
+def test_any_page_is_cut_without_losing_its_words(text):
+    words = sorted("".join(c for c in text if c in "aB"))
+    found = "".join(c for p in passages_of(text) for c in p.text if c in "aB")
+    assert len(found) <= len(words) * 50
+    for passage in passages_of(text):
+        assert passage.text.strip()
+        assert passage.place

@@ -1,0 +1,73 @@
+"""Where Chromium is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.web import chromium
+from agent.web.chromium import find_chromium
+from agent.web.protocol import WebProblem
+
+
+def _program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without one."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("PLAYWRIGHT_BROWSERS_PATH", raising=False)
+    monkeypatch.setattr(chromium, "_DEBIAN", ())
+    monkeypatch.setattr(chromium, "_MAC", ())
+    return tmp_path
+
+
+def test_the_users_choice_comes_first(bare: Path) -> None:
+    _program(bare / "bin/chromium")
+    own = _program(bare / "own/chrome")
+    assert find_chromium(own) == chromium.Chromium(own, "the setting chrome")
+    named = _program(bare / "bin/my-chrome")
+    assert find_chromium(Path("my-chrome")).path == named
+
+
+@pytest.mark.parametrize("name", ["nowhere/chrome", "a-folder", "no-program"])
+def test_a_choice_that_is_no_program_is_told(bare: Path, name: str) -> None:
+    _program(bare / "bin/chromium")
+    (bare / "a-folder").mkdir()
+    (bare / "no-program").write_text("text")
+    with pytest.raises(WebProblem, match=name) as caught:
+        find_chromium(bare / name)
+    assert (caught.value.reason, caught.value.remedy) == ("browser", "Correct ALITA_CHROME.")
+
+
+def test_the_path_comes_before_playwrights_cache_and_that_before_the_system(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = _program(bare / "usr/chromium")
+    monkeypatch.setattr(chromium, "_DEBIAN", (system,))
+    assert find_chromium() == chromium.Chromium(system, "the system")
+    _program(bare / ".cache/ms-playwright/chromium-999/chrome-linux/chrome")
+    newest = _program(bare / ".cache/ms-playwright/chromium-1194/chrome-linux64/chrome")
+    assert find_chromium() == chromium.Chromium(newest, "Playwright's cache")
+    in_path = _program(bare / "bin/google-chrome")
+    assert find_chromium() == chromium.Chromium(in_path, "PATH")
+
+
+def test_playwrights_cache_may_be_elsewhere(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = _program(bare / "cache/chromium_headless_shell-1200/chrome-headless-shell-linux64/chrome-headless-shell")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(bare / "cache"))
+    assert find_chromium().path == own
+
+
+def test_without_any_the_message_says_how_to_install_one() -> None:
+    with pytest.raises(WebProblem) as caught:
+        find_chromium()
+    assert caught.value.reason == "browser"
+    assert "apt-get install chromium" in caught.value.remedy

@@ -1,0 +1,86 @@
+"""When two addresses mean the same page, and when two pages come from the same source."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.web.address import canonical, host_of, is_address, source_of
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://www.example.org/a/", "http://example.org/a"),
+        ("https://example.org/a?utm_source=x&b=2&a=1", "https://example.org/a?a=1&b=2"),
+        ("https://example.org/a#part", "https://example.org/a"),
+        ("https://en.m.wikipedia.org/wiki/Lund", "https://en.wikipedia.org/wiki/Lund"),
+        ("https://example.org:443/index.html", "https://EXAMPLE.org"),
+        ("https://example.org/caf%C3%A9", "https://example.org/café"),
+        ("https://m.example.co.uk/x?fbclid=1", "https://www.example.co.uk/x"),
+    ],
+)
+def test_the_same_page_is_known(one, other):
+    assert canonical(one) == canonical(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://example.org/a", "https://example.org/b"),
+        ("https://example.org/a?page=1", "https://example.org/a?page=2"),
+        ("http://127.0.0.1:8001/", "http://127.0.0.1:8002/"),
+        ("https://de.wikipedia.org/wiki/Ulm", "https://en.wikipedia.org/wiki/Ulm"),
+        ("https://example.org/A", "https://example.org/a"),
+        ("https://example.org/%2Fa%3Fb", "https://example.org/a"),
+    ],
+)
+def test_other_pages_stay_apart(one, other):
+    assert canonical(one) != canonical(other)
+
+
+@given(st.text(max_size=60) | st.from_regex(r"https?://[a-z.:\[\]@/%?&=#-]{0,40}", fullmatch=True))
+def test_any_text_has_a_form_that_stays(text):
+    once = canonical(text)
+    assert canonical(text) == once
+    assert isinstance(source_of(text), str)
+    assert isinstance(is_address(text), bool)
+
+
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        ("https://news.bbc.co.uk/1/x", "bbc.co.uk"),
+        ("https://a.b.example.com", "example.com"),
+        ("https://one.github.io/x", "one.github.io"),
+        ("http://127.0.0.1:8000/x", "127.0.0.1"),
+        ("http://localhost:1/x", "localhost"),
+        ("file:///pages/a.html", ""),
+    ],
+)
+def test_who_answers_for_a_page_is_who_registered_its_domain(url, source):
+    assert source_of(url) == source
+
+
+def test_hosts_without_what_tells_nothing():
+    assert [host_of(f"https://{host}/") for host in ("WWW.Example.org.", "m.example.org", "amp.example.org")] == [
+        "example.org"
+    ] * 3
+    assert host_of("https://m.de/") == "m.de"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("https://example.org/a.pdf", True),
+        ("HTTP://example.org", True),
+        ("file:///pages/a.html", True),
+        ("example.org", False),
+        ("report.pdf", False),
+        ("https://", False),
+        ("https://example.org/a b", False),
+        ("link 3", False),
+        ("javascript:alert(1)", False),
+    ],
+)
+def test_an_address_is_told_from_a_file(text, is_one):
+    assert is_address(text) is is_one

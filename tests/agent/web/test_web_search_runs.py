@@ -1,0 +1,228 @@
+"""A question that is answered by searching and reading a real site, from the settings to the answer and its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agent.events import FileRead, InstructionFound, LeakBlocked, PageRead, ToolCalled, WebSearched
+from support.fibonacci import decide
+from support.firecrawl_server import FirecrawlServer
+from support.site.server import Site
+
+QUOTED: dict[str, Any] = {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""}
+
+
+def quoted(**said: Any) -> dict[str, Any]:
+    """What the model makes of the passages."""
+    return {"json": QUOTED | said, "when": "Passages:\n<data"}
+
+
+@pytest.fixture
+def towns() -> Iterator[tuple[Site, Site]]:
+    """Two sites: the second stands for a second source."""
+    with Site() as one, Site("127.0.0.2") as two:
+        yield one, two
+
+
+@pytest.fixture
+def indexed(desk, towns, tmp_path):
+    """A desk whose only engine is an index of pages of the first site."""
+    pages = [
+        f"{towns[0].url}{path}" for path in ("/lighthouse", "/ferry", "/museum", "/notices", "/files/tides-2026.csv")
+    ]
+    listed = tmp_path / "pages.txt"
+    listed.write_text("\n".join(pages) + "\n")
+    desk.flags |= {"engines": "index", "web_index": str(listed), "allow_private": True}
+    return desk
+
+
+async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
+    lines = [
+        decide("answer", answer="It was lit on 9 October 1874 [1].", when="step 1 search"),
+        quoted(answer="9 October 1874"),
+        decide("search", query="when was the lighthouse first lit"),
+    ]
+    answer = await indexed.plays(*lines).ask("When was the lighthouse of Grey Point first lit?")
+    assert answer.text == "It was lit on 9 October 1874."
+    [source] = answer.sources
+    assert (source.number, source.url) == (1, f"{towns[0].url}/lighthouse")
+    assert "was lit for the first time on 9 October 1874" in source.quote
+    [asked, *_] = indexed.of(WebSearched)
+    assert (asked.source, asked.query, asked.ok) == ("index", "lighthouse first lit", True)
+    assert "Grey Point lighthouse" in [page.title for page in indexed.of(PageRead) if page.ok]
+
+
+async def test_a_run_remembers_where_it_may_search_and_read(indexed):
+    from agent.layers import read_settings
+    from agent.run_settings import settings_as_in
+    from agent.store.runs import load_run
+
+    answer = await indexed.plays(decide("answer", answer="1")).ask("Which?")
+    run = load_run(indexed.runs, answer.run_id)
+    plain = read_settings({}, environment={"ALITA_HOME": str(indexed.home)}, current=indexed.folder)
+    later = settings_as_in(run, plain)
+    assert (later.engines, later.allow_private) == (("index",), True)
+    assert str(later.web_index) == indexed.flags["web_index"]
+
+
+async def test_a_replay_searches_and_reads_nothing_and_tells_the_same(indexed, towns):
+    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")
+    told = [(type(e), getattr(e, "url", "")) for e in indexed.events if isinstance(e, WebSearched | PageRead)]
+    for site in towns:
+        site.requests.clear()
+    again = await indexed.replay(answer.run_id)
+    assert (again.text, again.sources) == (answer.text, answer.sources)
+    assert sorted(map(str, told)) == sorted(
+        str((type(e), getattr(e, "url", ""))) for e in indexed.events if isinstance(e, WebSearched | PageRead)
+    )
+    assert towns[0].paths() == []
+
+
+async def test_a_trace_shows_what_was_found_and_read(indexed, towns):
+    from agent.store.journal import Journal
+    from agent.store.runs import journal_path
+    from agent.traces.calls import call_of
+
+    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")
+    calls = [call_of(r) for r in Journal.replay(journal_path(indexed.runs, answer.run_id)).records()]
+    web = [call for call in calls if call.kind == "web"]
+    assert web[0].title == "search lighthouse lit"
+    assert f"{towns[0].url}/lighthouse" in next(p.text for p in web[0].came if p.label == "found")
+    assert f"read {towns[0].url}/lighthouse" in [call.title for call in web]
+
+
+async def test_what_is_missing_is_asked_for_and_a_second_source_is_found(desk, towns, tmp_path):
+    one, two = towns
+    folder = tmp_path / "pages.txt"
+    folder.write_text(f"{one.url}/lighthouse\n{one.url}/museum\n{two.url}/ferry\n")
+    desk.flags |= {"engines": "index", "web_index": str(folder), "allow_private": True}
+    lines = [
+        decide("answer", answer="37", when="step 1 search"),
+        quoted(missing=["the museum"], queries=["museum of knots"]) | {"when": "Passages:\n<data"},
+        quoted(answer="37 metres"),
+        decide("search", query="height of the lighthouse"),
+    ]
+    await desk.plays(*lines).ask("How high is the lighthouse?")
+    queries = [e.query for e in desk.of(WebSearched) if e.ok]
+    assert queries[:2] == ["height lighthouse", "museum of knots"]
+    journal = (desk.runs / desk.events[0].run_id / "journal.jsonl").read_text()
+    assert "a second, independent source was not found" in journal
+
+
+async def test_a_page_is_read_by_its_address_then_by_a_link_and_by_words(indexed, towns):
+    site = towns[0]
+    lines = [
+        decide("answer", answer="knots", when="step 3 read_file"),
+        decide("read_file", file="link 1", find="opening", when="step 2 read_file"),
+        decide("read_file", file="link 99", when="step 1 read_file"),
+        decide("read_file", file="link 1", when="has no 'link 99'"),
+        decide("read_file", file=f"{site.url}/lighthouse"),
+    ]
+    lines = [lines[0], lines[3], lines[2], lines[4]]
+    lines[1] = decide("read_file", file="link 1", find="knots", when="has no 'link 99'")
+    lines[0] = decide("answer", answer="knots", when="step 2 read_file")
+    answer = await indexed.plays(*lines).ask("What does the museum show?")
+    assert answer.status == "answered"
+    assert [e.url for e in indexed.of(PageRead)] == [f"{site.url}/lighthouse", f"{site.url}/museum"]
+
+
+async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns):
+    program = "```python\nimport pandas as pd\nprint(len(pd.read_csv('tides-2026.csv')))\n```"
+    lines = [
+        decide("answer", answer="done", when="A program printed:"),
+        {"role": "writer", "text": program},
+        decide("run_code", when="step 1 read_file"),
+        decide("read_file", file=f"{towns[0].url}/files/tides-2026.csv"),
+    ]
+    answer = await indexed.plays(*lines).ask("How many tides are there in 2026?")
+    assert answer.text == "done"
+    assert [(e.name, e.ok) for e in indexed.of(ToolCalled)] == [("program", True)]
+    assert [e.type for e in indexed.of(FileRead)] == ["csv"]
+
+
+async def test_orders_on_a_page_are_told_and_are_no_quotation(indexed, towns):
+    lines = [
+        decide("answer", answer="nothing", when="step 1 read_file"),
+        decide("read_file", file=f"{towns[0].url}/notices"),
+    ]
+    await indexed.plays(*lines).ask("What is on the notice board?")
+    found = indexed.of(InstructionFound)
+    assert found
+    assert {e.source for e in found} == {f"{towns[0].url}/notices"}
+    assert not any("/trap" in path for path in towns[0].paths())
+
+
+async def test_a_private_address_is_refused_unless_allowed(indexed, towns):
+    lines = [
+        decide("answer", answer="unknown", when="step 1 read_file"),
+        decide("read_file", file=f"{towns[0].url}/ferry"),
+    ]
+    await indexed.plays(*lines).ask("When does the ferry leave?", allow_private=False)
+    assert "allow-private" in indexed.notes
+    assert towns[0].paths() == []
+
+
+async def test_a_page_that_quotes_the_question_is_kept_from_the_agent(indexed, towns):
+    question = "Of which tower: stands 37 metres high and has 188 steps. Its light is seen from 21 nautical miles?"
+    lines = [
+        decide("answer", answer="unknown", when="step 1 search"),
+        decide("search", query="Grey Point lighthouse"),
+    ]
+    await indexed.plays(*lines).ask(question, leak_guard=True)
+    blocked = indexed.of(LeakBlocked)
+    assert blocked
+    journal = (indexed.runs / indexed.events[0].run_id / "journal.jsonl").read_text()
+    prompts = [line for line in journal.splitlines() if '"blob"' in line]
+    assert prompts
+    assert not any("Hanna Brook" in prompt or "188 steps. Its" in prompt.replace(question, "") for prompt in prompts)
+
+
+async def test_firecrawl_searches_and_reads_as_its_contract_says(desk, towns):
+    pages = {f"{towns[0].url}/lighthouse": ("Grey Point lighthouse", "# Grey Point\n\nThe lighthouse was lit in 1874.")}
+    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    with FirecrawlServer(pages, key="fc-right") as server:
+        flags = {"engines": "firecrawl", "firecrawl_api_url": server.url, "firecrawl_api_key": "fc-right"}
+        answer = await desk.plays(*lines).ask("When was the lighthouse lit?", allow_private=True, **flags)
+    assert (answer.text, [source.quote for source in answer.sources]) == ("1874", ["The lighthouse was lit in 1874."])
+    assert [page.via for page in desk.of(PageRead)] == ["firecrawl"]
+    assert (server.violations, towns[0].paths()) == ([], [])
+
+
+async def test_an_engine_with_a_wrong_key_leaves_the_question_to_the_next_and_its_key_is_nowhere(indexed, towns):
+    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    with FirecrawlServer({}, key="fc-right") as server:
+        flags = {"engines": "firecrawl,index", "firecrawl_api_url": server.url, "firecrawl_api_key": "fc-0wrong0wrong0"}
+        answer = await indexed.plays(*lines).ask("When was the lighthouse lit?", **flags)
+    told = [(event.source, event.ok) for event in indexed.of(WebSearched)]
+    assert told[:2] == [("firecrawl", False), ("index", True)]
+    for path in (indexed.runs / answer.run_id).rglob("*"):
+        assert path.is_dir() or b"fc-0wrong0wrong0" not in path.read_bytes()
+    await indexed.replay(answer.run_id)
+    assert [(event.source, event.ok) for event in indexed.of(WebSearched)] == told
+
+
+async def test_where_there_is_no_browser_the_page_is_read_instead(indexed, towns):
+    url = f"{towns[0].url}/lighthouse"
+    lines = [
+        decide("answer", answer="188 [1]", when="was read instead"),
+        decide("browse", url=url, task="Look how many steps the tower has."),
+    ]
+    answer = await indexed.plays(*lines).ask("How many steps has the tower?", chrome="/no/such/chromium")
+    assert (answer.text, [source.url for source in answer.sources]) == ("188", [url])
+    assert "/no/such/chromium" in indexed.notes
+    await indexed.replay(answer.run_id)
+    assert [event.url for event in indexed.of(PageRead)] == [url]
+
+
+async def test_where_the_page_cannot_be_read_either_both_reasons_are_told(indexed, towns):
+    lines = [
+        decide("answer", answer="unknown", when="cannot be read either"),
+        decide("browse", url=f"{towns[0].url}/error", task="Look."),
+    ]
+    await indexed.plays(*lines).ask("What does the page say?", chrome="/no/such/chromium")
+    assert "/no/such/chromium" in indexed.notes

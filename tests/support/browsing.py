@@ -1,0 +1,61 @@
+"""Tasks in a real browser, which a played model does; and the processes that such a task has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agent.browser.outside import OutsideBrowser
+from agent.browser.protocol import Outcome, Task
+from agent.events import BrowserStepped
+from support.browser import CHROMIUM
+from support.played_model import PlayedModel
+
+Action = dict[str, str]
+
+
+class Desk:
+    """A browser, and what its model was asked."""
+
+    def __init__(self, *actions: Action, kind: Any = "compact", ask: Any = None, **options: Any) -> None:
+        self.asked: list[str] = []
+        self.steps: list[BrowserStepped] = []
+        self._complete = ask or PlayedModel(actions).complete
+        options = {"allow_private": True, **options}
+        chrome = options.pop("chrome", Path(CHROMIUM or "/nowhere"))
+        self._browser = OutsideBrowser(kind, chrome, self._ask, **options)
+
+    async def do(self, question: str, url: str, **options: Any) -> Outcome:
+        return await self._browser.do(Task(question, url, **options), self.steps.append)
+
+    async def _ask(self, messages: Any, **options: Any) -> Any:
+        self.asked.append(json.dumps(messages, ensure_ascii=False))
+        return await self._complete(messages, **options)
+
+
+def processes(word: str) -> list[int]:
+    """Those with a word in their command line, zombies left out."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
+                if word.encode() in (entry / "cmdline").read_bytes() and state != b"Z":
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+async def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """What a condition gives once it holds."""
+    ends = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < ends, "it never came to that"
+        await asyncio.sleep(0.02)
+    return found

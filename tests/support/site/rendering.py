@@ -1,0 +1,70 @@
+"""Pages of the site as HTML: a file of tests/site/pages in the common frame, its placeholders filled."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from support.site.server import Reply
+
+FOLDER = Path(__file__).parents[2] / "site"
+
+
+@cache
+def text(name: str) -> str:
+    """A file of tests/site."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+@cache
+def data(name: str) -> Any:
+    """A JSON file of tests/site/data."""
+    return json.loads(text(f"data/{name}.json"))
+
+
+def escaped(value: object) -> str:
+    """Text as it stands in HTML."""
+    return html.escape(str(value))
+
+
+def has_page(name: str) -> bool:
+    """Whether there is a file for a page that is always the same."""
+    return name.replace("-", "").isalnum() and (FOLDER / "pages" / f"{name}.html").exists()
+
+
+def page(name: str, *, status: int = 200, **values: str) -> Reply:
+    """A page from its file. Values are HTML already."""
+    head, body = text(f"pages/{name}.html").split("<!-- body -->\n", 1)
+    return framed(head, body, status=status, **values)
+
+
+def bare(name: str) -> Reply:
+    """A page without the site's frame."""
+    return Reply(text(f"pages/{name}.bare.html"))
+
+
+def message(title: str, words: str, *, status: int = 200) -> Reply:
+    """A page of a heading and a paragraph."""
+    body = f"<h1>{escaped(title)}</h1>\n<p>{words}</p>\n"
+    return framed(f"<title>{escaped(title)}</title>", body, status=status)
+
+
+def framed(head: str, body: str, *, status: int = 200, **values: str) -> Reply:
+    """A body in the site's frame."""
+    for name, value in values.items():
+        body = body.replace("{{" + name + "}}", value)
+    frame = text("layout.html").replace("{{head}}", head.strip())
+    return Reply(frame.replace("{{body}}", body.strip()), status=status)
+
+
+def redirect(path: str, status: int = 303) -> Reply:
+    """Sends the visitor on."""
+    return Reply(status=status, headers={"Location": path})
+
+
+def as_json(value: Any) -> Reply:
+    """JSON."""
+    return Reply(json.dumps(value), kind="application/json")

@@ -1,0 +1,51 @@
+"""A web of a few pages in memory, under any addresses: an engine and a reader of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from agent.web.protocol import Page, Result, WebProblem
+
+Find = Callable[[str], list[Result]]
+
+
+class Pages:
+    """What engines find, and what stands at addresses.
+
+    Args:
+        found: The hits of every query, or what finds them; a problem is raised.
+        pages: By address.
+        seconds: What reading a page takes.
+    """
+
+    name = "pages"
+
+    def __init__(
+        self,
+        found: list[Result] | Find | WebProblem,
+        pages: dict[str, Page | WebProblem] | None = None,
+        *,
+        seconds: float = 0.0,
+    ) -> None:
+        self.found = found
+        self.pages = pages or {}
+        self.seconds = seconds
+        self.asked: list[str] = []
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        self.asked.append(query)
+        if isinstance(self.found, WebProblem):
+            raise self.found
+        return (self.found(query) if callable(self.found) else self.found)[:limit]
+
+    async def read(self, url: str) -> Page:
+        self.asked.append(url)
+        await asyncio.sleep(self.seconds)
+        page = self.pages[url]
+        if isinstance(page, WebProblem):
+            raise page
+        return page
+
+    async def aclose(self) -> None:
+        pass
