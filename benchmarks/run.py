@@ -2,7 +2,7 @@
 
     python benchmarks/run.py                       # speed; some minutes
     python benchmarks/run.py --json bench.json     # the same, also into a file
-    python benchmarks/run.py --with-model          # then routing and accuracy with the configured model; about an hour
+    python benchmarks/run.py --with-model          # then what needs the configured model; hours
 
 The benchmarks run one after the other, each in a process of its own. The machine should have nothing else to do: the
 load at the beginning and at the end is printed with the figures.
@@ -66,15 +66,17 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "serving": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,
+    "reader": own_rows,
+    "browser": own_rows,
 }
-WITH_MODEL = ("routing", "accuracy")
+WITH_MODEL = ("routing", "accuracy", "browser_tasks")
 
 
 def main() -> int:
     """Runs the benchmarks; 1 when one of them fails. A missed target is told, and is no failure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures into a file too")
-    parser.add_argument("--with-model", action="store_true", help="measure routing and accuracy too; about an hour")
+    parser.add_argument("--with-model", action="store_true", help="measure what needs the model too; hours")
     parser.add_argument("--only", metavar="NAMES", help=f"some of {', '.join(BENCHMARKS)}, separated by commas")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(BENCHMARKS)

@@ -1,0 +1,183 @@
+"""The browser without a model: scripted tasks on the tests' site, its start, and what is left after kills.
+
+    python benchmarks/browser.py [--json] [--repeat 7] [--kills 10]
+
+The compact specialist does every task of `tests/site/tasks.json` with a model that plays the task's solution. The start
+is the time to the first page, with the process that drives the browser; beside it, turn by turn, a Python process that
+does the same with Playwright alone. Then an agent that drives a browser is killed at a random moment, again and again.
+With a real model the same tasks are in `browser_tasks.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from browser_runs import Run, run_all
+from table import Figure, as_text, ratio_at_most
+
+from agent.browser.leftovers import sweep
+from agent.browser.outside import OutsideBrowser
+from agent.browser.protocol import Task
+from agent.events import BrowserStepped
+from agent.web.chromium import find_chromium
+from support.played_model import PlayedModel
+from support.site.server import Site
+from support.site.tasks import SiteTask, load_tasks
+
+HERE = Path(__file__).parent
+ALONE = """
+import asyncio, sys
+from playwright.async_api import async_playwright
+async def main():
+    async with async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            sys.argv[2], executable_path=sys.argv[1], headless=True)
+        await context.pages[0].goto(sys.argv[3], wait_until="domcontentloaded")
+        print("there", flush=True)
+        await context.close()
+asyncio.run(main())
+"""
+DRIVEN = """
+import asyncio, sys
+sys.path[:] = sys.argv[3:]
+from browser_runs import drive
+from support.played_model import PlayedModel
+from agent.browser.protocol import Task
+scrolls = PlayedModel([{"do": "scroll"}] * 500)
+asyncio.run(drive("compact", scrolls.complete, Task("Scroll until you are told otherwise.", sys.argv[1])))
+"""
+LONGEST_LIFE = 4.0
+"""Seconds after which an agent is killed at the latest."""
+
+
+def scripted() -> Figure:
+    """The share of the site's tasks that are done with the right model."""
+    tasks = load_tasks()
+
+    def told(task: SiteTask, run: Run) -> None:
+        if not run.done:
+            print(f"not done: {task.id}: {run.problem or run.answer}", file=sys.stderr)
+
+    runs = asyncio.run(run_all(tasks, "compact", lambda task: PlayedModel(task.solution).complete, told))
+    percent = 100 * sum(run.done for run in runs) / len(runs)
+    return Figure("", f"{len(runs)} tasks done with the scripted model, %", percent, None, "100", percent == 100)
+
+
+class Start(NamedTuple):
+    """Seconds from the beginning."""
+
+    asked: float
+    """Until the site is asked for the page."""
+    told: float
+    """Until whoever wanted the page knows that it is there."""
+
+
+def start(repeat: int) -> list[Figure]:
+    """Milliseconds to the first page: until the browser asks for it, and until it is told to be there."""
+    chrome = find_chromium(None).path
+    with Site() as site:
+        pairs = [(_our_start(chrome, site), _their_start(chrome, site)) for _ in range(repeat)]
+    ours, theirs = zip(*pairs, strict=True)
+    return [
+        ratio_at_most("", "start to the first page, ms (Playwright alone)", *_ms(ours, theirs, "asked"), 1.3),
+        Figure("", "the same, with the page standing still, ms (loaded)", *_ms(ours, theirs, "told")),
+    ]
+
+
+def _ms(ours: Sequence[Start], theirs: Sequence[Start], name: str) -> tuple[float, float]:
+    mine, other = (statistics.median(getattr(one, name) for one in starts) * 1000 for starts in (ours, theirs))
+    return mine, other
+
+
+def _our_start(chrome: Path, site: Site) -> Start:
+    there: list[float] = []
+
+    def tell(step: BrowserStepped) -> None:
+        there.append(time.perf_counter())
+
+    browser = OutsideBrowser("compact", chrome, PlayedModel([{"do": "done"}]).complete, allow_private=True)
+    site.reset()
+    started = time.perf_counter()
+    asyncio.run(browser.do(Task("Open the page.", site.url, steps=1), tell))
+    return Start(site.requests[0].at - started, there[0] - started)
+
+
+def _their_start(chrome: Path, site: Site) -> Start:
+    site.reset()
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        command = [sys.executable, "-c", ALONE, str(chrome), folder, site.url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "there\n"
+            return Start(site.requests[0].at - started, time.perf_counter() - started)
+
+
+def killed(times: int) -> list[Figure]:
+    """Processes and profiles that are left after agents were killed at random moments."""
+    chance = random.Random(5)
+    with Site() as site:
+        left = 0
+        for _ in range(times):
+            agent = subprocess.Popen([sys.executable, "-c", DRIVEN, site.url, "-", str(HERE), *sys.path])
+            time.sleep(chance.uniform(0.1, LONGEST_LIFE))
+            agent.kill()
+            agent.wait()
+            left += _still_there(agent.pid)
+    sweep()
+    folders = [path for path in Path(tempfile.gettempdir()).glob("alita-browser-*") if _is_orphan(path)]
+    return [
+        Figure("", f"processes left after {times} kills", left, None, "0", left == 0),
+        Figure("", "profiles left after the next start", len(folders), None, "0", not folders),
+    ]
+
+
+def _still_there(owner: int) -> int:
+    """Processes with a profile of a dead owner, once they have had five seconds to end."""
+    ends = time.monotonic() + 5
+    while (found := _processes(f"alita-browser-{owner}-".encode())) and time.monotonic() < ends:
+        time.sleep(0.05)
+    return found
+
+
+def _processes(word: bytes) -> int:
+    found = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found += word in (entry / "cmdline").read_bytes() or word in bytes((entry / "cwd").readlink())
+            except OSError:
+                continue
+    return found
+
+
+def _is_orphan(profile: Path) -> bool:
+    return not Path("/proc", profile.name.split("-")[2]).exists()
+
+
+def main() -> int:
+    """Prints the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--repeat", type=int, default=7, metavar="N", help="how often the start is timed")
+    parser.add_argument("--kills", type=int, default=10, metavar="N", help="how often an agent is killed")
+    options = parser.parse_args()
+    figures = [scripted(), *start(options.repeat), *killed(options.kills)]
+    rows = {"rows": [figure._asdict() for figure in figures]}
+    print(json.dumps(rows, indent=1) if options.json else as_text(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

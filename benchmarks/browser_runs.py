@@ -1,0 +1,78 @@
+"""Tasks of the tests' site, done by one of alita's browsers with a model of one's choice."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.browser.logins import Login
+from agent.browser.outside import OutsideBrowser
+from agent.browser.protocol import Ask, Outcome, Task
+from agent.browser.wire import Kind
+from agent.errors import AlitaError
+from agent.events import BrowserStepped
+from agent.web.chromium import find_chromium
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.site.server import Site
+from support.site.tasks import SiteTask, is_done
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+LONGEST_ANSWER = 300
+"""Characters; who hands over a whole page, or what was found when time was up, has not answered."""
+
+
+class Run(NamedTuple):
+    """How one task went."""
+
+    done: bool
+    answer: str
+    steps: int
+    seconds: float
+    problem: str
+
+
+def ignore(step: BrowserStepped) -> None:
+    """For who is not interested in steps."""
+
+
+async def drive(kind: Kind, ask: Ask, task: Task) -> tuple[Outcome | None, str, float]:
+    """What came of a task, what went wrong, and its seconds."""
+    browser = OutsideBrowser(kind, find_chromium(None).path, ask, allow_private=True)
+    started = time.perf_counter()
+    try:
+        outcome = await browser.do(task, ignore)
+    except AlitaError as problem:
+        return None, problem.message, time.perf_counter() - started
+    return outcome, outcome.problem, time.perf_counter() - started
+
+
+async def run_on_site(kind: Kind, ask: Ask, wanted: SiteTask, *, steps: int = 25, seconds: float = 300) -> Run:
+    """One task, as a new visitor to a site that nobody has touched."""
+    with Site() as site:
+        logins = (Login(site.host, wanted.account["user"], wanted.account["password"]),) if wanted.logins else ()
+        task = Task(wanted.task, site.url + wanted.url, logins=logins, steps=steps, seconds=seconds)
+        outcome, problem, taken = await drive(kind, ask, task)
+        if outcome is None:
+            return Run(False, "", 0, taken, problem)
+        is_answer = outcome.ok and len(outcome.text) <= LONGEST_ANSWER
+        done = is_done(wanted, outcome.text, site) and (is_answer or "answer" not in wanted.check)
+        return Run(done, outcome.text, len(outcome.steps), taken, problem)
+
+
+async def run_all(
+    tasks: Sequence[SiteTask], kind: Kind, ask_of: Callable[[SiteTask], Ask], tell: Callable[[SiteTask, Run], None]
+) -> list[Run]:
+    """All tasks, one after the other."""
+    runs = []
+    for task in tasks:
+        runs.append(await run_on_site(kind, ask_of(task), task))
+        tell(task, runs[-1])
+    return runs
