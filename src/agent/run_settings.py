@@ -37,6 +37,7 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     told |= {"leak_guard": "on"} if settings.leak_guard else {}
     told |= {"engines": ",".join(settings.engines)} if settings.engines else {}
     told |= {"web_index": str(settings.web_index)} if settings.web_index else {}
+    told |= {"browser_hosts": ",".join(settings.browser_hosts)} if settings.browser_hosts else {}
     told |= {"allow_private": "on"} if settings.allow_private else {}
     return {"model": model, "base_url": settings.base_url or "", **limits, **told, **roles}
 
@@ -68,6 +69,8 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     recorded["without"] = tuple(names.split(",")) if (names := told.get("without")) else ()
     recorded["leak_guard"] = told.get("leak_guard") == "on"
     recorded["allow_private"] = settings.allow_private or told.get("allow_private") == "on"
+    if hosts := told.get("browser_hosts"):
+        recorded["browser_hosts"] = tuple(hosts.split(","))
     if engines := told.get("engines"):
         recorded["engines"] = tuple(engines.split(","))
     if index := told.get("web_index"):

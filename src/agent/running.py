@@ -237,7 +237,9 @@ class Running:
 
         s = self.settings
         sees = bool(s.vision) and set(s.models_for(Role.BROWSER)) <= set(s.vision)
-        wanted = BrowserSettings(s.chrome, s.allow_private, s.logins, s.browser_steps, s.browser_seconds, sees=sees)
+        wanted = BrowserSettings(
+            s.chrome, s.allow_private, s.logins, s.browser_hosts, s.browser_steps, s.browser_seconds, sees=sees
+        )
         folder = self._journal.path.parent / PICTURES
         return JournaledBrowser(wanted, folder, self._journal, self._around.tell, guard.blocks if guard else None)
 

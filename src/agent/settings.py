@@ -21,6 +21,7 @@ ABILITIES = ("search", "browse", "create")
 """What the agent can be told to go without."""
 ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
 
 
@@ -101,6 +102,9 @@ class Settings(BaseSettings):
     robots: bool = Field(True, description="Heed robots.txt.")
     chrome: Path | None = Field(None, description="The Chromium to use; found when not given.")
     logins: Path | None = Field(None, description="File of the user names and passwords that the browser may fill in.")
+    browser_hosts: Names = Field(
+        (), description="Hosts whose pages the browser may open, with their subdomains; all of them without."
+    )
     browser_steps: int = Field(25, ge=1, le=1000, description="Steps of the browser in one action.")
     browser_seconds: float = Field(
         300.0, gt=0, allow_inf_nan=False, description="Seconds of the browser in one action."
@@ -159,6 +163,14 @@ class Settings(BaseSettings):
         if unknown := [name for name in value if name not in ENGINES]:
             raise ValueError(f"{', '.join(unknown)} is none of {', '.join(ENGINES)}")
         return tuple(dict.fromkeys(value))
+
+    @field_validator("browser_hosts")
+    @classmethod
+    def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not _HOST.fullmatch(name):
+                raise ValueError(f"{name} is no host: a name such as shop.example is wanted, without https:// and path")
+        return tuple(dict.fromkeys(name.lower() for name in value))
 
     @field_validator("without")
     @classmethod

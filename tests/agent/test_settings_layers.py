@@ -121,6 +121,7 @@ def test_home_relocates_every_folder(place):
         ('base_url = "http://evil.example/v1"', "base_url"),
         ('api_key = "k"', "api_key"),
         ('isolation = "none"', "isolation"),
+        ('browser_hosts = ["evil.example"]', "browser_hosts"),
         ('runs_dir = "/tmp/x"', "runs_dir"),
         ('tools_dir = "../elsewhere"', "outside the project"),
         ('tools_dir = "/etc"', "outside the project"),
@@ -173,6 +174,7 @@ def test_dotenv_does_not_read_the_environment_into_its_values(place, monkeypatch
         ({"ALITA_MAX_COST": "nan"}, "max_cost"),
         ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),
         ({"OPENAI_BASE_URL": "localhost:8000"}, "base_url cannot be 'localhost:8000'.*https://"),
+        ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is no host.*shop.example"),
         ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP sets nothing"),
     ],
 )

@@ -137,7 +137,7 @@ class Compact:
         lines = tuple(hidden(line, self._task.logins) for line in view.lines)
         elements = tuple(replace(e, value=hidden(e.value, self._task.logins)) for e in view.elements)
         view = replace(view, lines=(*lines, *self._downloaded()), elements=elements)
-        if not self._may_show(view.url) or (self._blocked and await self._blocked(view.url, view.text)):
+        if not self._task.allows(view.url) or (self._blocked and await self._blocked(view.url, view.text)):
             view = View(view.url, "", ("This page must not be read. Go back.",), ())
         if view.url != self._view.url or view.lines[:3] != self._view.lines[:3]:
             self._read_from = 0
@@ -146,11 +146,6 @@ class Compact:
 
     def _downloaded(self) -> list[str]:
         return [f"Downloaded: {path.name}" for path in self._tabs.downloads]
-
-    def _may_show(self, url: str) -> bool:
-        """Whether a page's host is one of those that the task allows."""
-        host = (urlsplit(url).hostname or "").lower()
-        return not self._task.hosts or any(host == one or host.endswith(f".{one}") for one in self._task.hosts)
 
     async def _next(self) -> Action | None:
         """The next action: planned, by rule, or the model's; None when there is none."""

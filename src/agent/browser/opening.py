@@ -20,6 +20,7 @@ class BrowserSettings:
     chrome: Path | None = None
     allow_private: bool = False
     logins: Path | None = None
+    hosts: tuple[str, ...] = ()
     steps: int = 25
     seconds: float = 300.0
     sees: bool = False

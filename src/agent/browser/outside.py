@@ -62,6 +62,12 @@ class OutsideBrowser:
 
     async def do(self, task: Task, tell: Tell) -> Outcome:
         """Does a task; see `agent.browser.protocol.Browser`."""
+        if not task.allows(task.url):
+            raise WebProblem(
+                "browser",
+                f"{one_line(task.url)} is at none of the hosts that the browser may open: {', '.join(task.hosts)}",
+                remedy="Add its host to browser_hosts.",
+            )
         await asyncio.to_thread(sweep)
         profile = await asyncio.to_thread(new_profile)
         job = Job(self._kind, task, self._chrome, profile, self._allow_private, self._sees)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
 from agent.browser.logins import Login
 from agent.events import BrowserStepped
@@ -47,6 +48,11 @@ class Task:
     seconds: float = 300.0
     folder: Path | None = None
     """Where screenshots and downloads are kept; None keeps none."""
+
+    def allows(self, url: str) -> bool:
+        """Whether a page's host is one of those that may be opened."""
+        host = (urlsplit(url).hostname or "").lower()
+        return not self.hosts or any(host == one or host.endswith(f".{one}") for one in self.hosts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ class JournaledBrowser:
             task = Task(
                 question,
                 url,
+                hosts=self._settings.hosts,
                 files=files,
                 logins=self._settings.read_logins(),
                 steps=self._settings.steps,

@@ -38,6 +38,19 @@ async def test_a_login_is_not_typed_at_another_host(site):
     assert not site.records["login"]
 
 
+@pytest.mark.parametrize(("hosts", "seen"), [((), True), (("127.0.0.1",), False)])
+async def test_only_pages_of_the_allowed_hosts_are_shown(site, hosts, seen):
+    desk = Desk({**DONE, "answer": "11.40"})
+    elsewhere = f"{site.url.replace('127.0.0.1', 'localhost')}/ferry"
+    await desk.do("What does the ferry cost?", f"{site.url}/escape?to={elsewhere}", hosts=hosts, steps=2)
+    assert ("11.40" in "".join(desk.asked)) is seen
+
+
+async def test_a_task_that_begins_at_another_host_is_refused(site):
+    with pytest.raises(WebProblem, match=r"is at none of the hosts that the browser may open: shop\.example"):
+        await Desk(DONE).do("Read it.", site.url, hosts=("shop.example",))
+
+
 async def test_a_page_gets_the_file_that_is_attached_and_no_other(site, tmp_path):
     photo = tmp_path / "quay.png"
     photo.write_bytes(b"\x89PNG\r\n\x1a\n")

@@ -60,11 +60,13 @@ async def test_a_run_remembers_where_it_may_search_and_read(indexed):
     from agent.run_settings import settings_as_in
     from agent.store.runs import load_run
 
+    indexed.flags["browser_hosts"] = "Oxmere.example,callow.example"
     answer = await indexed.plays(decide("answer", answer="1")).ask("Which?")
     run = load_run(indexed.runs, answer.run_id)
     plain = read_settings({}, environment={"ALITA_HOME": str(indexed.home)}, current=indexed.folder)
     later = settings_as_in(run, plain)
     assert (later.engines, later.allow_private) == (("index",), True)
+    assert later.browser_hosts == ("oxmere.example", "callow.example")
     assert str(later.web_index) == indexed.flags["web_index"]
 
 
