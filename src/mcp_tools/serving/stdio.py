@@ -264,9 +264,9 @@ def _taken(descriptor: int, stand_in: int) -> int:
 
 
 def _readable(source: int) -> int:
-    """A descriptor that the event loop can wait for: a file is copied into a pipe."""
+    """A descriptor that the event loop can wait for: a file, and /dev/null, are copied into a pipe."""
     mode = os.fstat(source).st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode):
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(source):
         return source
     reading, writing = os.pipe()
 

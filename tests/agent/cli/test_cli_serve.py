@@ -247,6 +247,11 @@ def test_requests_may_come_from_a_file(home: Path, library: Library) -> None:
     assert [one["id"] for one in answers] == [0, 1]
 
 
+def test_without_any_input_it_ends_at_once(library: Library) -> None:
+    done = subprocess.run([ALITA, "serve"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
+    assert (done.stdout, b"Traceback" in done.stderr) == (b"", False)
+
+
 def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered(library: Library) -> None:
     with serving() as process:
         process.begin()
