@@ -22,6 +22,16 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _COUNT_OF_THINGS = re.compile(r"\bhow many\b|\bwhat number\b", re.IGNORECASE)
+_ONLY_A_NUMBER = re.compile(
+    r"\b(?:only|just) (?:the|a|one) (?:number|sum|count|total|amount|figure)\b|\b(?:number|digits) only\b"
+    r"|\bgive the number\b|\bas an? (?:plain |single |whole )?(?:number|integer|decimal)\b",
+    re.IGNORECASE,
+)
+_FORM = re.compile(r"\b(?:answer|reply|respond|write|give (?:it|them|both)) as:? ([^.?!\n:;]{1,200})", re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"\b(?:which|who|what|where|when)\b[^.?!]*\band (?:(?:by|for|in|on|at|from|with) )?(?:how|which|what|who|when)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(
     r"\b(?:title|titled|named?|called|words?|film|movie|song|book|novel|album|band|show|team)s?\b", re.IGNORECASE
 )
@@ -77,7 +87,9 @@ class Asked:
     quantity: bool
     """A number in digits."""
     count: bool
-    """A number that nobody would take for a name: `Nine` may be a film."""
+    """A number that nobody would take for a name, and nothing else: `Nine` may be a film."""
+    parts: int
+    """How many values the form has that is given, as in `Answer as: name, price`; 1 without one."""
     units: bool
     """The number's unit belongs to the answer."""
     rounding: Rounding | None
@@ -93,19 +105,30 @@ def asked_of(question: str) -> Asked:
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
     alphabetical = _ALPHABETICAL.search(question)
     quantity = bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question)
+    form = _FORM.search(question)
+    parts = form[1].count(",") + 1 if form else 1
     order: Order = ""
     if bool(alphabetical) + bool(_ASCENDING.search(question)) + bool(_DESCENDING.search(question)) == 1:
         order = "alphabetical" if alphabetical else "ascending" if _ASCENDING.search(question) else "descending"
     return Asked(
         verbatim=bool(_VERBATIM.search(question)),
         quantity=quantity,
-        count=quantity and bool(_COUNT_OF_THINGS.search(question)) and not _NAME.search(question),
+        count=parts == 1 and (_is_number(question) or (quantity and _counts_things(question))),
+        parts=parts,
         units=bool(_WITH_UNITS.search(question)),
         rounding=_rounding(question),
         separator=_separator(question),
         order=order,
         reverse=order == "descending" or bool(alphabetical and alphabetical[1]),
     )
+
+
+def _is_number(question: str) -> bool:
+    return bool(_ONLY_A_NUMBER.search(question)) and not _IN_WORDS.search(question)
+
+
+def _counts_things(question: str) -> bool:
+    return bool(_COUNT_OF_THINGS.search(question)) and not (_NAME.search(question) or _SEVERAL.search(question))
 
 
 def _separator(question: str) -> str:

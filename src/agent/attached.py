@@ -13,7 +13,7 @@ from agent.web.injection import findings
 from mcp_tools.prompt import data_block
 from mcp_tools.text import printable
 
-TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl"])
+TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
 TREES = frozenset(["json", "jsonld", "xml"])
 PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"])
 ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])

@@ -43,8 +43,10 @@ def modules_for(state: State) -> dict[str, str]:
     looks = [look for look, words in _LOOKS.items() if words.search(state["question"])]
     specs = [_spec(file, looks=looks) for file in openable(state)]
     source = (
-        f"from {_PREFIX}loading import load\nfrom {_PREFIX}telling import tell\n"
-        f"_named = load({specs!r})\nglobals().update(_named)\n__all__ = list(_named)\n"
+        f"from {_PREFIX}loading import load\n"
+        f"from {_PREFIX}reopening import stand_in\n"
+        f"from {_PREFIX}telling import tell\n"
+        f"_named = load({specs!r})\nglobals().update(_named)\nstand_in(_named)\n__all__ = list(_named)\n"
     )
     return {MODULE: source, **_inside()}
 

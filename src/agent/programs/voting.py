@@ -12,6 +12,7 @@ from agent.attached import granted
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.models.protocol import Message, Role
+from agent.programs.examples import nearest
 from agent.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
 from agent.state import State
 from agent.steps import value_text
@@ -27,7 +28,7 @@ LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
 """A program over a large table takes longer than a tool."""
 _TOKENS = 300
 _END_OF_CODE = "\n```\n"
-_ROUNDS = ((0.0, 1), (0.6, 2), (0.8, 3))
+_ROUNDS = ((0.0, 1), (0.6, 2), (0.6, 3), (0.8, 4))
 """Temperature and number of programs, until two agree and nobody outweighs them. None is mended: shown its failure, a
 small model writes it again."""
 _LONGEST_ANSWER = 2_000
@@ -52,10 +53,7 @@ async def vote_on_files(state: State, context: Context) -> Printed:
     variables = await files.run(variables_of(state))
     if not variables.ok:
         return Printed("", _failure(variables))
-    messages = load_prompt("agent", "file_program").render(
-        variables=printable(data_block("variables", variables.stdout.strip()).partition("\n")[2].rpartition("\n")[0]),
-        question=state["question"],
-    )
+    messages = _prompt(variables.stdout.strip(), state["question"])
     answers: list[str] = []
     failure = ""
     for round_, (temperature, count) in enumerate(_ROUNDS, 1):
@@ -87,6 +85,12 @@ class Files:
         return await self._sandbox.run(job)
 
 
+def _prompt(variables: str, question: str) -> list[Message]:
+    shown = printable(data_block("variables", variables).partition("\n")[2].rpartition("\n")[0])
+    *before, asked, begun = load_prompt("agent", "file_program").render(variables=shown, question=question)
+    return [*before, *nearest(variables, question), asked, begun]
+
+
 async def _written(
     context: Context, messages: list[Message], temperature: float, count: int, *, seed: int
 ) -> list[str]:
@@ -108,8 +112,10 @@ def as_answer(printed: str) -> str:
 
 
 def in_asked_kind(answers: list[str], question: str) -> list[str]:
-    """The answers that can be one: for a count numbers, for another quantity no tables of its parts."""
+    """The answers that can be one: as many values as the form has, for a count numbers, else no tables of parts."""
     asked = asked_of(question)
+    if asked.parts > 1:
+        return [answer for answer in answers if len(answer.split(",")) == asked.parts]
     if asked.count:
         return [answer for answer in answers if as_number(answer) is not None]
     return [answer for answer in answers if "\n" not in answer] if asked.quantity else answers

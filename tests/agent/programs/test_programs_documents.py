@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.attached import AttachedFile
-from agent.programs.inside.documents import tables_in
+from agent.programs.inside.documents import around_tables, tables_in
 from agent.programs.inside.loading import load
 from agent.programs.inside.telling import tell
 from agent.programs.opening import holds_tables
@@ -31,6 +31,19 @@ def test_a_table_has_numbers_and_what_stands_above_it():
     assert list(table["Price"]) == [31.5, 8.0]
     assert list(table["Lamp"]) == ["Desk", "a | b"]
     assert table.attrs["place"] == "below 'Prices of May'"
+
+
+def test_what_stands_around_tables_is_told_without_them():
+    tables = "| Lamp | Price |\n|:--|--:|\n| Desk | 31 |\n\nA: 1\nB: 2\nC: 3\n\n- x\n- y\n- z\n"
+    text = f"# Shop\n\nOn Mondays all is half.\n\n{tables}"
+    assert around_tables(text) == "# Shop\nOn Mondays all is half."
+    told = tell({"table": tables_in(text)[0][1], "text": text})
+    assert told.endswith("Around the tables it says:\n# Shop\nOn Mondays all is half.")
+
+
+@pytest.mark.parametrize("text", ["", "Dear Ann,\n\nall is well.\n", "- one\n- two\n", "A: 1\nB: 2\n"])
+def test_a_text_without_tables_is_told_as_it_is(text):
+    assert around_tables(text) == text
 
 
 def test_many_tables_of_the_same_columns_are_one_and_two_are_two():

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
+from agent.programs.examples import SHOWN, nearest
 from agent.programs.inside.telling import tell
 from mcp_tools.prompt import load_prompt
 
@@ -274,6 +275,18 @@ CASES = {
         {"text": "…", "pages": ["The Drawbridge of 1402", "Two towers", "below the drawbridge", "drawbridges"]},
         "1, 3",
     ),
+    "unticked under a heading": (
+        {"items": table("heading|item|ticked", ("Tents", "pole", True), ("Tents", "pegs", False), ("Oil", "x", False))},
+        "1",
+    ),
+    "lines added up": (
+        {
+            "lines": table("label|number|unit", ("Monday", 41, "guests"), ("Tuesday", 12, "guests")),
+            "text": "The week at the inn\nMonday: 41 guests",
+            "pages": ["The week", "Monday: 41 guests"],
+        },
+        "53",
+    ),
 }  # fmt: skip
 PAIRS = list(zip(EXAMPLES, CASES.values(), strict=True))
 
@@ -295,7 +308,7 @@ def told(block):
 
 
 def test_there_are_enough_and_all_differ():
-    assert 26 <= len(EXAMPLES) <= 30
+    assert 26 <= len(EXAMPLES) <= 40
     assert len({program(code) for _, code in EXAMPLES}) == len(EXAMPLES) == len(CASES)
     assert [role for role, _ in TURNS] == ["user", "assistant"] * len(EXAMPLES)
 
@@ -322,3 +335,33 @@ def test_a_program_prints_the_answer(example, case, capsys):
     copies = {name: value.copy() if hasattr(value, "columns") else value for name, value in variables.items()}
     exec(program(answer), copies)
     assert capsys.readouterr().out.strip() == printed
+
+
+@pytest.mark.parametrize(
+    ("variables", "question", "wanted"),
+    [
+        (
+            {"table": table("Plan|Mon|Tue", ("Ann", "x", "x"))},
+            "How many children came on at least three of the days?",
+            '"x"',
+        ),
+        ({"data": DESK}, "How many bolts does one crane need, with those in its parts?", "def count"),
+        ({"pages": ["a", "b"]}, "On which pages is the mill mentioned?", "enumerate"),
+    ],
+)
+def test_the_nearest_example_is_shown_last(variables, question, wanted):
+    messages = nearest(tell(variables), question)
+    assert [message["role"] for message in messages] == ["user", "assistant"] * (len(messages) // 2)
+    assert 2 <= len(messages) <= 2 * SHOWN
+    assert wanted in messages[-1]["content"]
+
+
+@pytest.mark.parametrize(("user", "answer"), EXAMPLES, ids=CASES)
+def test_an_example_is_nearest_to_its_own_question(user, answer):
+    told, _, question = user.partition("\n")[2].partition("\n</data>\n")
+    assert nearest(told, question)[-1]["content"] == answer
+
+
+@pytest.mark.parametrize("question", ["?!", "Zyxwv uvwxyz!"])
+def test_what_is_like_no_example_is_shown_none(question):
+    assert nearest("", question) == []

@@ -33,6 +33,15 @@ def tables_in(text: str) -> list[tuple[str, Any]]:
     return [*_joined(found), *_items(lines), *_labelled(lines)]
 
 
+def around_tables(text: str) -> str:
+    """A text without the lines that `tables_in` makes tables of; the text itself when it has none."""
+    lines = text.splitlines()
+    listed = sum(_ITEM.match(line) is not None for line in lines) >= _FEWEST
+    labelled = {line for run in _runs(lines) for line, *_ in run}
+    kept = [line for line in lines if not (_ROW.match(line) or (listed and _ITEM.match(line)) or line in labelled)]
+    return re.sub(r"\n\s*\n+", "\n", "\n".join(kept)).strip() if len(kept) < len(lines) else text
+
+
 def _pipes(lines: list[str]) -> list[tuple[str, list[list[str]]]]:
     """Each Markdown table: the line above it, and its rows, of which the first names the columns."""
     found: list[tuple[str, list[list[str]]]] = []
@@ -119,14 +128,7 @@ def _labelled(lines: list[str]) -> list[tuple[str, Any]]:
     """Lines such as `Soap: 25 boxes`, where several follow each other."""
     import pandas as pd
 
-    runs: list[list[tuple[str, str, str]]] = [[]]
-    for line in lines:
-        found = None if _ITEM.match(line) or _ROW.match(line) else _LABELLED.match(line)
-        if found:
-            runs[-1].append((_plain(found[1]), found[2], found[3]))
-        elif line.strip() and runs[-1]:
-            runs.append([])
-    rows = [row for run in runs if len(run) >= _FEWEST for row in run]
+    rows = [row for run in _runs(lines) for _, *row in run]
     if not rows:
         return []
     table = pd.DataFrame(rows, columns=["label", "number", "unit"], dtype=str)
@@ -135,3 +137,15 @@ def _labelled(lines: list[str]) -> list[tuple[str, Any]]:
         table = table.drop(columns="unit")
     table.attrs[PLACE] = f"lines of the text such as {': '.join(rows[0][:2])!r}"
     return [("lines", table)]
+
+
+def _runs(lines: list[str]) -> list[list[tuple[str, str, str, str]]]:
+    """Enough lines of a label and a number that follow each other: each with its label, number and unit."""
+    runs: list[list[tuple[str, str, str, str]]] = [[]]
+    for line in lines:
+        found = None if _ITEM.match(line) or _ROW.match(line) else _LABELLED.match(line)
+        if found:
+            runs[-1].append((line, _plain(found[1]), found[2], found[3]))
+        elif line.strip() and runs[-1]:
+            runs.append([])
+    return [run for run in runs if len(run) >= _FEWEST]

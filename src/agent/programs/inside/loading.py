@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.programs.inside.columns import named_columns, typed
 from agent.programs.inside.documents import tables_in
+from agent.programs.inside.structures import atoms_in
 from agent.programs.inside.workbook import workbook
 
 _LARGE = 50_000_000
@@ -27,7 +28,7 @@ def load(files: list[dict[str, Any]]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for label, value in found:
         usual = _usual_name(value)
-        usual = label if label in ("items", "lines") else usual
+        usual = label if label in ("items", "lines", "atoms") else usual
         name = base = usual if alone or (len(files) == 1 and usual != "table") else _identifier(label, usual)
         number = 2
         while name in named:
@@ -48,6 +49,9 @@ def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
         return [(name, _records(_json(path, kind)))]
     if kind == "xml":
         return [(name, _elements(path))]
+    if kind in ("pdb", "cif"):
+        atoms, rest = atoms_in(_text(path, file["facts"]), kind)
+        return [("atoms", atoms), (name, rest)] if len(atoms) else [(name, rest)]
     texts = _texts(file["text"], file["facts"])
     named = [(name if isinstance(value, str) else f"{name} pages", value) for value in texts]
     return [*(tables_in(texts[0]) if file["tables"] else []), *named]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from agent.programs.inside.documents import around_tables
+
 _SHOWN_COLUMNS = 40
 _SHOWN_VALUES = 12
 _SHOWN_ROWS = 3
@@ -13,16 +15,19 @@ _SHOWN_TEXT = 700
 
 def tell(named: dict[str, Any]) -> str:
     """What the variables hold, for whoever writes a program with them."""
-    return "\n".join(_told(name, value) for name, value in named.items())
+    tables = any(hasattr(value, "columns") for value in named.values())
+    return "\n".join(filter(None, (_told(name, value, tables=tables) for name, value in named.items())))
 
 
-def _told(name: str, value: Any) -> str:
+def _told(name: str, value: Any, *, tables: bool) -> str:
     if hasattr(value, "columns"):
         return _table_told(name, value)
     if isinstance(value, str):
-        lines = value.splitlines()
-        shown = value[:_SHOWN_TEXT]
-        return f"{name}: str, {len(value)} characters in {len(lines)} lines. It begins:\n{shown}"
+        size = f"{name}: str, {len(value)} characters in {len(value.splitlines())} lines."
+        if tables and (around := around_tables(value)) != value:  # shown twice, tables are taken from the text
+            is_prose = any(line.strip() and not line.startswith("#") for line in around.splitlines())
+            return f"{size} Around the tables it says:\n{around[:_SHOWN_TEXT]}" if is_prose else ""
+        return f"{size} It begins:\n{value[:_SHOWN_TEXT]}"
     if hasattr(value, "tag"):
         import xml.etree.ElementTree as ET
 
