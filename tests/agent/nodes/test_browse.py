@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agent.events import BrowserStepped, InstructionFound, Note
 from agent.nodes.browse import begins_at
 from support.browser import CHROMIUM
 from support.fibonacci import decide
+from support.openai_server import Step
 
 NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: apt-get install chromium")
 
@@ -36,6 +39,39 @@ async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
     again = await desk.replay(answer.run_id)
     assert (again.text, again.usage) == (answer.text, answer.usage)
     assert (desk.of(BrowserStepped), desk.of(InstructionFound)) == (steps, orders)
+
+
+SEEN = use({"done": {"text": "There is a sign.", "success": True, "files_to_display": []}})
+
+
+@NEEDS_CHROMIUM
+async def test_a_question_about_a_picture_gets_the_text_that_is_on_the_screen(desk, site):
+    look = decide("browse", url=site.url + "/sign", task="Look at the picture of the sign.")
+    desk.plays(decide("answer", answer="15:40", when="15:40"), look, SEEN)
+    answer = await desk.ask("When does the pool close, says the picture?", allow_private=True)
+    assert (answer.text, answer.status) == ("15:40", "answered")
+    (desk.runs / answer.run_id / "browser" / "1" / "step-1.png").unlink()
+    assert (await desk.replay(answer.run_id)).text == "15:40"
+
+
+@NEEDS_CHROMIUM
+async def test_a_model_that_reads_pictures_is_shown_the_screen(desk, site, openai_server):
+    def reply(body):
+        told = json.dumps(body)
+        if body["model"] == "tiny-2":
+            return Step(text="A white sign with black letters.")
+        if "response_format" not in body or "evaluation_previous_goal" in json.dumps(body["response_format"]):
+            return Step(text=json.dumps(SEEN["json"]))
+        chosen = {"action": "answer", "answer": "white"} if "white sign" in told else {"action": "browse", **where}
+        return Step(text=json.dumps({"why": "so", "next": chosen}))
+
+    where = {"url": site.url + "/sign", "task": "Look at the sign."}
+    openai_server.default = reply
+    flags = {"model": "tiny-1", "vision": "tiny-2", "base_url": openai_server.url, "api_key": "k"}
+    answer = await desk.ask("Which colour has the sign in the picture?", allow_private=True, **flags)
+    assert answer.text == "white"
+    [asked] = [body for body in openai_server.requests if body["model"] == "tiny-2"]
+    assert asked["messages"][-1]["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
 async def test_without_a_browser_the_page_is_read(desk, site):
