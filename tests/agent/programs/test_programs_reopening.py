@@ -42,6 +42,11 @@ def test_a_file_that_is_there_is_opened(tmp_path):
     assert done.stdout.split() == ["20", "Rent"]
 
 
+def test_a_new_file_is_written(tmp_path):
+    done = run("with open('new.txt', 'w') as file: file.write('mine')\nprint(open('new.txt').read())", tmp_path)
+    assert (done.stdout.strip(), (tmp_path / "new.txt").read_text()) == ("mine", "mine")
+
+
 def test_of_several_the_one_of_that_name_is_meant(tmp_path):
     more = "{'fees': __import__('pandas').DataFrame({'Rent': [50]})}"
     assert run("print(pd.read_csv('fees.csv')['Rent'].sum())", tmp_path, more).stdout.strip() == "50"

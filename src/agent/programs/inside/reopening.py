@@ -22,7 +22,7 @@ def stand_in(named: dict[str, Any]) -> None:
     tables = {name: value for name, value in named.items() if hasattr(value, "columns")}
     texts = {name: value for name, value in named.items() if isinstance(value, str)}
     if texts:
-        builtins.open = _instead(builtins.open, texts, io.StringIO, but=_NO_TEXT)
+        builtins.open = _text_instead(texts)
     if tables:
         import pandas as pd  # type: ignore[import-untyped]  # it has no types
 
@@ -31,13 +31,23 @@ def stand_in(named: dict[str, Any]) -> None:
         pd.read_html = lambda *_, **__: [table.copy() for table in tables.values()]
 
 
-def _instead(
-    open_: Callable[..., Any], held: dict[str, Any], give: Callable[[Any], Any], but: tuple[str, ...] = ()
-) -> Callable[..., Any]:
+def _instead(open_: Callable[..., Any], held: dict[str, Any], give: Callable[[Any], Any]) -> Callable[..., Any]:
     @functools.wraps(open_)
     def opened(file: Any, *args: Any, **options: Any) -> Any:
-        name = "" if but and str(file).lower().endswith(but) else _meant(file, held)
+        name = _meant(file, held)
         return give(held[name]) if name else open_(file, *args, **options)
+
+    return opened
+
+
+def _text_instead(texts: dict[str, str]) -> Callable[..., Any]:
+    open_ = builtins.open
+    instead = _instead(open_, texts, io.StringIO)
+
+    @functools.wraps(open_)
+    def opened(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        reads_text = mode in ("r", "rt") and not str(file).lower().endswith(_NO_TEXT)
+        return (instead if reads_text else open_)(file, mode, *args, **options)
 
     return opened
 
