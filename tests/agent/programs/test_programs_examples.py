@@ -287,6 +287,14 @@ CASES = {
         },
         "53",
     ),
+    "parts of parts in a table": (
+        {
+            "table": table(
+                "thing|part|pieces", ("crane", "arm", 2), ("crane", "bolt", 5), ("arm", "bolt", 4), ("arm", "rope", 1)
+            )
+        },
+        "39",
+    ),
 }  # fmt: skip
 PAIRS = list(zip(EXAMPLES, CASES.values(), strict=True))
 

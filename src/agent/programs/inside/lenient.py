@@ -1,4 +1,8 @@
-"""A program that opens a file by a name that it made up gets the variable that holds the attached file instead."""
+"""What small models write that would fail, and has one sense all the same, gets that sense.
+
+A file that is opened by a name that was made up is the variable which holds the attached file. A column that is
+formatted as one number is its sum.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ _NO_TEXT = (".csv", ".tsv", ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".parque
 """How names end that are no text's: pandas opens them like this too."""
 
 
-def stand_in(named: dict[str, Any]) -> None:
-    """From now on files that are not there are what the variables hold; what is there is opened as always.
+def be_lenient(named: dict[str, Any]) -> None:
+    """From now on such programs run; what does not fail is as always.
 
-    Small models open what is open already. Where several variables could be meant, the one with the file's name is.
+    Where several variables could be meant, the one with the file's name is.
     """
     tables = {name: value for name, value in named.items() if hasattr(value, "columns")}
     texts = {name: value for name, value in named.items() if isinstance(value, str)}
@@ -28,7 +32,12 @@ def stand_in(named: dict[str, Any]) -> None:
 
         for reader in _READERS:
             setattr(pd, reader, _instead(getattr(pd, reader), tables, lambda table: table.copy()))
+        pd.Series.__format__ = _formatted
         pd.read_html = lambda *_, **__: [table.copy() for table in tables.values()]
+
+
+def _formatted(column: Any, form: str) -> str:
+    return format(column.sum(), form) if form else str(column)
 
 
 def _instead(open_: Callable[..., Any], held: dict[str, Any], give: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Programs that open again what is open already: in processes of their own, as what they change is for all."""
+"""Programs that would fail and have one sense: in processes of their own, as what is changed is changed for all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 BEFORE = """
 import pandas as pd
-from agent.programs.inside.reopening import stand_in
+from agent.programs.inside.lenient import be_lenient
 shops = pd.DataFrame({"Rent": [3, 4]})
 named = {"shops": shops, "text": "sea\\n", **more}
-stand_in(named)
+be_lenient(named)
 """
 
 
@@ -34,6 +34,19 @@ def run(source, folder, more="{}"):
 )
 def test_a_made_up_name_gives_what_is_attached(tmp_path, source, printed):
     assert run(source, tmp_path).stdout.strip() == printed
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("f'{shops[\"Rent\"] * 2:.2f}'", "14.00"),
+        ("format(shops['Rent'], '03d')", "007"),
+        ("f'{shops[\"Rent\"]}'.splitlines()[0].split()", "['0', '3']"),
+        ("f'{shops[\"Rent\"].sum():.1f}'", "7.0"),
+    ],
+)
+def test_a_column_that_is_formatted_as_one_number_is_its_sum(tmp_path, printed, expected):
+    assert run(f"print({printed})", tmp_path).stdout.strip() == expected
 
 
 def test_a_file_that_is_there_is_opened(tmp_path):
