@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from agent.browser.logins import filled_in, login_for
+from agent.browser.logins import PASSWORD, filled_in, login_for
 from agent.browser.view import Element
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Deed: TypeAlias = Literal["click", "type", "select", "scroll", "back", "read", "done"]
 DEEDS: tuple[Deed, ...] = get_args(Deed)
+_ABOUT_FIELD = "field => [field.ownerDocument.location.href, field.type]"
 _PATIENCE = 5_000
 """Milliseconds for one action."""
 _LOADING = 8_000
@@ -37,6 +38,8 @@ class Action:
     why: str = ""
     found: str = ""
     """What the page says of the task, in its own words."""
+    aside: bool = False
+    """It is no part of the task: a banner is closed, a login filled in."""
 
     def __str__(self) -> str:
         target = f'{self.on.role} "{self.on.name}"' if self.on else ""
@@ -67,8 +70,10 @@ async def perform(page: Page, action: Action, logins: Sequence[Login] = ()) -> s
         await _do(page, action, logins)
     except Error as error:
         if page.is_closed():
+            if page.context.pages:
+                return ""  # a window that closes itself when it is done
             raise
-        return _reason(error.message)
+        return reason_of(error.message)
     await settle(page)
     return ""
 
@@ -79,15 +84,19 @@ async def _do(page: Page, action: Action, logins: Sequence[Login]) -> None:
     elif action.deed == "scroll":
         await page.mouse.wheel(0, 20_000)
     elif action.deed == "back":
-        await page.go_back(timeout=_LOADING, wait_until="domcontentloaded")
+        if len(page.context.pages) > 1 and await page.evaluate("history.length") <= 1:
+            await page.close()  # a tab that a page opened: what was before is in another one
+        else:
+            await page.go_back(timeout=_LOADING, wait_until="domcontentloaded")
 
 
 async def _use(element: Locator, action: Action, logins: Sequence[Login]) -> None:
     if action.deed == "type":
         # The document that the field is in: a frame of another host must not be given a login.
-        document = await element.evaluate("field => field.ownerDocument.location.href", timeout=_PATIENCE)
-        text = filled_in(action.text, login_for(document, logins))
-        await element.fill(text, timeout=_PATIENCE)
+        document, kind = await element.evaluate(_ABOUT_FIELD, timeout=_PATIENCE)
+        # Nor may a page have the password written where it is shown, or sent as a comment.
+        login = login_for(document, logins) if kind == "password" or PASSWORD not in action.text else None
+        await element.fill(filled_in(action.text, login), timeout=_PATIENCE)
     elif action.deed == "select":
         await element.select_option(label=action.text, timeout=_PATIENCE)
     elif action.on is not None and action.on.role in {"checkbox", "radio", "switch"}:
@@ -114,8 +123,8 @@ async def settle(page: Page) -> None:
             before = now
 
 
-def _reason(message: str) -> str:
-    """The first line of what Playwright says, without its log."""
+def reason_of(message: str) -> str:
+    """The first line of what Playwright says, without its log, which holds what is typed."""
     first = message.split("Call log:")[0].strip()
     line = first.splitlines()[0] if first else "it failed"
     if "intercepts pointer events" in message:

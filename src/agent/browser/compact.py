@@ -9,19 +9,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from agent.browser.actions import Action, perform, settle
+from agent.browser.actions import Action, perform, reason_of, settle
 from agent.browser.choosing import PART, ask_next, with_text
 from agent.browser.logins import hidden, login_for
 from agent.browser.memory import Memory
 from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.quoted import next_named, next_quoted
-from agent.browser.rules import banner, choices, finished, is_asked, log_in, questions_in
+from agent.browser.rules import banner, choices, does_first, finished, is_asked, log_in, questions_in
 from agent.browser.tabs import Tabs
 from agent.browser.view import Element, View, look
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
-from mcp_tools.text import one_line
+from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
@@ -34,6 +34,8 @@ _GARBAGE = 3
 """Answers in a row that are no answer."""
 _OPENING = 30_000
 """Milliseconds for the first page."""
+_MOST_HEARD = 200
+"""Characters of what a page says in a dialog of the browser."""
 _MOST_SAID = 1_500
 """Characters of a page that stand for an answer."""
 
@@ -71,6 +73,7 @@ class Compact:
         self._planned: list[Action] = []
         self._read_from = 0
         self._garbage = 0
+        self._is_kept = False
         self._view = View(task.url, "", (), ())
 
     async def run(self) -> Outcome:
@@ -85,7 +88,7 @@ class Compact:
         except StoppedError as stopped:
             return self._ended(stopped.message)
         except Error as error:
-            return self._ended(f"the browser failed: {one_line(error.message, 200)}")
+            return self._ended(f"the browser failed: {reason_of(error.message)}")
 
     async def _to_its_end(self) -> Outcome:
         if problem := await self._open(self._task.url):
@@ -106,8 +109,8 @@ class Compact:
 
     @property
     def _page(self) -> Page:
-        page = self._tabs.page
-        assert page is not None, "a browser without a tab has failed before"
+        if (page := self._tabs.page) is None:
+            raise StoppedError("the browser has no tab left")
         return page
 
     async def _open(self, url: str) -> str:
@@ -133,16 +136,35 @@ class Compact:
 
     async def _look(self) -> None:
         """Takes in the page as it is now."""
-        view = await look(self._page)
+        view = await self._looked()
         lines = tuple(hidden(line, self._task.logins) for line in view.lines)
         elements = tuple(replace(e, value=hidden(e.value, self._task.logins)) for e in view.elements)
         view = replace(view, lines=(*lines, *self._downloaded()), elements=elements)
-        if not self._task.allows(view.url) or (self._blocked and await self._blocked(view.url, view.text)):
+        self._is_kept = not self._task.allows(view.url) or await self._is_blocked(view.url, view.text)
+        if self._is_kept:
             view = View(view.url, "", ("This page must not be read. Go back.",), ())
         if view.url != self._view.url or view.lines[:3] != self._view.lines[:3]:
             self._read_from = 0
         self._memory.see(view, self._view)
         self._view = view.since(self._view)
+
+    async def _looked(self) -> View:
+        """The page; where it goes away meanwhile, the one that comes."""
+        from playwright.async_api import Error
+
+        try:
+            return await look(self._page)
+        except Error:
+            await settle(self._page)
+            return await look(self._page)
+
+    async def _is_blocked(self, url: str, text: str) -> bool:
+        return self._blocked is not None and await self._blocked(url, text)
+
+    async def _heard(self) -> list[str]:
+        """What happened besides, as the model may be told of it."""
+        told = [hidden(one_line(printable(said), _MOST_HEARD), self._task.logins) for said in self._tabs.take_heard()]
+        return [said for said in told if not await self._is_blocked(self._view.url, said)]
 
     def _downloaded(self) -> list[str]:
         return [f"Downloaded: {path.name}" for path in self._tabs.downloads]
@@ -161,7 +183,7 @@ class Compact:
         if not possible:
             return None
         if len(possible) == 1 and possible[0].startswith("click"):
-            return Action("click", self._view.element(int(possible[0].partition(" ")[2])), why="Nothing else is left.")
+            return Action("click", self._view.element(int(possible[0].partition(" ")[2])), why="The form is sent.")
         try:
             action = await ask_next(
                 self._ask,
@@ -186,7 +208,7 @@ class Compact:
         task, memory = self._task.question, self._memory
         if action.deed == "done" and memory.has_seen_more:
             action = replace(action, deed="back")
-        elif action.found and is_asked(task) and memory.is_all_used:
+        elif action.found and is_asked(task) and memory.is_all_used and not self._comes_first(action):
             found = dict.fromkeys([*memory.notes, action.found])
             if len(found) >= questions_in(task):
                 return replace(action, deed="done")
@@ -194,6 +216,11 @@ class Compact:
             memory.notes.append(action.found)
             memory.done.append(f'found "{action.found}"')
         return action
+
+    def _comes_first(self, action: Action) -> bool:
+        """Whether the task wants something done, which a button does now, before what it asks."""
+        presses = action.deed == "click" and action.on is not None and action.on.role == "button"
+        return presses and not self._memory.pressed and does_first(self._task.question)
 
     def _by_rule(self) -> Action | None:
         task, view, memory = self._task.question, self._view, self._memory
@@ -217,6 +244,7 @@ class Compact:
     def _again(self, action: Action) -> Action:
         """A planned action on the page as it is now: its element may have another number."""
         same = [e for e in self._view.elements if action.on and (e.role, e.name) == (action.on.role, action.on.name)]
+        same.sort(key=lambda e: action.on is not None and e.ref != action.on.ref)
         return replace(action, on=same[0]) if same else action
 
     def _shown(self) -> list[Element]:
@@ -239,7 +267,7 @@ class Compact:
         await self._look()
         has_effect = (before.url, before.lines) != (self._view.url, self._view.lines)
         self._memory.note(before, action, changed=has_effect)
-        heard = self._tabs.take_heard()
+        heard = await self._heard()
         self._memory.submitted |= any(said.startswith("downloaded") for said in heard)
         vain = "" if has_effect or problem or heard else "nothing changed"
         self._step(action, str(action), problem or vain)
@@ -255,11 +283,12 @@ class Compact:
 
     def _step(self, action: Action, what: str, problem: str = "") -> None:
         number = len(self._steps) + 1
-        self._steps.append(BrowserStepped(number, self._view.url, what, action.why, "", not problem, problem))
+        url, what, problem = (hidden(text, self._task.logins) for text in (self._view.url, what, problem))
+        self._steps.append(BrowserStepped(number, url, what, action.why, "", not problem, problem))
 
     async def _told_step(self, step: BrowserStepped) -> None:
         """Takes a picture of the page, and tells of the step."""
-        if self._task.folder is not None:
+        if self._task.folder is not None and not self._is_kept:
             step = replace(step, picture=await keep_picture(self._page, self._task.folder, step.step))
             self._steps[-1] = step
         self._tell(step)
@@ -270,11 +299,13 @@ class Compact:
         return replace(self._view, lines=tuple(body), menu=frozenset()).part(self._task.question, _MOST_SAID)[0]
 
     def _outcome(self, text: str) -> Outcome:
-        return Outcome(text, True, self._view.url, tuple(self._steps), "", tuple(self._tabs.downloads))
+        url = hidden(self._view.url, self._task.logins)
+        return Outcome(text, True, url, tuple(self._steps), "", tuple(self._tabs.downloads))
 
     def _ended(self, problem: str) -> Outcome:
         """What was found until it ended."""
-        return Outcome(self._said(), False, self._view.url, tuple(self._steps), problem, tuple(self._tabs.downloads))
+        url, problem = (hidden(text, self._task.logins) for text in (self._view.url, problem))
+        return Outcome(self._said(), False, url, tuple(self._steps), problem, tuple(self._tabs.downloads))
 
 
 def refusal_of(url: str, refused: Sequence[str]) -> str:

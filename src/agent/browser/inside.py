@@ -10,14 +10,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from agent.browser.compact import Compact
 from agent.browser.driven import Driven
 from agent.browser.launching import launched
-from agent.browser.protocol import Outcome
+from agent.browser.protocol import Outcome, Task
 from agent.browser.wire import LONGEST_LINE, Job, completion_of
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
@@ -26,6 +26,9 @@ from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import GuardedProxy
 from agent.web.protocol import WebProblem
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from playwright.async_api import Route
 
 _PR_SET_PDEATHSIG = 1
 
@@ -64,10 +67,24 @@ async def _done(job: Job, host: Host) -> Outcome:
         GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
         launched(job.chrome, job.profile, proxy=proxy.url, port=job.kind == "browser-use") as context,
     ):
+        if job.task.hosts:
+            await context.route("**/*", _only_pages_of(job.task))
         if job.kind == "browser-use":
             driven = Driven(context, job.profile, job.task, host.ask, host.tell, host.blocked, proxy, sees=job.sees)
             return await driven.run()
         return await Compact(context, job.task, host.ask, host.tell, host.blocked, proxy).run()
+
+
+def _only_pages_of(task: Task) -> Callable[[Route], Awaitable[None]]:
+    """Lets no page, and no frame, of another host be asked for; what a redirect leads to is not shown."""
+
+    async def decide(route: Route) -> None:
+        if route.request.is_navigation_request() and not task.allows(route.request.url):
+            await route.abort("blockedbyclient")
+        else:
+            await route.continue_()
+
+    return decide
 
 
 class Host:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 from agent.errors import SettingsError
 
@@ -84,10 +84,16 @@ def filled_in(text: str, login: Login | None) -> str:
     return text.replace(USER, login.user).replace(PASSWORD, login.password)
 
 
+def _written(login: Login) -> Iterator[tuple[str, str]]:
+    """Password and user name, as they stand in texts and in addresses, and what is shown for them."""
+    for secret, shown in ((login.password, PASSWORD), (login.user, USER)):
+        yield from dict.fromkeys(((secret, shown), (quote(secret, safe=""), shown), (quote_plus(secret), shown)))
+
+
 def hidden(text: str, logins: Sequence[Login]) -> str:
     """The text with placeholders for every user name and password."""
     for login in logins:
-        for secret, shown in ((login.password, PASSWORD), (login.user, USER)):
+        for secret, shown in _written(login):
             if secret in text:
                 text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", shown, text)
         if len(login.password) >= _SURELY:

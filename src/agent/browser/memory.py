@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from agent.browser.actions import Action
 from agent.browser.quoted import quotes
 from agent.browser.view import Element, View
 
+_LOGIN = re.compile(r"\W*(?:please )?(?:log|sign) ?in(?: (?:to|at|on) \S+)?\W*", re.IGNORECASE)
 _MOST_SEEN = 200_000
 """Characters of earlier pages that are remembered."""
 _TOLD = 8
@@ -37,6 +40,8 @@ class Memory:
         self.logged_in = False
         self.submitted = False
         """Whether the last action was a button, or ended in a download, and changed something."""
+        self.pressed = False
+        """Whether a button of the task changed anything so far."""
         self.filling = False
         """Whether the last action filled in a part of a form."""
         self.seen = ""
@@ -57,8 +62,13 @@ class Memory:
 
     @property
     def is_all_used(self) -> bool:
-        """Whether everything that the task quotes was used."""
-        return all(quote.value in self.used for quote in quotes(self.task))
+        """Whether everything that the task quotes, and does not exclude, was used."""
+        return all(quote.value in self.used or quote.is_excluded for quote in quotes(self.task))
+
+    @property
+    def is_only_login(self) -> bool:
+        """Whether the task is to log in, and nothing else."""
+        return _LOGIN.fullmatch(self.task) is not None
 
     @property
     def has_seen_more(self) -> bool:
@@ -75,6 +85,10 @@ class Memory:
         """Remembers an action, the page that it was done on, and whether it changed anything."""
         self._there.add(_key(view, action.deed, action.on))
         if (on := action.on) is None:
+            self.submitted = self.submitted and action.deed == "done"
+            self.filling = self.filling and action.deed != "back"
+            return
+        if action.aside and not self.is_only_login:
             return
         self.filling = action.deed in {"type", "select"} or (self.filling and on.role in _BOXES)
         self.submitted = (
@@ -82,6 +96,7 @@ class Memory:
             and action.deed == "click"
             and (on.role == "button" or (on.role == "link" and self._is_named(on.name)))
         )
+        self.pressed |= self.submitted
         self.used |= {quote.value for quote in quotes(self.task)} & {on.name}
         self.followed.add(on.name.casefold())
         if on.url and action.deed == "click":

@@ -69,18 +69,19 @@ class OutsideBrowser:
                 remedy="Add its host to browser_hosts.",
             )
         await asyncio.to_thread(sweep)
-        profile = await asyncio.to_thread(new_profile)
-        job = Job(self._kind, task, self._chrome, profile, self._allow_private, self._sees)
-        process = None
+        profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
         try:
-            process = await _started(profile)
-            talk = _Talk(process, self._ask, self._blocks, tell)
-            return await talk.until_done(job)
+            return await self._done(Job(self._kind, task, self._chrome, profile, self._allow_private, self._sees), tell)
         finally:
-            if process is not None:
-                _kill(process.pid)
-                await asyncio.shield(process.wait())
             await asyncio.shield(asyncio.to_thread(end_all, profile))
+
+    async def _done(self, job: Job, tell: Tell) -> Outcome:
+        process = await _started(job.profile)
+        try:
+            return await _Talk(process, self._ask, self._blocks, tell).until_done(job)
+        finally:
+            _kill(process.pid)
+            await asyncio.shield(process.wait())
 
 
 async def _started(profile: Path) -> asyncio.subprocess.Process:
@@ -133,9 +134,7 @@ class _Talk:
         return outcome
 
     async def _heard(self, job: Job) -> Outcome:
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
-            message = json.loads(line)
+        while message := await self._next():
             if "step" in message:
                 self._steps.append(BrowserStepped(**message["step"]))
                 self._tell(self._steps[-1])
@@ -147,6 +146,16 @@ class _Talk:
             elif (reply := await self._reply_while_there(message)) is not None:
                 await self._send({"re": message["id"], **reply})
         return self._broken(job, f"the browser's process ended{self._last_words(job.profile)}")
+
+    async def _next(self) -> dict[str, Any] | None:
+        """The next message; None at the end, where a killed process may have torn a line."""
+        assert self._process.stdout is not None
+        try:
+            line = await self._process.stdout.readline()
+            message: dict[str, Any] | None = json.loads(line) if line else None
+        except ValueError:
+            return None
+        return message
 
     async def _reply_while_there(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """The reply to a request; None when the process ended meanwhile: nobody waits for it any more."""

@@ -31,6 +31,15 @@ class Ask(Protocol):
         ...
 
 
+def is_among(url: str, hosts: Sequence[str]) -> bool:
+    """Whether the host of an address is one of these, or below one; any is where there are none."""
+    try:
+        host = (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return False
+    return not hosts or any(host == one or host.endswith(f".{one}") for one in hosts)
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a browser is to do."""
@@ -51,8 +60,7 @@ class Task:
 
     def allows(self, url: str) -> bool:
         """Whether a page's host is one of those that may be opened."""
-        host = (urlsplit(url).hostname or "").lower()
-        return not self.hosts or any(host == one or host.endswith(f".{one}") for one in self.hosts)
+        return is_among(url, self.hosts)
 
 
 @dataclass(frozen=True, slots=True)

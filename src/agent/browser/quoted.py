@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.browser.actions import Action
@@ -17,6 +17,12 @@ _OF_ONE_FIELD = re.compile(
     r"\b(?:search|find|look|type|enter|write|add|new|subscribe|sign|fill|put|post|query)\w*\b", re.IGNORECASE
 )
 _NOT_CLICKED = re.compile(r"\b(?:search|look|type|enter|write|fill|query)\w*\W+(?:\w+\W+){0,2}$", re.IGNORECASE)
+_EXCLUDED = re.compile(r"\b(?:not|never|without|except|don['’]t|no)\b[^.,;:\"“”]{0,40}[\"“„'‘]?$", re.IGNORECASE)
+_PRESSED = re.compile(
+    r"\b(?:click|press|push|open|choose|select|tick|check|use|hit|tap|activate|submit|send)\w*\b[^.,;]{0,30}$",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"\?|\b(?:what|which|who|whose|when|where|how)\b", re.IGNORECASE)
 _NAMED = frozenset({"link", "tab", "menuitem", "checkbox", "radio", "switch"})
 _ON = frozenset({"checked", "selected", "pressed"})
 
@@ -28,6 +34,11 @@ class Quote:
     value: str
     before: str
     """The words before it."""
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether the task says that it is not wanted."""
+        return _EXCLUDED.search(self.before) is not None
 
 
 def quotes(task: str) -> Iterator[Quote]:
@@ -46,7 +57,7 @@ def without_quotes(task: str) -> str:
 def next_quoted(task: str, view: View, used: set[str]) -> tuple[Quote, Action] | None:
     """The first quoted text that was not used and that this page has a use for, and that use."""
     for quote in quotes(task):
-        if quote.value not in used and (action := _use(quote, task, view)) is not None:
+        if quote.value not in used and not quote.is_excluded and (action := _use(quote, task, view)) is not None:
             return quote, action
     return None
 
@@ -54,6 +65,8 @@ def next_quoted(task: str, view: View, used: set[str]) -> tuple[Quote, Action] |
 def _use(quote: Quote, task: str, view: View) -> Action | None:
     usable = [element for element in view.elements if "disabled" not in element.states]
     named = [e for e in usable if e.use == "click" and e.name.casefold() == quote.value.casefold()]
+    if named and named[0].role == "button" and _ASKS.search(without_quotes(task)) and not _PRESSED.search(quote.before):
+        return None  # what is asked about a button does not press it
     if named and not _NOT_CLICKED.search(quote.before):
         return None if _ON & set(named[0].states) else Action("click", named[0], why="The task names it.")
     for element in usable:
@@ -89,11 +102,19 @@ def next_named(task: str, view: View, followed: set[str]) -> Action | None:
     for element in view.elements:
         if element.role in _NAMED and element.name.casefold() not in followed and not _ON & set(element.states):
             words = words_of(element.name)
+            if _is_excluded(element.name, words, task):
+                continue
             if _place(element.name, task) >= 0 or (len(words) > 1 and words <= wanted):
                 found.setdefault(element.name.casefold(), []).append(element)
     named = sorted((_place(name, task), name) for name, elements in found.items() if len(elements) == 1)
     best = [name for place, name in named if place >= 0] or ([named[0][1]] if len(named) == 1 else [])
     return Action("click", found[best[0]][0], why="The task names it.") if best else None
+
+
+def _is_excluded(name: str, words: Collection[str], task: str) -> bool:
+    """Whether the task names something, or the first of its words, as what is not wanted."""
+    starts = [m.start() for one in (name, *words) if (m := re.search(rf"(?<!\w){re.escape(one)}", task, re.IGNORECASE))]
+    return bool(starts) and _EXCLUDED.search(task[: min(starts)]) is not None
 
 
 def _place(name: str, task: str) -> int:

@@ -8,12 +8,16 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_tools.text import one_line
+
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LARGEST = 100_000_000
 """Bytes of a download that is kept."""
+_MOST = 20
+"""Downloads of one task that are kept."""
 
 
 class Tabs:
@@ -32,6 +36,7 @@ class Tabs:
         self._context = context
         self._folder = folder
         self._files = files
+        self._begun = 0
         self._saving: set[asyncio.Task[None]] = set()
         for page in context.pages:
             self._follow(page)
@@ -78,28 +83,35 @@ class Tabs:
         from playwright.async_api import Error
 
         name = _UNSAFE.sub("_", download.suggested_filename).strip("._")[-80:] or "file"
-        if self._folder is None:
+        if self._folder is None or self._begun >= _MOST:
             await download.cancel()
             return
-        target = _free(self._folder / name)
+        self._begun += 1
+        target = _reserved(self._folder / name)
         try:
             path = await download.path()
             if path.stat().st_size > _LARGEST:
+                target.unlink(missing_ok=True)
                 self.heard.append(f"{name} was not kept: it has {path.stat().st_size:,} bytes")
                 return
             await download.save_as(target)
-        except Error as error:
-            self.heard.append(f"{name} was not downloaded: {error.message.splitlines()[0]}")
+        except (Error, OSError) as error:
+            target.unlink(missing_ok=True)
+            self.heard.append(f"{name} was not downloaded: {one_line(str(error).partition(chr(10))[0], 160)}")
             return
         self.downloads.append(target)
         self.heard.append(f"downloaded {target.name}")
 
 
-def _free(path: Path) -> Path:
-    """The path, or one beside it that is not taken."""
+def _reserved(path: Path) -> Path:
+    """The path, or one beside it that was not taken, as an empty file: nobody else gets that name."""
     number = 2
     free = path
-    while free.exists():
-        free = path.with_stem(f"{path.stem}-{number}")
-        number += 1
-    return free
+    while True:
+        try:
+            free.touch(exist_ok=False)
+        except FileExistsError:
+            free = path.with_stem(f"{path.stem}-{number}")
+            number += 1
+        else:
+            return free

@@ -26,6 +26,8 @@ _LINES = words(
     caption code
     """
 )
+_NO_YAML = re.compile("[^\\t\\n\\r\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+"""Characters that YAML has no place for: a page may hold them all the same."""
 _NUMBER = re.compile(r"\[\d+\] ")
 _ROLE = re.compile(r"\[\d+\] \w+")
 _STATES = ("checked", "selected", "disabled", "expanded", "pressed")
@@ -49,7 +51,8 @@ class Element:
     options: tuple[str, ...] = ()
     """What a select offers."""
     states: tuple[str, ...] = ()
-    in_dialog: bool = False
+    dialog: int = 0
+    """The number of the dialog that it is in; 0 for none."""
     url: str = ""
     """Where a link leads."""
 
@@ -81,6 +84,9 @@ class View:
     """Which lines are menus: the head and the foot of a site."""
     goes_on: bool = False
     """Whether it is longer than the window, below where it stands."""
+    dialogs: tuple[int, ...] = ()
+    """Of each line the number of the dialog that it is in; 0 for none."""
+    dialog_names: tuple[str, ...] = ()
     fresh: frozenset[str] = frozenset()
     """The lines that the last action brought, where most of the page stayed as it was."""
 
@@ -88,6 +94,11 @@ class View:
     def text(self) -> str:
         """The whole page."""
         return "\n".join(self.lines)
+
+    def dialog_text(self, number: int) -> str:
+        """The name of a dialog, and what it says."""
+        lines = [line for line, inside in zip(self.lines, self.dialogs, strict=False) if inside == number]
+        return "\n".join([*self.dialog_names[number - 1 : number], *lines])
 
     def element(self, number: int) -> Element | None:
         """The element of a number."""
@@ -169,11 +180,19 @@ def view_of(url: str, title: str, snapshot: str) -> View:
     import yaml  # type: ignore[import-untyped]  # its types are a package of their own
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    tree = yaml.load(snapshot, Loader=loader) or []  # noqa: S506  # texts, lists and mappings only
+    tree = yaml.load(_NO_YAML.sub("\ufffd", snapshot), Loader=loader) or []  # noqa: S506  # texts, lists and mappings only
     writing = _Writing()
     writing.nodes(tree if isinstance(tree, list) else [tree])
     writing.end_line()
-    return View(url, title, tuple(writing.lines), tuple(writing.elements), frozenset(writing.menu))
+    return View(
+        url,
+        title,
+        tuple(writing.lines),
+        tuple(writing.elements),
+        frozenset(writing.menu),
+        dialogs=tuple(writing.dialogs),
+        dialog_names=tuple(writing.dialog_names),
+    )
 
 
 @dataclass(slots=True)
@@ -211,7 +230,10 @@ class _Writing:
     elements: list[Element] = field(default_factory=list)
     _line: list[str] = field(default_factory=list)
     menu: set[int] = field(default_factory=set)
-    _dialogs: int = 0
+    dialogs: list[int] = field(default_factory=list)
+    dialog_names: list[str] = field(default_factory=list)
+    _dialog: int = 0
+    _last_dialog: int = 0
     _menus: int = 0
 
     def nodes(self, items: list[Any]) -> None:
@@ -241,7 +263,11 @@ class _Writing:
         begins = node.role in _LINES
         if begins:
             self.end_line()
-        self._dialogs += node.role in _DIALOGS
+        around = self._dialog
+        if node.role in _DIALOGS:
+            self._last_dialog += 1
+            self._dialog = self._last_dialog
+            self.dialog_names.append(node.name)
         self._menus += node.role in _MENUS
         if node.role == "heading":
             self._line.append(f"# {node.name or node.text}")
@@ -256,7 +282,7 @@ class _Writing:
             self.nodes(node.children)
         if begins or node.role == "generic":
             self.end_line() if begins or len(node.children) > 1 else None
-        self._dialogs -= node.role in _DIALOGS
+        self._dialog = around
         self._menus -= node.role in _MENUS
 
     def _cell(self, node: _Node) -> None:
@@ -279,7 +305,7 @@ class _Writing:
             value=chosen or (node.text if node.role in _TYPED | _CHOSEN else ""),
             options=tuple(text for text, _ in inside),
             states=tuple(state for state in _STATES if state in node.marks and node.role not in _CHOSEN),
-            in_dialog=self._dialogs > 0,
+            dialog=self._dialog,
             url=node.url,
         )
         self.elements.append(element)
@@ -293,6 +319,7 @@ class _Writing:
             if self._menus:
                 self.menu.add(len(self.lines))
             self.lines.append(line)
+            self.dialogs.append(self._dialog)
         self._line.clear()
 
 

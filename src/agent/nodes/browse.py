@@ -20,7 +20,7 @@ from agent.state import AttachedFile, State, Step
 from agent.steps import decision_of, step
 from agent.web.protocol import WebProblem
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'“”‘’`)\]]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`)\]]+", re.IGNORECASE)
 _SITE = re.compile(
     r"(?<![\w@./-])(?:localhost(?::\d+)?|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:[\w-]+\.)+(?:com|org|net|io|edu|gov|info|dev|app|eu"
     r"|uk|de|fr|ch|at|nl|it|es|se|no|jp|cn|in|br|ca|au|example))(?:/[^\s<>\"'“”‘’`)\]]*)?(?![\w-])",
@@ -43,7 +43,7 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     if context.browser is None or not url:
         return _failed(state, context, "browse needs the address of a page to begin with: search for it first.")
     task = decision.task or state["question"]
-    weak = context.is_weak(Role.BROWSER)
+    weak, may_open = context.is_weak(Role.BROWSER), context.browser.may_open
 
     async def ask(*args: Any, **options: Any) -> Any:
         return await context.complete(Role.BROWSER, *args, **options)
@@ -51,12 +51,14 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     try:
         outcome = await context.browser.do(task, url, context.files, ask, weak=weak)
     except (WebProblem, ModelError) as problem:
-        return await read_instead(state, context, url, f"browse {url}: {problem.message} {problem.remedy}".strip())
+        why = f"browse {url}: {problem.message} {problem.remedy}".strip()
+        return await read_instead(state, context, url, why) if may_open(url) else _failed(state, context, why)
     if not context.browser.is_live:
         context.budget.spend(outcome.usage)
     finding = _finding(outcome, await _seen(outcome, state["question"], context))
     if not outcome.ok:
-        return await read_instead(state, context, outcome.url or url, finding)
+        seen = outcome.url if outcome.url.startswith(("http://", "https://")) else url
+        return await read_instead(state, context, seen, finding) if may_open(seen) else _failed(state, context, finding)
     if outcome.problem:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
     value = outcome.text if context.is_weak(Role.COORDINATOR) else None

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from agent.browser.opening import BrowserSettings, open_browser
-from agent.browser.protocol import Ask, Outcome, Task
+from agent.browser.protocol import Ask, Outcome, Task, is_among
 from agent.events import Event, InstructionFound
 from agent.store.journal import Journal
 from agent.web.injection import findings
@@ -91,6 +91,10 @@ class JournaledBrowser:
             for order in output["found"]:
                 self._tell(InstructionFound(**order))
         return outcome
+
+    def may_open(self, url: str) -> bool:
+        """Whether an address is at one of the hosts that the user allows."""
+        return is_among(url, self._settings.hosts)
 
     @property
     def is_live(self) -> bool:

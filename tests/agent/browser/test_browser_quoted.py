@@ -68,3 +68,21 @@ def test_a_quoted_text_is_used_where_it_surely_belongs(task, used, done):
 def test_what_the_task_names_by_several_words_is_clicked(task, followed, done):
     action = next_named(task, FORM, followed)
     assert (str(action) if action else None) == done
+
+
+@pytest.mark.parametrize("task", ["Sign up without a packed lunch, please.", 'Book it, but not "With a packed lunch".'])
+def test_what_is_not_wanted_is_not_used(task):
+    assert next_named(task, FORM, set()) is None
+    assert next_quoted(task, FORM, set()) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "pressed"),
+    [
+        ('Which page explains what happens after "Book"?', False),
+        ('Press "Book" and tell me what the page says.', True),
+        ('What is said about the "Ferry timetable"?', True),
+    ],
+)
+def test_what_is_asked_about_a_button_does_not_press_it(task, pressed):
+    assert (next_quoted(task, FORM, set()) is not None) is pressed

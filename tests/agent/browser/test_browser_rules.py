@@ -7,7 +7,7 @@ import pytest
 from agent.browser.actions import Action
 from agent.browser.logins import Login
 from agent.browser.memory import Memory
-from agent.browser.rules import asked_value, banner, choices, finished, is_asked, log_in, questions_in
+from agent.browser.rules import asked_value, banner, choices, does_first, finished, is_asked, log_in, questions_in
 from agent.browser.view import View, view_of
 
 
@@ -25,8 +25,23 @@ def view(snapshot: str, url: str = "http://a.example/") -> View:
         ('- dialog "Cookie consent" [ref=e9]:\n  - text: Cookies\n  - button "Got it" [ref=e1]', "Got it"),
         ('- text: Cookies are baked at 180 degrees.\n- list:\n  - listitem:\n    - button "Buy" [ref=e1]', None),
         ('- text: Do you agree?\n- button "Accept" [ref=e1]', None),
+        ('- dialog "Cookie consent" [ref=e9]:\n  - text: We value you.\n  - button "OK" [ref=e1]', "OK"),
+        (
+            '- dialog "Delete account?" [ref=e9]:\n  - button "Cancel" [ref=e1]\n  - button "OK" [ref=e2]\n'
+            "- contentinfo:\n  - text: About us\n  - paragraph: Cookie policy",
+            None,
+        ),
+        ('- text: We use cookies.\n- link "What are necessary cookies?" [ref=e1]', None),
     ],
-    ids=["as little as possible", "only one way", "a recipe", "another question"],
+    ids=[
+        "as little as possible",
+        "only one way",
+        "a recipe",
+        "another question",
+        "named",
+        "another dialog",
+        "a link",
+    ],
 )
 def test_a_banner_is_closed_with_as_little_consent_as_it_offers(snapshot, clicked):
     action = banner(view(snapshot))
@@ -123,3 +138,49 @@ def test_a_field_gets_what_the_task_says_of_it_and_nothing_that_is_not_sure():
     assert asked_value("Apply for a permit.", field) is None
     assert asked_value("Order the large one.", choice) == "large"
     assert asked_value("Order a small or a large one.", choice) is None
+
+
+def test_a_lone_button_that_sends_nothing_leaves_the_model_a_choice():
+    memory = Memory('Type "tent" into the filter.')
+    page = view('- textbox "Filter" [ref=e1]: tent\n- button "Delete all rows" [ref=e2]')
+    memory.note(page, Action("type", page.elements[0], "tent"))
+    assert choices(page, memory, page.elements, may_go_back=False, more=False) == ["click 2", "done"]
+    page = view('- textbox "Filter" [ref=e1]: tent\n- button "Search" [ref=e2]')
+    assert choices(page, memory, page.elements, may_go_back=False, more=False) == ["click 2"]
+    asked = Memory('Type "tent" into the filter and tell me how many rows are left.')
+    asked.note(page, Action("type", page.elements[0], "tent"))
+    assert choices(page, asked, page.elements, may_go_back=False, more=True) == ["click 2", "read", "done"]
+
+
+def test_a_banner_and_a_login_do_not_finish_a_task():
+    shop = view('- heading "Recently added tents" [level=1]\n- button "Reject all" [ref=e1]')
+    memory = Memory("Order the tent Luna to my address.")
+    memory.note(shop, Action("click", shop.elements[0], aside=True), changed=True)
+    assert not finished(shop, memory)
+    inside = view('- heading "You are logged in" [level=1]')
+    for task, is_finished in (("Log in and change my phone number.", False), ("Log in.", True)):
+        memory = Memory(task)
+        memory.note(shop, Action("click", shop.elements[0], aside=True), changed=True)
+        assert finished(inside, memory) is is_finished
+
+
+def test_a_heading_that_was_there_before_confirms_nothing():
+    before = view('- heading "Recently added tents" [level=1]\n- button "Order" [ref=e1]')
+    after = view('- heading "Recently added tents" [level=1]\n- text: Choose a colour')
+    memory = Memory("Order it.")
+    memory.see(after, before)
+    memory.note(before, Action("click", before.elements[0]), changed=True)
+    assert not finished(after, memory)
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [
+        ("Put Luna into the basket and tell me the total.", True),
+        ("Go to the shop and tell me the price.", False),
+        ("What does Luna cost?", False),
+        ("Subscribe to the newsletter.", False),
+    ],
+)
+def test_what_is_to_be_done_before_it_is_asked(task, first):
+    assert does_first(task) is first

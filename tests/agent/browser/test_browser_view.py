@@ -66,7 +66,7 @@ def test_each_element_knows_its_use_and_its_place():
     assert [element.use for element in elements] == [
         *("click", "click", "type", "select", "click", "click", "click", "click", "click")
     ]
-    assert [element.in_dialog for element in elements[:3]] == [False, True, False]
+    assert [bool(element.dialog) for element in elements[:3]] == [False, True, False]
     assert elements[7].ref == "f1e2"
     assert elements[8].url == "https://shop.example/notes"
     assert shop().element(99) is None
@@ -100,3 +100,9 @@ def test_what_an_action_brought_is_marked_as_new():
 
 def test_a_snapshot_of_an_empty_page_is_an_empty_view():
     assert view_of("about:blank", "", "").lines == ()
+
+
+def test_characters_that_yaml_has_no_place_for_are_replaced():
+    page = view_of("http://a.example/", "", '- heading "A \uffff B" [level=1]\n- text: "x\ud800y"')
+    assert page.lines[0].startswith("# A ")
+    assert "x\ufffdy" in page.text
