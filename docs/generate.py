@@ -15,6 +15,10 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from typer.core import TyperOption
+from typer.main import get_command
+
+from agent.cli.ask import app as asking
 from agent.cli.exits import EXIT_CODES
 from agent.cli.interactive.commands.registry import COMMANDS
 from agent.cli.interactive.keys import KEYS
@@ -36,12 +40,22 @@ def table(*rows: Iterable[str]) -> str:
 
 def settings() -> str:
     """Each setting with its default and its variables."""
-    rows = [("setting", "what it is", "default", "variables", "in a project's file")]
+    rows = [("setting", "what it is", "default", "variables", "in `alita.toml`")]
     for name, field in Settings.model_fields.items():
         default = "" if field.default in (None, (), "") or name.endswith("_dir") else str(field.default)
         names = ", ".join(f"`{variable}`" for variable in variables(name))
         allowed = "no" if name in NOT_FOR_PROJECTS else "yes"
         rows.append((f"`{name}`", field.description or "", default, names, allowed))
+    return table(*rows)
+
+
+def question_options() -> str:
+    """Each option of `alita "…"`."""
+    rows = [("option", "what it does")]
+    for option in get_command(asking).params:
+        if isinstance(option, TyperOption):
+            metavar = "" if option.is_flag else f" {option.metavar}"
+            rows.append((f"`{', '.join(sorted(option.opts, key=len))}{metavar}`", option.help or ""))
     return table(*rows)
 
 
@@ -105,7 +119,7 @@ def keys() -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "cli.md": {"exit codes": exit_codes},
+    "cli.md": {"exit codes": exit_codes, "options": question_options},
     "configuration.md": {"settings": settings},
     "mcp.md": {"clients": clients, "definition rules": definition_rules},
     "terminal.md": {"keys": keys, "commands": commands},

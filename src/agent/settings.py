@@ -60,7 +60,7 @@ class Settings(BaseSettings):
     writer: Names = Field((), description="Models that write tools.")
     examiner: Names = Field((), description="Models that write tests.")
     vision: Names = Field((), description="Models that read pictures.")
-    overseer: Names = Field((), description="Models that learn from wrong answers.")
+    overseer: Names = Field((), description="Reserved: no model is asked in this role.")
     browser: Names = Field((), description="Models that drive the browser.")
 
     max_steps: int = Field(12, ge=1, le=1000, description="Steps of one run.")
@@ -86,7 +86,11 @@ class Settings(BaseSettings):
     )
     without: Names = Field((), description="What the agent goes without: search, browse, create.")
     seed: int | None = Field(None, ge=0, description="Seed of model calls, where the endpoint heeds one.")
-    leak_guard: bool = Field(False, description="Keep known copies of benchmark answers from the agent.")
+    leak_guard: bool = Field(
+        False,
+        description="Keep known copies of benchmark answers from the agent; "
+        "in a benchmark: `--leak-guard`, on by default.",
+    )
     plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
     use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
 

@@ -34,11 +34,14 @@ def read_logins(path: Path) -> tuple[Login, ...]:
     Raises:
         SettingsError: It cannot be read, others than its owner can read it, or an entry is incomplete.
     """
+    path = path.expanduser()
     try:
         shared = os.name == "posix" and path.stat().st_mode & 0o077
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the logins {path} cannot be read: {error}", remedy="Name another: --logins") from None
+        raise SettingsError(
+            f"the logins {path} cannot be read: {error}", remedy="Correct ALITA_LOGINS, or logins in config.toml."
+        ) from None
     if shared:
         raise SettingsError(f"the logins {path} can be read by others", remedy=f"chmod 600 {path}")
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent.browser.logins import Login, filled_in, hidden, login_for, read_logins
@@ -38,9 +40,16 @@ def test_a_bad_file_is_refused_without_quoting_it(tmp_path, text, mode, said):
     assert "s3cret" not in str(refused.value)
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(SettingsError, match="cannot be read"):
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "logins.toml", ENTRY)
+    assert read_logins(Path("~/logins.toml")) == (ANNA,)
+
+
+def test_a_missing_file_is_named_with_the_settings_that_name_it(tmp_path):
+    with pytest.raises(SettingsError, match="cannot be read") as refused:
         read_logins(tmp_path / "nowhere.toml")
+    assert refused.value.remedy == "Correct ALITA_LOGINS, or logins in config.toml."
 
 
 @pytest.mark.parametrize(
