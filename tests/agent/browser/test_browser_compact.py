@@ -38,6 +38,23 @@ async def test_a_login_is_not_typed_at_another_host(site):
     assert not site.records["login"]
 
 
+async def test_a_password_is_typed_into_password_fields_only(site):
+    message = {"do": "type", "role": "textbox", "name": "Your message", "text": "<password> <user>"}
+    desk = Desk(message, {"do": "click", "role": "button", "name": "Sign the book"}, DONE)
+    login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
+    await desk.do("Write something into the guestbook.", site.url + "/guestbook", logins=(login,), steps=4)
+    assert PASSWORD not in str(site.records["guestbook"])
+
+
+async def test_logins_stand_in_no_address_that_is_told(site):
+    login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
+    words = {"do": "type", "role": "textbox", "name": "Search for", "text": "<user>"}
+    desk = Desk(words, {"do": "click", "role": "button", "name": "Search"}, DONE)
+    outcome = await desk.do("Look for somebody on the site.", site.url + "/search", logins=(login,), steps=4)
+    assert USER in [request.query.get("q") for request in site.requests]
+    assert USER not in repr((outcome, desk.steps))
+
+
 @pytest.mark.parametrize(("hosts", "seen"), [((), True), (("127.0.0.1",), False)])
 async def test_only_pages_of_the_allowed_hosts_are_shown(site, hosts, seen):
     desk = Desk({**DONE, "answer": "11.40"})

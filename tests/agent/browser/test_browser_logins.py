@@ -74,3 +74,9 @@ def test_placeholders_become_the_login_at_its_host_only():
 
 def test_what_is_shown_holds_no_login():
     assert hidden("Hello anna, s3cret-1! Joanna xs3cret-1x", [ANNA]) == "Hello <user>, <password>! Joanna x<password>x"
+
+
+def test_a_login_is_hidden_as_addresses_write_it():
+    odd = Login("shop.example", "a n&a@b", "p/w d?1é")
+    address = "https://shop.example/?u=a%20n%26a%40b&v=a+n%26a%40b&p=p%2Fw+d%3F1%C3%A9"
+    assert hidden(address, (odd,)) == "https://shop.example/?u=<user>&v=<user>&p=<password>"

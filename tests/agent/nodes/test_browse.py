@@ -85,6 +85,14 @@ async def test_without_a_browser_the_page_is_read(desk, site):
     assert desk.of(BrowserStepped) == []
 
 
+async def test_a_page_of_another_host_is_neither_operated_nor_read_instead(desk, site):
+    browse = decide("browse", url=site.url + "/harbour", task="How many tonnes of squid?")
+    desk.plays(decide("answer", answer="unknown", when="is at none of the hosts"), browse)
+    answer = await desk.ask("How many tonnes?", allow_private=True, browser_hosts="shop.example")
+    assert answer.text == "unknown"
+    assert site.requests == []
+
+
 async def test_without_an_address_the_model_is_told_to_search(desk):
     desk.plays(decide("answer", answer="I do not know.", when="search for it first"), decide("browse"))
     answer = await desk.ask("Who won?")
