@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent.events import BrowserStepped, InstructionFound, Note
+from agent.events import BrowserStepped, InstructionFound, LeakBlocked, Note
 from agent.nodes.browse import begins_at
 from support.browser import CHROMIUM
 from support.fibonacci import decide
@@ -83,6 +83,22 @@ async def test_without_a_browser_the_page_is_read(desk, site):
     assert answer.text == "26"
     assert "/nowhere/chromium, which is no program" in desk.notes
     assert desk.of(BrowserStepped) == []
+
+
+LONG = "How many seats does the reading room of the old town library have on a Sunday in winter?"
+
+
+@NEEDS_CHROMIUM
+async def test_the_task_itself_is_no_page_that_quotes_the_question(desk, site):
+    desk.plays(
+        decide("answer", answer="42", when="step 1 browse"),
+        decide("browse", url=site.url + "/notices", task=LONG),
+        use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}, when="<browser_state>"),
+    )
+    answer = await desk.ask(LONG, allow_private=True, leak_guard=True)
+    assert answer.text == "42"
+    assert desk.of(LeakBlocked) == []
+    assert {order.source for order in desk.of(InstructionFound)} == {site.url + "/notices"}
 
 
 async def test_a_page_of_another_host_is_neither_operated_nor_read_instead(desk, site):
