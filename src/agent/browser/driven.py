@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.browser.compact import refusal_of
 from agent.browser.launching import PORT_FILE
-from agent.browser.logins import hidden
+from agent.browser.logins import hidden, login_for
 from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import Tabs
@@ -130,7 +130,7 @@ class Driven:
         login = _ABOUT_LOGIN.format(hosts=", ".join(login.host for login in task.logins)) if task.logins else ""
         return Agent(
             task=task.question,
-            llm=cast(Any, ThroughHost(self._ask, self._showable, self._stop)),
+            llm=cast(Any, ThroughHost(self._ask, self._showable, self._stop, self._may_log_in)),
             browser_session=BrowserSession(browser_profile=profile, cdp_url=f"http://127.0.0.1:{port}"),
             tools=Tools(exclude_actions=_WITHOUT),
             initial_actions=[{"navigate": {"url": task.url, "new_tab": False}}],
@@ -155,6 +155,11 @@ class Driven:
 
     def _stop(self, why: str) -> None:
         self._stopped = why
+
+    def _may_log_in(self) -> bool:
+        """Whether the page is at the host of a login, and at its port: browser-use knows hosts only."""
+        pages = self._context.pages
+        return bool(pages) and login_for(pages[-1].url, self._task.logins) is not None
 
     async def _should_stop(self) -> bool:
         return bool(self._stopped)
@@ -237,10 +242,12 @@ class ThroughHost:
         ask: Ask,
         showable: Callable[[list[dict[str, Any]]], Awaitable[list[dict[str, Any]]]],
         stop: Callable[[str], None],
+        may_log_in: Callable[[], bool],
     ) -> None:
         self._ask = ask
         self._showable = showable
         self._stop = stop
+        self._may_log_in = may_log_in
 
     async def ainvoke(self, messages: list[Any], output_format: Any = None, **_: Any) -> Any:
         """Asks; see `browser_use.llm.base.BaseChatModel`."""
@@ -255,7 +262,8 @@ class ThroughHost:
             completion = await self._ask(await self._showable(told), schema=schema, temperature=0)
             if output_format is None:
                 return ChatInvokeCompletion(completion=completion.text, usage=None)
-            return ChatInvokeCompletion(completion=output_format.model_validate(_safe(completion.parsed)), usage=None)
+            answer = _safe(completion.parsed, may_log_in=self._may_log_in())
+            return ChatInvokeCompletion(completion=output_format.model_validate(answer), usage=None)
         except (ModelOutputError, StoppedError) as problem:
             if isinstance(problem, StoppedError):
                 self._stop(problem.message)
@@ -300,12 +308,17 @@ def _page_text(message: dict[str, Any]) -> str:
     return "\n".join(found[2] for part in parts for found in _PAGE.finditer(part))
 
 
-def _safe(answer: Any) -> Any:
-    """The answer, in which secrets stand in what is typed and nowhere else: an address must not carry one away."""
+def _safe(answer: Any, *, may_log_in: bool) -> Any:
+    """The answer, in which secrets stand in what is typed and nowhere else: an address must not carry one away.
+
+    Where nobody may log in they stand in nothing.
+    """
     if not isinstance(answer, dict):
         return answer
     actions = [
-        action if isinstance(action, dict) and "input" in action else json.loads(_SECRET.sub("", json.dumps(action)))
+        action
+        if may_log_in and isinstance(action, dict) and "input" in action
+        else json.loads(_SECRET.sub("", json.dumps(action)))
         for action in answer.get("action") or []
     ]
     return {**answer, "action": actions}

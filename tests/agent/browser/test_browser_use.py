@@ -8,6 +8,7 @@ import re
 import pytest
 
 from agent.browser.logins import Login
+from agent.errors import StoppedError
 from agent.models.protocol import Completion
 from support.browser import CHROMIUM
 from support.browsing import Desk
@@ -60,6 +61,33 @@ async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_p
     assert all('<data source=\\"page\\">' in asked for asked in desk.asked)
     assert [step.thought for step in outcome.steps] == ["go on"] * 4
     assert len(list(tmp_path.glob("step-*.png"))) == 4
+
+
+async def test_a_login_of_another_port_is_not_filled_in(site):
+    async def play(messages, **_options):
+        text = said(messages)
+        if "[0] step" in text or "Sign in failed" in text or len(desk.asked) > 2:
+            return answer({"done": {"text": "No.", "success": True}})
+        if len(desk.asked) == 1:
+            secret = "<secret>login_password</secret>"
+            return answer({"input": {"index": number(r"input[^\n]*name=user", text), "text": secret}})
+        return answer({"click": {"index": number("button", text)}})
+
+    desk = Desk(kind="browser-use", ask=play)
+    login = Login("127.0.0.1:1", USER, PASSWORD)
+    outcome = await desk.do("Sign in.", site.url + "/login", logins=(login,), steps=4, seconds=50)
+    assert PASSWORD not in str([request.form for request in site.requests])
+    assert PASSWORD not in repr(outcome)
+
+
+async def test_a_limit_of_the_run_ends_it_at_once(site):
+    async def stopped(*_args, **_options):
+        raise StoppedError("the limit of 10 tokens is reached")
+
+    desk = Desk(kind="browser-use", ask=stopped)
+    outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=50)
+    assert (outcome.ok, outcome.problem) == (False, "the limit of 10 tokens is reached")
+    assert len(desk.asked) == 1
 
 
 async def test_a_model_that_answers_garbage_ends_it_with_a_reason(site):
