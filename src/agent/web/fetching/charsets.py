@@ -68,7 +68,10 @@ def media_type(content_type: str) -> str:
 def _label(content_type: str) -> str:
     message = Message()
     message["content-type"] = content_type
-    return str(message.get_param("charset") or "")
+    try:
+        return str(message.get_param("charset") or "")
+    except ValueError:  # the number of a continuation with more digits than Python reads
+        return ""
 
 
 def _own_word(body: bytes) -> str:

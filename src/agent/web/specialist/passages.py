@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.web.specialist.evidence import Quote
 
 _LONGEST = 360
 """Characters of a passage."""
-# A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or after so many characters.
+# A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or somewhere.
 _HEADING = re.compile(r"#{1,6}\s+(\S.*)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\[\d+\]|\([^)\s]{0,500}\))")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1|(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
@@ -35,6 +35,10 @@ class Passage:
     def quote(self) -> Quote:
         """The passage as a quotation."""
         return Quote(self.text, self.place)
+
+    def without_heading(self) -> Passage:
+        """The passage with nothing told of what stands above it."""
+        return replace(self, heading="", place=self.place.rpartition('", ')[2])
 
 
 def passages_of(markdown: str) -> list[Passage]:
