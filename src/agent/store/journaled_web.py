@@ -97,7 +97,7 @@ class JournaledWeb:
                 continue
             page = _page(output)
             if self._guard is None or self._guard.reason(page.url, f"{page.title}\n{page.markdown}") is None:
-                self._pages[str(record.request["read"])] = page
+                self._pages.setdefault(str(record.request["read"]), page)
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits of the first engine that has any; known leaks are left out.

@@ -221,7 +221,11 @@ async def test_a_process_that_does_not_start_is_told_and_leaves_nothing(
     with pytest.raises(WebProblem, match="does not start") as caught:
         await Renderer(AddressGuard(allow_private=True)).draw("http://127.0.0.1:9/")
     assert caught.value.reason == "browser"
-    assert not [name for name in os.listdir(place) if name.startswith("alita-draw-")]
+    assert not any(folder.name.startswith("alita-draw-") for folder in _folders(place))
+
+
+def _folders(place: Path) -> list[Path]:
+    return list(place.iterdir())
 
 
 async def test_every_error_of_drawing_is_a_reply(renderer: Renderer) -> None:
