@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent.answer import Citation
+from agent.copied import has_words, plain
 from agent.state import CitedSource
 from mcp_tools.text import one_line
 
@@ -50,17 +51,14 @@ def _is_bare(text: str) -> bool:
 
 def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
     """The sources that have the answer in a quotation; of a long answer, most of its words."""
-    wanted = _plain(text)
-    if not wanted:
-        return []
-    if len(wanted.split()) <= _BARE_WORDS:
-        whole = re.compile(rf"(?<!\S){re.escape(wanted)}(?!\S)")
-        return [source for source in sources if any(whole.search(_plain(quote)) for quote in source["quotes"])]
-    words = {word for word in wanted.split() if len(word) > 3}
+    wanted = plain(text).split()
+    if len(wanted) <= _BARE_WORDS:
+        return [source for source in sources if any(has_words(quote, text) for quote in source["quotes"])]
+    words = {word for word in wanted if len(word) > 3}
     return [
         source
         for source in sources
-        if words and len(words & set(_plain(" ".join(source["quotes"])).split())) >= _SHARED * len(words)
+        if words and len(words & set(plain(" ".join(source["quotes"])).split())) >= _SHARED * len(words)
     ]
 
 
@@ -70,12 +68,7 @@ def _citation(source: CitedSource, text: str) -> Citation:
 
 def _quote(source: CitedSource, text: str) -> str:
     """The quotation that has the answer, or the most telling one; of a table the rows that have the answer."""
-    wanted = _plain(text)
-    there = [quote for quote in source["quotes"] if wanted and wanted in _plain(quote)]
+    there = [quote for quote in source["quotes"] if has_words(quote, text)]
     quote = next(iter(there or source["quotes"]), "")
-    lines = [line for line in quote.splitlines() if wanted and wanted in _plain(line)]
+    lines = [line for line in quote.splitlines() if has_words(line, text)]
     return one_line(" / ".join(lines) if lines else quote, _QUOTE)
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+(?:[.,:]\w+)*", text.casefold()))

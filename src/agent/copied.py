@@ -20,11 +20,16 @@ def stands_there(answer: str, text: str, question: str) -> bool:
         return False
     if answer.strip(". ").casefold() in {"yes", "no"}:
         return bool(_YES_OR_NO.match(question))
-    wanted = _plain(answer)
-    is_news = wanted not in _plain(question) or " or " in question
-    return bool(wanted) and wanted in _plain(text) and is_news
+    is_news = not has_words(question, answer) or " or " in question
+    return has_words(text, answer) and is_news
 
 
-def _plain(text: str) -> str:
+def has_words(text: str, words: str) -> bool:
+    """Whether words stand in a text one after the other, each whole: 7 is no part of 1976."""
+    wanted = plain(words)
+    return bool(wanted) and f" {wanted} " in f" {plain(text)} "
+
+
+def plain(text: str) -> str:
     """The text's letters, digits and points between them, so that layout and marks do not matter."""
     return " ".join(re.findall(r"\w+(?:[.,:]\w+)*", text.casefold()))

@@ -292,6 +292,8 @@ class Running:
                 self._state.update(stopped)
                 start = None
                 context.journal.skip(self._state.get("calls", 0))
+                if context.web is not None:
+                    context.web.recall()
                 context.budget.usage = Usage(**self._state.get("usage", {}))
             with contextlib.suppress(GraphDrained):
                 async for values in graph.astream(

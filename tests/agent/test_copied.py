@@ -9,6 +9,19 @@ QUESTION = "What is the rent of the boathouse?"
 
 
 @pytest.mark.parametrize(
+    ("answer", "text", "question", "stands"),
+    [
+        ("7", "It was built in 1976.", "How many towers?", False),
+        ("5", "It cost 5,000 euros.", "How many towers?", False),
+        ("5", "He had 5 children.", "How many children did he have in 2015?", True),
+        ("art", "The party was late.", "What did they show?", False),
+    ],
+)
+def test_words_and_numbers_are_compared_whole(answer, text, question, stands):
+    assert stands_there(answer, text, question) is stands
+
+
+@pytest.mark.parametrize(
     ("answer", "question", "stands"),
     [
         ("845.50", QUESTION, True),

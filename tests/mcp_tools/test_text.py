@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -53,6 +54,13 @@ def test_nothing_dangerous_is_left_and_a_second_time_changes_nothing(text: str) 
     assert printable(shown) == shown
     left = {c for c in shown if unicodedata.category(c) in {"Cc", "Cf", "Cs"}}
     assert left <= set("\n\t\u200c\u200d")
+
+
+@pytest.mark.parametrize("mark", ["\x9d", "\x90", "\x9d\x90", "\x1b]", "\x1bP", "\x9b0", "\x1b"], ids=ascii)
+def test_sequences_without_an_end_take_no_minute(mark: str) -> None:
+    began = time.monotonic()
+    printable(mark * (100_000 // len(mark)))
+    assert time.monotonic() - began < 2
 
 
 @given(st.text(), st.integers(1, 40))

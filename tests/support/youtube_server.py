@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from html import escape
 from typing import Any
 
@@ -63,6 +64,8 @@ class GeminiServer:
     def __init__(self, web: WebServer, key: str = "key-of-gemini") -> None:
         self.asked: list[Any] = []
         self.key = key
+        self.seconds = 0.0
+        """What it takes to watch."""
         self.answer = Answer(
             200, json.dumps({"candidates": [{"content": {"parts": [{"text": "[00:04] A red boat."}]}}]})
         )
@@ -87,4 +90,5 @@ class GeminiServer:
         assert set(file) == {"fileData"}
         assert text["text"]
         self.asked.append(body)
+        time.sleep(self.seconds)
         return self.answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -86,6 +87,18 @@ class JournaledWeb:
         self._download = download
         self._pages: dict[str, Page] = {}
 
+    def recall(self) -> None:
+        """Knows the pages again that a run had read up to where it goes on: they are read once in a replay, too."""
+        for record in self._journal.records():
+            if record.kind != KIND or record.seq > self._journal.position or "read" not in record.request:
+                continue
+            output: Any = record.output
+            if output is None or "problem" in output:
+                continue
+            page = _page(output)
+            if self._guard is None or self._guard.reason(page.url, f"{page.title}\n{page.markdown}") is None:
+                self._pages.setdefault(str(record.request["read"]), page)
+
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits of the first engine that has any; known leaks are left out.
 
@@ -147,7 +160,7 @@ class JournaledWeb:
                 self._tell(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
         self._tell(PageRead(page.url, page.title, page.via, len(page.markdown), seconds=time.monotonic() - started))
-        for found in findings(page.url, page.markdown):
+        for found in await asyncio.to_thread(findings, page.url, f"{page.title}\n{page.markdown}"):
             self._tell(found)
         self._pages[url] = page
         return page
@@ -168,7 +181,7 @@ class JournaledWeb:
         output = await self._journal.call(KIND, {"read": url}, perform)
         _raise_problem(output)
         page = _page(output)
-        if self._leaks(page.url, f"{page.title}\n{page.markdown}"):
+        if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.markdown}"):
             raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
         return page
 

@@ -7,6 +7,7 @@ data blocks only; what is found here is told to the user, and is left out of quo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from agent.events import Event, InstructionFound
 from mcp_tools.text import one_line, printable
@@ -37,32 +38,44 @@ _WORDINGS = tuple(
         r"[^.\n]{0,30}\b(?:to (?:every|all|any)|no matter|regardless|instead|and nothing else)\b",
         r"\b(?:do not|don't|never)\s+(?:tell|inform|mention|alert|reveal)\b[^.\n]{0,30}\b(?:the )?"
         r"(?:user|human|operator|person)\b",
-        r"<\|?(?:im_start|im_end|system|endoftext|start_header_id)\|?>|\[/?INST\]|<</?SYS>>|^\s*#{0,3}\s*system\s*(?:prompt|message)?\s*:",
+        r"<\|?(?:im_start|im_end|system|endoftext|start_header_id)\|?>|\[/?INST\]|<</?SYS>>|^\s*(?:#{1,3}\s*)?system\s*(?:prompt|message)?\s*:",
     )
 )
 _LINE = re.compile(r"[^\n]+")
+_LONGEST = 4_000
+"""Characters of a line that are looked at together."""
+_OVERLAP = 400
+"""By so many the parts of a longer line overlap: no order is cut in two."""
 _EXCERPT = 160
 _MOST = 5
 """Excerpts of one text: more of them tell nothing new."""
 
 
 def gives_orders(text: str) -> bool:
-    """Whether a passage reads like an instruction to a language model."""
-    return any(wording.search(text) for wording in _WORDINGS)
+    """Whether a passage reads like an instruction to a language model; what is invisible in it hides none."""
+    return any(_order_in(part) for part in _parts(printable(text)))
 
 
 def orders_in(text: str) -> list[str]:
     """Excerpts that read like instructions to a language model, each on one line; at most a few."""
     found: list[str] = []
-    for line in _LINE.findall(printable(text)):
-        for wording in _WORDINGS:
-            if match := wording.search(line):
-                start = max(0, match.start() - _EXCERPT // 4)
-                found.append(one_line(line[start:], _EXCERPT))
-                break
+    for part in (part for line in _LINE.findall(printable(text)) for part in _parts(line)):
+        if match := _order_in(part):
+            start = max(0, match.start() - _EXCERPT // 4)
+            found.append(one_line(part[start:], _EXCERPT))
         if len(found) == _MOST:
             break
     return list(dict.fromkeys(found))
+
+
+def _order_in(part: str) -> re.Match[str] | None:
+    return next((match for wording in _WORDINGS if (match := wording.search(part))), None)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A text as it is, or a long one in parts: a pattern may take the square of what it is given."""
+    for start in range(0, max(len(text) - _OVERLAP, 1), _LONGEST - _OVERLAP):
+        yield text[start : start + _LONGEST]
 
 
 def findings(source: str, text: str) -> list[Event]:

@@ -6,10 +6,11 @@ every address before it is opened, and about every piece of text before it is sh
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from urllib.parse import unquote, urlsplit
@@ -19,6 +20,7 @@ from agent.events import Event, LeakBlocked
 PASSAGE = 12
 """Words in a row that nobody writes by chance."""
 _LIST = "leaks.json"
+_SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,18 @@ def leak_in(address: str, text: str = "") -> str | None:
         address: A URL; without a scheme it is read as one all the same.
         text: A title, a snippet or a page.
     """
-    host, path = _parts(_plain(address))
-    for known, pattern in known_leaks().places:
-        if (host == known or host.endswith(f".{known}")) and re.search(pattern, path):
-            return f"{known} holds a copy of the dataset"
+    for host, path in map(_parts, _addresses_in(_plain(address))):
+        for known, pattern in known_leaks().places:
+            if (host == known or host.endswith(f".{known}")) and re.search(pattern, path):
+                return f"{known} holds a copy of the dataset"
     if found := known_leaks().words.search(f"{_plain(address)}\n{text}"):
         return f"it speaks of {found[0].lower()!r}"
     return None
+
+
+def _addresses_in(address: str) -> list[str]:
+    """The address, and those that stand in its path or query: an archive and a reader of pages get them so."""
+    return [address, *(f"https://{inner}" for inner in _SCHEME.split(address)[1:])]
 
 
 def _parts(address: str) -> tuple[str, str]:
@@ -69,10 +76,10 @@ def _plain(address: str) -> str:
     return unquote(unquote(address.strip()))
 
 
-def _passages(text: str) -> set[tuple[str, ...]]:
+def _passages(text: str) -> Iterator[tuple[str, ...]]:
     """Every run of so many words."""
     words = re.findall(r"\w+", text.lower())
-    return {tuple(words[i : i + PASSAGE]) for i in range(len(words) - PASSAGE + 1)}
+    return (tuple(words[i : i + PASSAGE]) for i in range(len(words) - PASSAGE + 1))
 
 
 class LeakGuard:
@@ -85,7 +92,7 @@ class LeakGuard:
 
     def __init__(self, tell: Callable[[Event], None], question: str = "") -> None:
         self._tell = tell
-        self._passages = _passages(question)
+        self._passages = frozenset(_passages(question))
 
     def blocks(self, address: str, text: str = "") -> bool:
         """Whether an address must not be opened, or its text not be shown; a hit is told.
@@ -94,9 +101,21 @@ class LeakGuard:
             address: Where it is.
             text: What was found there, if it was opened already.
         """
-        reason = leak_in(address, text)
-        if reason is None and self._passages & _passages(f"{_plain(address)} {text}"):
-            reason = f"it quotes {PASSAGE} words of the question"
+        return self._told(address, self.reason(address, text))
+
+    async def blocks_page(self, address: str, text: str) -> bool:
+        """As `blocks`, for a text that may be long: others go on meanwhile."""
+        return self._told(address, await asyncio.to_thread(self.reason, address, text))
+
+    def reason(self, address: str, text: str = "") -> str | None:
+        """Why it is to be blocked; None when it is not. Nothing is told."""
+        if found := leak_in(address, text):
+            return found
+        if self._passages and any(passage in self._passages for passage in _passages(f"{_plain(address)} {text}")):
+            return f"it quotes {PASSAGE} words of the question"
+        return None
+
+    def _told(self, address: str, reason: str | None) -> bool:
         if reason is not None:
             self._tell(LeakBlocked(address, reason))
         return reason is not None

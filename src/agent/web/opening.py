@@ -54,8 +54,10 @@ class RunWeb:
     async def aclose(self) -> None:
         """Closes all connections."""
         if self._opened is not None:
-            await self._opened.engines.aclose()
-            await self._opened.reader.aclose()
+            try:
+                await self._opened.engines.aclose()
+            finally:
+                await self._opened.reader.aclose()
 
     def _open(self) -> _Opened:
         if self._opened is None:

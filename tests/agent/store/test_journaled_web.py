@@ -176,3 +176,39 @@ async def test_a_problem_of_the_web_keeps_its_reason_in_any_journaled_call(tmp_p
         await Journal.replay(tmp_path / "journal.jsonl").call("browse", {"url": URL}, perform)
     assert (raised.value.reason, raised.value.message) == ("tls", "a.example shows no certificate.")
     assert raised.value.remedy == "Take another."
+
+
+async def test_a_resumed_run_knows_the_pages_that_it_had_read(tmp_path):
+    """It would find other words there, which a replay, which reads each page once, would not."""
+    leak = "https://leak.example/x"
+    pages = Pages([], {URL: Page(URL, "T", "before"), leak: Page(leak, "T", QUESTION)})
+    web, journal = opened(tmp_path, pages, [])
+    await web.read(URL)
+    await web.read(leak)
+    await journal.aclose()
+
+    pages.pages[URL] = Page(URL, "T", "after")
+    journal = Journal.resume(tmp_path / "journal.jsonl")
+    journal.skip(2)
+    told: list[Any] = []
+    resumed = JournaledWeb(pages, pages, journal, told.append, LeakGuard(told.append, QUESTION))
+    resumed.recall()
+    assert told == []
+    assert (await resumed.read(URL)).markdown == "before"
+    with pytest.raises(WebProblem, match="is not shown"):
+        await resumed.read(leak)
+    await journal.aclose()
+
+
+async def test_pages_that_were_read_behind_where_a_run_goes_on_are_not_known_before(tmp_path):
+    pages = Pages([], {URL: Page(URL, "T", "before")})
+    web, journal = opened(tmp_path, pages, [])
+    await web.read(URL)
+    await journal.aclose()
+    journal = Journal.resume(tmp_path / "journal.jsonl")
+    told: list[Any] = []
+    resumed = JournaledWeb(pages, pages, journal, told.append)
+    resumed.recall()
+    await resumed.read(URL)
+    assert kinds(told) == [("PageRead", True)]
+    await journal.aclose()

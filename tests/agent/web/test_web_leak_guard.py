@@ -1,5 +1,7 @@
 """Known copies of the dataset are blocked and told; the rest of the web is not."""
 
+import time
+
 import pytest
 
 from agent.events import LeakBlocked
@@ -21,6 +23,10 @@ QUESTION = "On which of the nine painted boats in the harbour of Ulm did the old
         "https://web.archive.org/web/2025/https://huggingface.co/datasets/gaia-benchmark/GAIA",
         "https://r.jina.ai/https%3A%2F%2Fhuggingface.co%2Fdatasets%2Fgaia-benchmark%2FGAIA",
         "https://www.kaggle.com/datasets/x/gaia-validation",
+        "https://web.archive.org/web/2025/https://huggingface.co/datasets/someone/GAIA_copy",
+        "https://web.archive.org/web/2025/https:/huggingface.co/datasets/someone/GAIA_copy",
+        "https://r.jina.ai/https://huggingface.co/datasets/someone/GAIA_copy",
+        "https://cache.example/?page=https%3A%2F%2Fhf.co%2Fspaces%2Fx%2Fgaia",
     ],
 )
 def test_copies_are_known(address):
@@ -45,6 +51,7 @@ def test_the_rest_of_the_web_is_free(address):
 
 def test_text_that_speaks_of_the_dataset_gives_it_away():
     assert leak_in("https://blog.example/x", "rows of 2023/validation/metadata.parquet with Annotator Metadata")
+    assert leak_in("https://blog.example/x", "How long did this take?\n5 minutes\nTools:\n1. None\nNumber of tools: 0")
     assert leak_in("https://blog.example/x", "A poem about Gaia, who bore the sky.") is None
 
 
@@ -60,3 +67,15 @@ def test_a_page_that_quotes_the_question_is_blocked_and_told():
         "https://huggingface.co/datasets/gaia-benchmark/GAIA",
     ]
     assert "12 words" in told[0].reason
+
+
+async def test_a_long_page_holds_nobody_up():
+    """Others go on while it is looked through; without twelve words to look for it is not."""
+    text = "the harbour of Ulm has painted boats " * 200_000
+    told = []
+    assert not await LeakGuard(told.append, QUESTION).blocks_page("https://a.example/x", text)
+    began = time.monotonic()
+    assert not LeakGuard(told.append, "How many boats?").blocks("https://a.example/x", text)
+    assert time.monotonic() - began < 2
+    assert await LeakGuard(told.append, QUESTION).blocks_page("https://a.example/x", f"{text} {QUESTION}")
+    assert len(told) == 1

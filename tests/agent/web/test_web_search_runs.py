@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent.events import FileRead, InstructionFound, LeakBlocked, PageRead, ToolCalled, WebSearched
+from agent.events import FileRead, InstructionFound, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
+from agent.store.journal import Journal
+from agent.store.runs import journal_path
 from support.fibonacci import decide
 from support.firecrawl_server import FirecrawlServer
 from support.site.server import Site
@@ -85,8 +87,6 @@ async def test_a_replay_searches_and_reads_nothing_and_tells_the_same(indexed, t
 
 
 async def test_a_trace_shows_what_was_found_and_read(indexed, towns):
-    from agent.store.journal import Journal
-    from agent.store.runs import journal_path
     from agent.traces.calls import call_of
 
     lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
@@ -228,3 +228,29 @@ async def test_where_the_page_cannot_be_read_either_both_reasons_are_told(indexe
     ]
     await indexed.plays(*lines).ask("What does the page say?", chrome="/no/such/chromium")
     assert "/no/such/chromium" in indexed.notes
+
+
+async def test_a_run_that_goes_on_reads_no_page_again(indexed):
+    """So that what it found can be replayed."""
+    lines = [
+        decide("answer", answer="1874", when="step 2 search"),
+        quoted(),
+        decide("search", query="lighthouse first lit", when="step 1 search"),
+        decide("search", query="lighthouse lit"),
+    ]
+
+    async def stopped(alita: Any) -> Any:
+        def listen(event: Any) -> None:
+            if isinstance(event, StepStarted) and event.step == 2:
+                alita.drain()
+
+        return await alita.ask("When was the lighthouse lit?", on_event=listen)
+
+    first = await indexed.plays(*lines).use(stopped)
+    assert first.status == "interrupted"
+    answer = await indexed.resume(first.run_id)
+    assert answer.text == "1874"
+    journal = Journal.replay(journal_path(indexed.runs, answer.run_id))
+    read = [record.request["read"] for record in journal.records() if "read" in record.request]
+    assert len(read) == len(set(read))
+    assert (await indexed.replay(answer.run_id)).text == "1874"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from agent.web.engines.problems import package_problem
+from agent.web.fetching.problems import causes_of
 from agent.web.protocol import Reason, Result, WebProblem
 
 _BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
@@ -118,7 +118,7 @@ def _reason(error: BaseException) -> Reason | None:
     """Why nobody was reached; None where somebody was, and gave nothing."""
     import primp
 
-    causes = list(_causes(error))
+    causes = list(causes_of(error))
     said = " ".join(str(one) for one in causes).lower()
     if any(isinstance(one, primp.DNSError | primp.DNSTimeoutError) for one in causes) or "dns error" in said:
         return "dns"
@@ -127,15 +127,6 @@ def _reason(error: BaseException) -> Reason | None:
     if any(isinstance(one, primp.TimeoutError) for one in causes) or "timed out" in said:
         return "timeout"
     return "connection" if any(isinstance(one, primp.PrimpError) for one in causes) else None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it came from; ddgs keeps that among the arguments too."""
-    following: BaseException | None = error
-    while following is not None:
-        yield following
-        inner = next((one for one in following.args if isinstance(one, BaseException)), None)
-        following = inner or following.__cause__
 
 
 def _result(one: dict[str, Any]) -> Result:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from math import isinf
 from typing import NamedTuple
@@ -99,8 +100,10 @@ class Engines:
         return list(self._found[key])
 
     async def aclose(self) -> None:
-        """Closes the engines."""
-        await asyncio.gather(*(engine.aclose() for engine in self._engines))
+        """Closes the engines, each whatever comes of the others."""
+        async with AsyncExitStack() as closing:
+            for engine in self._engines:
+                closing.push_async_callback(engine.aclose)
 
     async def _first(self, query: str, limit: int, freshness: str) -> list[Result]:
         problems: dict[str, WebProblem] = {}

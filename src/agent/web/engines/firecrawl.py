@@ -11,7 +11,9 @@ from agent.web.engines.links import number_links
 from agent.web.engines.problems import Asked, nonsense_problem, package_problem, status_problem, transport_problem
 from agent.web.fetching.addresses import read_address
 from agent.web.fetching.guard import AddressGuard
+from agent.web.fetching.proxies import proxy_problem
 from agent.web.protocol import Page, Reason, Result, WebProblem
+from mcp_tools.text import printable
 
 T = TypeVar("T")
 
@@ -127,13 +129,16 @@ class Firecrawl:
         if self._client is None:
             client = await asyncio.to_thread(_client_class)
             # An empty key, not None: for None it would look into the environment itself.
-            self._client = self._client or client(
-                api_key=self._asked.key,
-                api_url=self._asked.url,
-                timeout=self._seconds,
-                max_retries=2,
-                origin="alita",
-            )
+            try:
+                self._client = self._client or client(
+                    api_key=self._asked.key,
+                    api_url=self._asked.url,
+                    timeout=self._seconds,
+                    max_retries=2,
+                    origin="alita",
+                )
+            except (ImportError, ValueError):  # of a proxy that the environment names
+                raise proxy_problem() from None
         return self._client
 
     async def _call(self, call: Callable[[], Awaitable[T]], *, reading: bool) -> T:
@@ -184,10 +189,10 @@ class Firecrawl:
             raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
         if not (document.markdown or "").strip():
             raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
-        markdown, links = number_links(document.markdown[:_MOST_TEXT], at)
+        markdown, links = number_links(printable(document.markdown[:_MOST_TEXT]), at)
         return Page(
             url=at,
-            title=getattr(facts, "title", None) or "",
+            title=printable(getattr(facts, "title", None) or ""),
             markdown=markdown,
             links=links,
             kind=_KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html"),

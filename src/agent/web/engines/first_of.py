@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -66,8 +66,10 @@ class FirstOf:
         raise last or WebProblem("no_key", "There is nobody who reads pages.")
 
     async def aclose(self) -> None:
-        """Closes the readers."""
-        await asyncio.gather(*(reader.aclose() for reader in self._readers))
+        """Closes the readers, each whatever comes of the others."""
+        async with AsyncExitStack() as closing:
+            for reader in self._readers:
+                closing.push_async_callback(reader.aclose)
 
 
 def _is_file(url: str) -> bool:

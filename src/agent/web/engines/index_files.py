@@ -172,10 +172,10 @@ def _listed(source: Path) -> Iterator[Place]:
 
 
 def _entry(entry: str, title: str, root: Path) -> Place | None:
-    if _ADDRESS.match(entry):
-        return Place(entry, "", None, " ".join(re.split(r"[\W_]+", urlsplit(entry).path)), title)
-    path = path_of(entry) if entry.startswith("file:") else root / entry
     try:
+        if _ADDRESS.match(entry):
+            return Place(entry, "", None, " ".join(re.split(r"[\W_]+", urlsplit(entry).path)), title)
+        path = path_of(entry) if entry.startswith("file:") else root / entry
         facts = path.stat()
         if not stat.S_ISREG(facts.st_mode):
             return None

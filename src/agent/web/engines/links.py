@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from urllib.parse import urljoin, urlsplit
 
-_LINK = re.compile(
-    r"(?P<picture>!?)\[(?P<text>(?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\(\s*(?P<to><[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
-)
+# A page may be written to stop who reads it: whatever repeats here has an end.
+_TEXT = r"(?:\\.|[^\[\]\\]|\[[^\[\]]{0,400}\]){0,800}"
+_TO = r"<[^<>\n]{0,2000}>|[^\s()]{0,2000}(?:\([^\s()]{0,400}\)[^\s()]{0,400}){0,20}"
+_TITLE = r"\s{1,20}(?:\"[^\"]{0,400}\"|'[^']{0,400}')"
+_LINK = re.compile(rf"(?P<picture>!?)(?<!\\)\[(?P<text>{_TEXT})\]\(\s{{0,20}}(?P<to>{_TO})(?:{_TITLE})?\s{{0,20}}\)")
 
 
 def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from agent.models.failures import retry_after
+from agent.web.fetching.problems import causes_of
 from agent.web.protocol import Reason, WebProblem
 from mcp_tools.text import one_line
 
@@ -79,10 +80,10 @@ def status_problem(asked: Asked, status: int, said: str, headers: Mapping[str, s
 
 def transport_problem(asked: Asked, error: BaseException) -> WebProblem:
     """What an exception of httpx or httpx2 means; both have the same names."""
-    names = {name.__name__ for one in _causes(error) for name in type(one).__mro__}
-    if any(isinstance(one, ssl.SSLError) for one in _causes(error)):
+    names = {name.__name__ for one in causes_of(error) for name in type(one).__mro__}
+    if any(isinstance(one, ssl.SSLError) for one in causes_of(error)):
         return WebProblem("tls", f"the connection to {asked.host} is not safe: {asked.shown(str(error))}", remedy=_TLS)
-    if any(isinstance(one, socket.gaierror) for one in _causes(error)):
+    if any(isinstance(one, socket.gaierror) for one in causes_of(error)):
         return WebProblem("dns", f"there is no address for {asked.host}", remedy=_NETWORK)
     if "TimeoutException" in names or "TimeoutError" in names:
         return WebProblem("timeout", f"{asked.host} did not answer in time", remedy=_NETWORK)
@@ -107,16 +108,3 @@ def _remedy(asked: Asked, reason: Reason) -> str:
     if reason == "quota":
         return f"Look at the account at {asked.host}, or name other engines with ALITA_ENGINES."
     return "Ask again later, or name other engines with ALITA_ENGINES."
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, outermost first."""
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        if isinstance(current, BaseExceptionGroup):
-            for part in current.exceptions:
-                yield from _causes(part)
-        current = current.__cause__ or current.__context__

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.version import alita_version
 from agent.web.engines.problems import Asked, nonsense_problem, status_problem, transport_problem
+from agent.web.fetching.proxies import proxy_problem
 from agent.web.protocol import WebProblem
 
 if TYPE_CHECKING:
@@ -115,7 +116,10 @@ class Wire:
         import httpx2
 
         if self._client is None:
-            self._client = httpx2.AsyncClient(headers=self._headers, timeout=self._seconds)
+            try:
+                self._client = httpx2.AsyncClient(headers=self._headers, timeout=self._seconds)
+            except (ImportError, ValueError):  # of a proxy that the environment names
+                raise proxy_problem() from None
         return self._client
 
     def _object(self, body: bytes) -> dict[str, Any]:

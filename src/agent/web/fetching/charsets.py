@@ -32,7 +32,8 @@ _ALIASES = {
     "x-gbk": "gb18030",
     "utf8mb4": "utf-8",
 }
-_NO_TEXT = frozenset({"base64", "bz2", "hex", "quopri", "rot13", "uu", "zlib", "idna", "punycode", "unicode_escape"})
+_NO_TEXT = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
+"""What Python counts among the encodings of text, and no page is written in."""
 
 
 def charset_of(body: bytes, content_type: str = "") -> str:
@@ -67,7 +68,10 @@ def media_type(content_type: str) -> str:
 def _label(content_type: str) -> str:
     message = Message()
     message["content-type"] = content_type
-    return str(message.get_param("charset") or "")
+    try:
+        return str(message.get_param("charset") or "")
+    except ValueError:  # the number of a continuation with more digits than Python reads
+        return ""
 
 
 def _own_word(body: bytes) -> str:
@@ -80,10 +84,12 @@ def _known(label: str) -> str:
     if not label:
         return ""
     try:
-        name = codecs.lookup(_ALIASES.get(label, label)).name
+        codec = codecs.lookup(_ALIASES.get(label, label))
     except (LookupError, ValueError):
         return ""
-    return "" if name in _NO_TEXT else _WIDER.get(name, name)
+    if not codec._is_text_encoding or codec.name in _NO_TEXT:
+        return ""
+    return _WIDER.get(codec.name, codec.name)
 
 
 def _fits(body: bytes, name: str) -> bool:
@@ -91,5 +97,8 @@ def _fits(body: bytes, name: str) -> bool:
     if name.startswith(("utf-16", "utf-32")):
         return body[:512].count(0) > 0
     sample = body[: 256 * 1024]
-    wrong = sample.decode(name, "replace").count("\ufffd")
+    try:
+        wrong = sample.decode(name, "replace").count("\ufffd")
+    except (UnicodeError, LookupError):
+        return False
     return wrong <= len(sample) // 1000

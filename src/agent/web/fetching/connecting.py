@@ -10,7 +10,7 @@ import httpcore2
 import httpx2
 
 from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxies import proxy_for
+from agent.web.fetching.proxies import proxy_for, proxy_problem
 from agent.web.protocol import WebProblem
 
 _ADDRESSES = 4
@@ -85,7 +85,10 @@ class Routed(httpx2.AsyncBaseTransport):
             return await self._direct.handle_async_request(request)
         await self._look_at(request.url)
         if proxy not in self._proxied:
-            self._proxied[proxy] = httpx2.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_CONNECTIONS)
+            try:
+                self._proxied[proxy] = httpx2.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_CONNECTIONS)
+            except (ImportError, ValueError):  # SOCKS, whose package is not there, or what is no proxy
+                raise proxy_problem() from None
         return await self._proxied[proxy].handle_async_request(request)
 
     async def _look_at(self, url: httpx2.URL) -> None:

@@ -96,14 +96,21 @@ class Http:
             self._remember(key, response)
             return response
 
-    async def post_json(self, url: str, body: Any, headers: Mapping[str, str]) -> Any:
+    async def post_json(self, url: str, body: Any, headers: Mapping[str, str], *, seconds: float | None = None) -> Any:
         """What an API answers: JSON for JSON.
+
+        Args:
+            url: Its address.
+            body: The question.
+            headers: With its key.
+            seconds: What it may take, where that is more than usual.
 
         Raises:
             WebProblem: There was no answer, or one that is no JSON. A status of 300 and more is a `StatusProblem`.
         """
         content = json.dumps(body).encode()
-        return _json(await self.ask("POST", url, {"Content-Type": "application/json", **headers}, content))
+        head = {"Content-Type": "application/json", **headers}
+        return _json(await self.ask("POST", url, head, content, seconds=seconds))
 
     async def get_json(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
         """What an API answers to a question in its address.
@@ -114,9 +121,24 @@ class Http:
         return _json(await self.ask("GET", url, headers or {}))
 
     async def ask(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None, *, limit: int = MOST
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
+        *,
+        limit: int = MOST,
+        seconds: float | None = None,
     ) -> Response:
         """What an API answers: robots.txt is not for it, and redirects are not followed, since headers hold keys.
+
+        Args:
+            method: `GET` or `POST`.
+            url: Its address.
+            headers: With its key.
+            content: The body.
+            limit: Bytes that the answer may have.
+            seconds: What it may take, where that is more than usual.
 
         Raises:
             WebProblem: There was no answer. A status of 300 and more is a `StatusProblem`.
@@ -124,12 +146,14 @@ class Http:
 
         async def call() -> Response:
             request = self._client().build_request(method, read_address(url), content=content, headers=dict(headers))
+            if seconds is not None:
+                request.extensions["timeout"] |= {"read": seconds}
             async with self._sent(request) as opened:
                 if opened.status_code >= 300:
                     raise await _failed(opened)
                 return await response_of(opened, limit)
 
-        return await self._repeated(url, call)
+        return await self._repeated(url, call, seconds)
 
     async def fetch(
         self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, accept: str = "", robots: bool = True
@@ -163,12 +187,13 @@ class Http:
             await self._opened.aclose()
             self._opened = None
 
-    async def _repeated(self, url: str, call: Callable[[], Awaitable[T]]) -> T:
+    async def _repeated(self, url: str, call: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
         """Calls until it succeeds, or trying again makes no sense."""
+        limit = seconds or self._seconds
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                with foreign_errors(url, self._seconds):
-                    async with asyncio.timeout(self._seconds):
+                with foreign_errors(url, limit):
+                    async with asyncio.timeout(limit):
                         return await call()
             except WebProblem as problem:
                 wait = _wait(problem, attempt)

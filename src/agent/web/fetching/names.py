@@ -76,7 +76,9 @@ def _claimed(folder: Path, name: str) -> Path:
 def _told(disposition: str) -> str:
     message = Message()
     message["content-disposition"] = disposition.replace("\n", " ").replace("\r", " ")
-    name = message.get_filename() or ""
+    name = ""
+    with contextlib.suppress(ValueError):  # the number of a continuation with more digits than Python reads
+        name = message.get_filename() or ""
     with contextlib.suppress(UnicodeError):  # headers come as Latin-1, in which most who need it send UTF-8
         name = name.encode("latin-1").decode("utf-8")
     return name.replace("\\", "/").rpartition("/")[2]

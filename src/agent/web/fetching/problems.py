@@ -110,8 +110,9 @@ def foreign_errors(url: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, httpx2.TimeoutException) as error:
+        limit = _limit_of(error, seconds)
         raise WebProblem(
-            "timeout", f"{shown} did not answer within {seconds:g} s.", remedy="Take another source, or try later."
+            "timeout", f"{shown} did not answer within {limit:g} s.", remedy="Take another source, or try later."
         ) from error
     except httpx2.InvalidURL as error:
         raise WebProblem("refused_address", f"{shown} is no address: {error}.", remedy="Correct it.") from error
@@ -119,8 +120,15 @@ def foreign_errors(url: str, seconds: float) -> Iterator[None]:
         raise _of_connection(shown, error) from error
 
 
+def _limit_of(error: Exception, seconds: float) -> float:
+    """The seconds that were over: connecting and reading have limits of their own."""
+    request = getattr(error, "_request", None)
+    limits = request.extensions.get("timeout", {}) if request is not None else {}
+    return limits.get(type(error).__name__.removesuffix("Timeout").lower()) or seconds
+
+
 def _of_connection(shown: str, error: Exception) -> WebProblem:
-    causes = _causes(error)
+    causes = list(causes_of(error))
     if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
         why = getattr(tls, "verify_message", "") or tls.reason or str(tls)
         return WebProblem(
@@ -134,11 +142,16 @@ def _of_connection(shown: str, error: Exception) -> WebProblem:
     )
 
 
-def _causes(error: BaseException) -> list[BaseException]:
-    """The error and what it came from."""
-    chain: list[BaseException] = []
-    following: BaseException | None = error
-    while following is not None and following not in chain:
-        chain.append(following)
-        following = following.__cause__ or following.__context__
-    return chain
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """The error and what led to it, outermost first: the parts of a group, and what stands among its arguments, too."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        current = waiting.pop(0)
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting += current.exceptions if isinstance(current, BaseExceptionGroup) else ()
+        waiting += (one for one in current.args if isinstance(one, BaseException))
+        waiting.append(current.__cause__ or current.__context__)

@@ -2,7 +2,7 @@
 
 It reads JSON lines and writes JSON lines. The first line it reads is how to start, `{"chrome": path, "proxy": url}`;
 each further one asks for a page, `{"id": 1, "url": …, "seconds": 20}`, and is answered with `{"id": 1, "url": …,
-"status": 200, "html": …}` or `{"id": 1, "problem": …}`; `{"stop": 1}` says that nobody waits for it any more. It ends,
+"html": …}` or `{"id": 1, "problem": …}`; `{"stop": 1}` says that nobody waits for it any more. It ends,
 with its browser, when its input ends.
 """
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
 _MOST = 8_000_000
 """Characters of a page."""
-_AT_ONCE = 3
+AT_ONCE = 3
+"""Pages; others wait."""
+PATIENCE = 5.0
+"""Seconds beyond those of a page until it is given up."""
 _STILL = 4
 """How often in a row the text must be the same, each 0.15 s, before it counts as complete."""
 _LITTLE = 50
@@ -68,7 +71,7 @@ async def _serve(replies: TextIO) -> None:
                 os._exit(3)
 
         browser.on("disconnected", ended)
-        places, tasks = asyncio.Semaphore(_AT_ONCE), dict[int, asyncio.Task[None]]()
+        places, tasks = asyncio.Semaphore(AT_ONCE), dict[int, asyncio.Task[None]]()
         _say(replies, {"ready": True})
         while line := await lines.readline():
             asked = json.loads(line)
@@ -83,14 +86,14 @@ async def _serve(replies: TextIO) -> None:
 
 
 async def _answer(browser: Browser, asked: dict[str, Any], places: asyncio.Semaphore, replies: TextIO) -> None:
-    from playwright.async_api import Error
-
     async with places:
         try:
-            async with asyncio.timeout(asked["seconds"] + 5):
+            async with asyncio.timeout(asked["seconds"] + PATIENCE):
                 drawn = await _drawn(browser, asked["url"], asked["seconds"])
-        except (Error, TimeoutError) as error:
-            drawn = {"problem": str(error).splitlines()[0] if str(error) else "it took too long"}
+        except TimeoutError:
+            drawn = {"problem": "it took too long"}
+        except Exception as error:  # noqa: BLE001  # the boundary of this process: whoever asked waits for a reply
+            drawn = {"problem": (str(error).splitlines() or [type(error).__name__])[0]}
     _say(replies, {"id": asked["id"], **drawn})
 
 
@@ -99,10 +102,9 @@ async def _drawn(browser: Browser, url: str, seconds: float) -> dict[str, Any]:
     context = await browser.new_context(service_workers="block", accept_downloads=False)
     try:
         page = await context.new_page()
-        response = await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
+        await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
         await _settled(page, until)
-        status = response.status if response else 200
-        return {"url": page.url, "status": status, "html": await page.evaluate(_HTML, _MOST)}
+        return {"url": page.url, "html": await page.evaluate(_HTML, _MOST)}
     finally:
         await context.close()
 

@@ -11,6 +11,8 @@ from mcp_tools.text import one_line
 
 GEMINI = "https://generativelanguage.googleapis.com"
 MODEL = "gemini-flash-latest"
+_SECONDS = 300.0
+"""What watching may take."""
 _PROMPT = (
     "Describe what is seen in this video in the order in which it happens, with times as [mm:ss]: people, things and "
     "how many of each, actions, and every text, number, table and diagram on screen, word for word. Say nothing that "
@@ -33,20 +35,19 @@ class Gemini:
         self._key = key
         self._url = f"{base.rstrip('/')}/v1beta/models/{model}:generateContent"
 
-    async def watch(self, video: str, question: str = "") -> str:
+    async def watch(self, video: str) -> str:
         """What is seen in a video.
 
         Args:
             video: Its address at YouTube; it must be public.
-            question: What to look for; everything unless told.
 
         Raises:
             WebProblem: The key is wrong (`bad_key`), used up (`quota`), or the video could not be watched.
         """
-        parts = [{"fileData": {"fileUri": video, "mimeType": "video/mp4"}}, {"text": question or _PROMPT}]
+        parts = [{"fileData": {"fileUri": video, "mimeType": "video/mp4"}}, {"text": _PROMPT}]
         body = {"contents": [{"role": "user", "parts": parts}]}
         try:
-            told = await self._http.post_json(self._url, body, {"x-goog-api-key": self._key})
+            told = await self._http.post_json(self._url, body, {"x-goog-api-key": self._key}, seconds=_SECONDS)
         except StatusProblem as problem:
             raise _meant(problem) from problem
         return _text(told)

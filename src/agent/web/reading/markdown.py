@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.web.reading.source import (
-    MARK,
     date_of,
     drop_hidden,
     frames_of,
     mark_links,
+    new_mark,
     parse,
     put_in_order,
     texts_of,
@@ -23,8 +23,6 @@ from mcp_tools.text import printable
 
 LONGEST = 6_000_000
 """Characters of a page that are looked at."""
-_MARKED = re.compile(r"\]\(" + re.escape(MARK) + r"(\d+)(?:\s+\"[^\"]*\")?\)")
-_BARE_MARK = re.compile(re.escape(MARK) + r"\d+")
 _ESCAPED = re.compile(r"(?s:```.*?```)|`[^`\n]*`|\\([][().*_#+!>~`-])")
 """Signs that were escaped, outside code: whoever quotes the page quotes what stands there."""
 _KEPT_SHARE = 0.7
@@ -71,9 +69,10 @@ def extract(html: str, url: str) -> Extracted:
     if hidden := drop_hidden(tree):
         notes.append(f"Hidden text of {hidden:,} characters was left out.")
     frames = frames_of(tree, url)
-    targets = mark_links(tree, url)
+    mark = new_mark()
+    targets = mark_links(tree, url, mark)
     put_in_order(tree)
-    markdown, links = _numbered(_converted(tree), targets)
+    markdown, links = _numbered(_converted(tree, mark), targets, mark)
     if not markdown and (markdown := printable(words_only(html[:LONGEST]))):
         notes.append("The page is nested too deeply: its words are shown without headings, tables and links.")
     for title_of_frame, target in dict.fromkeys(frames):
@@ -92,7 +91,7 @@ def _wants_scripts(tree: Any) -> bool:
     return len(visible) < _SHORT_WARNING and bool(_WANTS_SCRIPTS.search(warning))
 
 
-def _converted(tree: Any) -> str:
+def _converted(tree: Any, mark: str) -> str:
     """The content as Markdown; the whole page where it is no article: a list of results, a form, products."""
     from trafilatura import extract as content_of
 
@@ -100,16 +99,16 @@ def _converted(tree: Any) -> str:
     found = content_of(tree, output_format="markdown", include_links=True, include_formatting=True, favor_recall=True)
     markdown = found or ""
     lost = not markdown or around.lost_structure(markdown) or around.lost_links(markdown)
-    if lost or _share(around.words(), markdown) < _KEPT_SHARE:
+    if lost or _share(around.words(), markdown.replace(mark, " ")) < _KEPT_SHARE:
         around.drop()
         markdown = _whole(tree)
-    others = [f"[{text}]({mark})" for text, mark in around.other_links(markdown)] if markdown else []
+    others = [f"[{text}]({target})" for text, target in around.other_links(markdown)] if markdown else []
     return "\n\n".join([markdown, f"Other links: {' · '.join(others)}"] if others else [markdown])
 
 
 def _share(wanted: list[str], markdown: str) -> float:
     """How much of the words is there."""
-    there = set(re.findall(r"\w+", _BARE_MARK.sub("", markdown)))
+    there = set(re.findall(r"\w+", markdown))
     plain = re.findall(r"\w+", " ".join(wanted))
     return sum(word in there for word in plain) / len(plain) if plain else 1.0
 
@@ -127,13 +126,14 @@ def _whole(tree: Any) -> str:
     return Page(html.tostring(tree, encoding="unicode")).markdown
 
 
-def _numbered(markdown: str, targets: list[str]) -> tuple[str, tuple[str, ...]]:
+def _numbered(markdown: str, targets: list[str], mark: str) -> tuple[str, tuple[str, ...]]:
     """Numbers links in the order in which they come."""
+    marked = re.compile(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)")
     numbers: dict[str, int] = {}
 
     def number(match: re.Match[str]) -> str:
         target = targets[int(match[1])]
         return f"][{numbers.setdefault(target, len(numbers) + 1)}]"
 
-    text = _BARE_MARK.sub("", _MARKED.sub(number, markdown))
+    text = re.sub(rf"{re.escape(mark)}\d+", "", marked.sub(number, markdown))
     return printable(_ESCAPED.sub(lambda match: match[1] or match[0], text)).strip(), tuple(numbers)

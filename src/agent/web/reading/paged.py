@@ -61,23 +61,6 @@ class PagedView:
         lines = (told["where"] + (":" if told["text"] else "."), told["text"], told["more"])
         return "\n\n".join(line for line in lines if line)
 
-    def link(self, n: int) -> str:
-        """The address of a link.
-
-        Args:
-            n: The number behind its text, `[text][n]`.
-
-        Raises:
-            WebProblem: There is none of that number.
-        """
-        links = self._page.links
-        if 1 <= n <= len(links):
-            return links[n - 1]
-        there = f"Its links are numbered 1 to {len(links)}." if links else "It has no links."
-        raise WebProblem(
-            "no_result", f"{one_line(self._page.url, 200)} has no link {n}.", remedy=f"{there} Take one of them."
-        )
-
     def _check(self, page: int) -> None:
         if not 1 <= page <= self.count:
             raise WebProblem(

@@ -85,8 +85,10 @@ class WebReader:
 
     async def aclose(self) -> None:
         """Closes connections, and the browser."""
-        await self._renderer.aclose()
-        await self._http.aclose()
+        try:
+            await self._renderer.aclose()
+        finally:
+            await self._http.aclose()
 
     async def _page(self, response: Response) -> Page:
         from agent.files.kinds import kind_of

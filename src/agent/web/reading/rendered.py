@@ -20,6 +20,7 @@ from agent.web.chromium import find_chromium
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import GuardedProxy
 from agent.web.protocol import WebProblem
+from agent.web.reading.drawing import AT_ONCE, PATIENCE
 from mcp_tools.sandbox.interpreter import executable
 from mcp_tools.text import one_line
 
@@ -40,7 +41,6 @@ class Drawn:
 
     url: str
     """After redirects, those of scripts among them."""
-    status: int
     html: str
 
 
@@ -79,7 +79,7 @@ class Renderer:
                 f"{one_line(url, 200)} could not be drawn: {one_line(str(problem), 200)}.",
                 remedy="Take another source.",
             )
-        drawn = Drawn(told["url"], told["status"], told["html"])
+        drawn = Drawn(told["url"], told["html"])
         await self._check(drawn.url)
         return drawn
 
@@ -122,10 +122,9 @@ class _GoneError(Exception):
 class _Process:
     """The drawing process, its proxy, and who waits for which page."""
 
-    def __init__(self, process: asyncio.subprocess.Process, opened: contextlib.AsyncExitStack, scratch: str) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, opened: contextlib.AsyncExitStack) -> None:
         self._process = process
         self._opened = opened
-        self._scratch = scratch
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._listening: asyncio.Task[None] | None = None
@@ -137,21 +136,11 @@ class _Process:
         Raises:
             WebProblem: The browser does not start.
         """
-        scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="alita-draw-")
-        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        opened = contextlib.AsyncExitStack()
-        proxy = await opened.enter_async_context(GuardedProxy(guard))
-        process = await asyncio.create_subprocess_exec(
-            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
-            env={**environment, "TMPDIR": scratch},
-            cwd=scratch,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            limit=_REPLY,
-        )
-        started = cls(process, opened, scratch)
+        async with contextlib.AsyncExitStack() as opened:
+            scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="alita-draw-")
+            opened.push_async_callback(asyncio.to_thread, shutil.rmtree, scratch, ignore_errors=True)
+            proxy = await opened.enter_async_context(GuardedProxy(guard))
+            started = cls(await _launched(scratch), opened.pop_all())
         try:
             await started._begin(chrome, proxy.url)
         except BaseException:
@@ -168,16 +157,21 @@ class _Process:
         """What it says of a page.
 
         Raises:
-            _GoneError: It ended meanwhile.
+            _GoneError: It ended meanwhile, or was ended because it gave no reply.
         """
+        rounds = 1 + len(self._waiting) // AT_ONCE
         number = next(self._ids)
         self._waiting[number] = future = asyncio.get_running_loop().create_future()
         try:
             await self._say({"id": number, "url": url, "seconds": seconds})
             if self.is_over:
                 raise _GoneError
-            told: dict[str, Any] = await future
+            async with asyncio.timeout(rounds * (seconds + PATIENCE) + _GRACE_SECONDS):
+                told: dict[str, Any] = await future
             return told
+        except TimeoutError:
+            await self._kill()
+            raise _GoneError from None
         except asyncio.CancelledError:
             await self._say({"stop": number})
             raise
@@ -194,13 +188,15 @@ class _Process:
         except TimeoutError:
             pass
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            await asyncio.shield(self._process.wait())
-            if self._listening is not None:
-                await self._listening
+            await self._kill()
             await self._opened.aclose()
-            await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+
+    async def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await asyncio.shield(self._process.wait())
+        if self._listening is not None:
+            await self._listening
 
     async def _begin(self, chrome: Path, proxy: str) -> None:
         await self._say({"chrome": str(chrome), "proxy": proxy})
@@ -234,3 +230,29 @@ class _Process:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(_GoneError())
+
+
+async def _launched(scratch: str) -> asyncio.subprocess.Process:
+    """The process that draws.
+
+    Raises:
+        WebProblem: The system starts none (`browser`).
+    """
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    try:
+        return await asyncio.create_subprocess_exec(
+            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
+            env={**environment, "TMPDIR": scratch},
+            cwd=scratch,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            limit=_REPLY,
+        )
+    except OSError as error:
+        raise WebProblem(
+            "browser",
+            f"The process that draws pages does not start: {error.strerror or error}.",
+            remedy="Look at the limits of processes and memory, or take another source.",
+        ) from error

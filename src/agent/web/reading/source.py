@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from mcp_tools.text import one_line, printable
 
-MARK = "https://link.invalid/"
-"""Stands for each link while a page is converted: addresses may hold brackets, numbers do not."""
 _UNSEEN = frozenset(
     ("script", "style", "template", "noscript", "head", "svg", "canvas", "iframe", "object", "embed", "title")
 )
@@ -117,12 +116,21 @@ def drop_hidden(tree: Any) -> int:
     return size
 
 
-def mark_links(tree: Any, url: str) -> list[str]:
+def new_mark() -> str:
+    """Stands for each link while a page is converted: addresses may hold brackets, numbers do not.
+
+    No page can have it in its text, since each gets another.
+    """
+    return f"https://link.invalid/{secrets.token_hex(8)}/"
+
+
+def mark_links(tree: Any, url: str, mark: str) -> list[str]:
     """Puts a number in the place of each address.
 
     Args:
         tree: The page; its links change.
         url: Where it was.
+        mark: What comes before the numbers.
 
     Returns:
         The absolute addresses by number.
@@ -136,7 +144,7 @@ def mark_links(tree: Any, url: str) -> list[str]:
         if not target or ("#" in target and urldefrag(target).url == here):
             anchor.tag = "span"
         else:
-            anchor.set("href", f"{MARK}{numbers.setdefault(target, len(numbers))}")
+            anchor.set("href", f"{mark}{numbers.setdefault(target, len(numbers))}")
     for element in tree.xpath("//base"):
         element.drop_tree()
     return list(numbers)

@@ -34,7 +34,7 @@ _LOGIN_WORDS = re.compile(
     r"(log|sign) ?in to (continue|view|see|read|access)|you (must|need to) (log|sign) ?in|please (log|sign) ?in", re.I
 )
 _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
-_PASSWORD = re.compile(r"<input[^>]+type\s*=\s*[\"']?password", re.I)
+_PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
 
 
 def look_for_login(asked: str, url: str, html: str) -> None:

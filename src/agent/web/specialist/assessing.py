@@ -79,7 +79,7 @@ def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms) -> Assessme
 
 
 async def extract(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context) -> None:
-    """Has a weak model copy the answer from the quotations into the assessment; once."""
+    """Has a weak model copy the answer from the quotations into the assessment; once. Nonsense is no answer."""
     if assessment.asked or not assessment.quotes:
         return
     assessment.asked = True
@@ -95,9 +95,12 @@ async def extract(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessm
         if room <= 0:
             break
     messages = load_prompt("agent", "search_extract").render(question=wanted.question, evidence="\n".join(blocks))
-    completion = await context.complete(
-        Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS_OF_AN_ANSWER
-    )
+    try:
+        completion = await context.complete(
+            Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS_OF_AN_ANSWER
+        )
+    except ModelOutputError:
+        return
     answer = str(completion.parsed).strip()
     assessment.answer = answer if stands_there(answer, "\n".join(blocks), wanted.question) else ""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.context import Context
+from agent.errors import ModelOutputError
 from agent.models.protocol import Role
 from agent.web.specialist.evidence import Wanted
 from mcp_tools.prompt import load_prompt
@@ -18,11 +19,13 @@ _FORM: dict[str, Any] = {"type": "string", "maxLength": _LONGEST}
 async def next_query(wanted: Wanted, context: Context) -> Wanted:
     """What is wanted, with a query of its own where steps were done before and none came with the decision.
 
-    Raises:
-        ModelOutputError: The model wrote none.
+    As it was where the model wrote none.
     """
     if wanted.query or not wanted.so_far or not context.is_weak(Role.COORDINATOR):
         return wanted
     messages = load_prompt("agent", "search_next").render(question=wanted.question, evidence=wanted.so_far)
-    completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
+    try:
+        completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
+    except ModelOutputError:
+        return wanted
     return replace(wanted, query=" ".join(str(completion.parsed).split()))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.web.specialist.evidence import Quote
 
 _LONGEST = 360
 """Characters of a passage."""
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
-_RULE = re.compile(r"^\s*\|?[\s:|-]*-{2,}[\s:|-]*\|?\s*$")
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\[\d+\]|\([^)\s]*\))")
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1|(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
+# A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or somewhere.
+_HEADING = re.compile(r"#{1,6}\s+(\S.*)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\[\d+\]|\([^)\s]{0,500}\))")
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1|(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
 _SENTENCE = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”’)]))\s+(?=[\"“‘(\[]?[A-ZÀ-ÖØ-Þ0-9])")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Ft|No|vol|vs|ca|approx|e\.g|i\.e|etc|Jr|Sr|Gen|Col|Capt|Lt|Rev|Inc|Ltd|Co|Fig)"
@@ -36,6 +36,10 @@ class Passage:
         """The passage as a quotation."""
         return Quote(self.text, self.place)
 
+    def without_heading(self) -> Passage:
+        """The passage with nothing told of what stands above it."""
+        return replace(self, heading="", place=self.place.rpartition('", ')[2])
+
 
 def passages_of(markdown: str) -> list[Passage]:
     """The passages of a page in order.
@@ -47,7 +51,7 @@ def passages_of(markdown: str) -> list[Passage]:
     paragraph = row = 0
     for block in _blocks(markdown):
         if (head := _HEADING.match(block[0])) and len(block) == 1:
-            heading, paragraph, row = spoken(head[2]), 0, 0
+            heading, paragraph, row = spoken(head[1].rstrip().rstrip("#")), 0, 0
             continue
         if block[0].lstrip().startswith("|"):
             for text, first, last in _rows(block):
@@ -98,7 +102,7 @@ def _blocks(markdown: str) -> Iterator[list[str]]:
 def _rows(table: list[str]) -> Iterator[tuple[str, int, int]]:
     """A table in parts, each with the head, and the rows that it has, from 1 on."""
     lines = [_cells(line) for line in table]
-    ruled = len(table) > 1 and bool(_RULE.match(table[1]))
+    ruled = len(table) > 1 and set(table[1]) <= set(" \t:|-") and "--" in table[1]
     head = [lines[0]] if ruled else []
     body = lines[2:] if ruled else lines
     start = 0

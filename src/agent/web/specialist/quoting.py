@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.web.injection import gives_orders
 from agent.web.protocol import Page
@@ -57,13 +57,24 @@ class ReadPage:
     stems: frozenset[str]
     """Of the whole page."""
     left_out: int
-    """Passages that give orders; they are not quoted."""
+    """Passages, headings and titles that give orders; they are not quoted."""
 
 
 def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
-    """The passages of a page by what they say about a question; those that say nothing are left out."""
+    """The passages of a page by what they say about a question; those that say nothing are left out.
+
+    So is what gives orders: a passage, the heading above others, the title.
+    """
     passages = passages_of(page.markdown)[:_LONGEST_PAGE]
-    kept = [passage for passage in passages if not gives_orders(passage.text)]
+    orders = {heading for heading in {passage.heading for passage in passages} if gives_orders(heading)}
+    kept = [
+        passage.without_heading() if passage.heading in orders else passage
+        for passage in passages
+        if not gives_orders(passage.text)
+    ]
+    left_out = len(passages) - len(kept) + len(orders)
+    if gives_orders(page.title):
+        page, left_out = replace(page, title=""), left_out + 1
     stems = [frozenset(stems_of(passage.text)) for passage in kept]
     frequency = Counter(stem for found in stems for stem in found)
     rarity = {stem: math.log(1 + len(kept) / (1 + frequency[stem])) for stem in terms.weights}
@@ -81,7 +92,7 @@ def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
         before = own
     best = sorted(scored, key=lambda found: -found.score)
     whole = title.union(*stems) if stems else title
-    return ReadPage(page, tuple(best), whole, len(passages) - len(kept))
+    return ReadPage(page, tuple(best), whole, left_out)
 
 
 def _score(

@@ -13,7 +13,7 @@ from agent.models.protocol import Role
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
 from agent.web.protocol import Page, Result, WebProblem
-from agent.web.specialist.assessing import Assessment, assess, extract
+from agent.web.specialist.assessing import Assessment, assess, by_rule, extract
 from agent.web.specialist.confirming import stating, value_in
 from agent.web.specialist.credibility import credibility_of, rank
 from agent.web.specialist.evidence import Evidence, Quote, Source, Wanted
@@ -67,6 +67,7 @@ class _Inquiry:
         self._hits = Hits()
         self._pages: list[ReadPage] = []
         self._assessment = Assessment()
+        self._is_assessed = False
         self._checked: dict[str, Quote] = {}
         """By address, the quotation in which each source states the answer."""
 
@@ -79,6 +80,7 @@ class _Inquiry:
             wider = [broader(query, self._terms) for query in plan.queries]
             await self._round([query for query in wider if query], _PAGES["broader"])
         self._assessment = await assess(self._wanted, self._pages, self._terms, self._context)
+        self._is_assessed = True
         await self._follow_up()
         await self._confirm()
 
@@ -167,7 +169,9 @@ class _Inquiry:
         return {source_of(read.page.url) for read in self._pages}
 
     def conclude(self) -> None:
-        """Fills the evidence from what was read and assessed."""
+        """Fills the evidence from what was read and assessed; rules choose where the search ended before."""
+        if not self._is_assessed:
+            self._assessment = by_rule(self._wanted, self._pages, self._terms)
         evidence, found = self.evidence, self._assessment
         evidence.hits, evidence.read = len(self._hits), len(self._pages)
         evidence.answer, evidence.missing, evidence.differ = found.answer, found.missing, found.differ

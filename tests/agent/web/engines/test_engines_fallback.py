@@ -222,3 +222,16 @@ async def test_runs_stand_in_one_line() -> None:
 
     await asyncio.gather(asyncio.to_thread(in_a_thread), pace.wait(), pace.wait())
     assert 0.15 <= time.monotonic() - began < 2
+
+
+async def test_each_engine_is_closed_whatever_comes_of_the_others() -> None:
+    class Stuck(Scripted):
+        async def aclose(self) -> None:
+            raise OSError("it is stuck")
+
+    for order in (0, 1):
+        other = Scripted("other")
+        both = [other, Stuck("stuck")]
+        with pytest.raises(OSError, match="stuck"):
+            await Engines(both[::-1] if order else both, lambda event: None).aclose()
+        assert other.closed

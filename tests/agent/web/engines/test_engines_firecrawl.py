@@ -185,3 +185,11 @@ async def test_several_at_once(server: FirecrawlServer) -> None:
     )
     await engine.aclose()
     assert len(found) == len(server.requests) == 10
+
+
+async def test_what_is_invisible_in_a_page_is_gone() -> None:
+    with FirecrawlServer({"https://a.example/x": ("El\u200bbe", "The El\u200bbe is \u202elong.")}) as own:
+        engine = Firecrawl(None, own.url)
+        page = await engine.read("https://a.example/x")
+        await engine.aclose()
+    assert (page.title, page.markdown) == ("Elbe", "The Elbe is long.")

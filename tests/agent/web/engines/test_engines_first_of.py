@@ -94,3 +94,16 @@ async def test_files_go_another_way(url: str, via: str) -> None:
     """Files and videos are read first by who keeps them."""
     firecrawl, plain = Reader("firecrawl"), Reader("plain")
     assert (await FirstOf([firecrawl, plain], for_files=[plain, firecrawl]).read(url)).via == via
+
+
+async def test_each_reader_is_closed_whatever_comes_of_the_others() -> None:
+    class Stuck(Reader):
+        async def aclose(self) -> None:
+            raise OSError("it is stuck")
+
+    other = Reader("plain")
+    with pytest.raises(OSError, match="stuck"):
+        await FirstOf([other, Stuck("firecrawl")]).aclose()
+    with pytest.raises(OSError, match="stuck"):
+        await FirstOf([Stuck("firecrawl"), other]).aclose()
+    assert other.closed

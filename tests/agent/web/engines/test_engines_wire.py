@@ -158,3 +158,18 @@ async def test_a_package_that_is_not_there(
     problem = await problem_of(engine)
     assert (problem.reason, problem.message) == ("no_key", f"the package of {engine.name} is not installed")
     assert "pip install" in problem.remedy
+
+
+@pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:9", "socks5://user:secret-key@127.0.0.1:9"])
+@pytest.mark.parametrize("name", ENGINES)
+async def test_a_proxy_that_cannot_be_used_is_named(
+    server: JsonServer, monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
+) -> None:
+    """By its variable: its address may hold a password."""
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    problem = await problem_of(ENGINES[name](server.url))
+    assert (problem.reason, "ALL_PROXY" in problem.message, "secret-key" in problem.message) == (
+        "connection",
+        True,
+        False,
+    )

@@ -409,3 +409,12 @@ async def test_a_list_is_read_by_the_reader_of_the_web(tmp_path: Path) -> None:
             await reader.aclose()
     assert len(told) == 3
     assert all("is not read into the index" in text for text in told)
+
+
+async def test_a_line_of_a_list_that_is_no_address_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# The Elbe\n\nThe Elbe is 1,094 km long.\n")
+    listed = tmp_path / "list.txt"
+    listed.write_text("https://[oops\nfile://[oops\npage.md\n")
+    index = OwnIndex(listed, tmp_path / "index")
+    assert [hit.title for hit in await index.search("elbe")] == ["The Elbe"]
+    await index.aclose()

@@ -331,3 +331,28 @@ async def test_a_read_that_is_given_up_leaves_nothing_behind(web: WebServer, cli
     web.page("/a", "goes on")
     assert (await client.get(f"{web.url}/a")).text == "goes on"
     web.released.set()
+
+
+@pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:9", "socks5://user:secret-key@127.0.0.1:9"])
+async def test_a_proxy_that_cannot_be_used_is_named(
+    web: WebServer, client: Http, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    problem = await _fails(client, f"{web.url}/a")
+    assert (problem.reason, "ALL_PROXY" in problem.message, "secret-key" in problem.message) == (
+        "connection",
+        True,
+        False,
+    )
+
+
+async def test_what_takes_long_may_be_given_more(web: WebServer, trusted: ssl.SSLContext) -> None:
+    """The limit that was over is named."""
+    web.route("/a", lambda _: (web.released.wait(1), Answer(200, "{}"))[1])
+    client = Http(allow_private=True, tls=trusted, seconds=0.2)
+    with pytest.raises(WebProblem, match=r"within 0\.2 s"):
+        await client.post_json(f"{web.url}/a", {}, {})
+    with pytest.raises(WebProblem, match=r"within 0\.3 s"):
+        await client.post_json(f"{web.url}/a", {}, {}, seconds=0.3)
+    assert await client.post_json(f"{web.url}/a", {}, {}, seconds=20) == {}
+    await client.aclose()

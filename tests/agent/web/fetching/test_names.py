@@ -22,6 +22,7 @@ from agent.web.fetching.names import file_name, new_file
         ("https://e.org/x", 'attachment; filename="../../etc/passwd"', "passwd"),
         ("https://e.org/x", 'attachment; filename="C:\\\\a\\\\b.txt"', "b.txt"),
         ("https://e.org/x", 'attachment; filename=".bashrc"', "bashrc"),
+        pytest.param("https://e.org/x", f"attachment; filename*{'1' * 5000}=a", "x", id="endless number"),
         ("https://e.org/..%2f..%2fetc%2fshadow", "", "shadow"),
         ("https://e.org/%2e%2e", "", "e.org"),
         ("https://e.org/", "", "e.org"),

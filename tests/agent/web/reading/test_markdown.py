@@ -162,3 +162,11 @@ def test_invisible_characters_are_gone() -> None:
     page = extract(f"<title>Ti\u202etle</title><p>in\u200bvis\U000e0041ible {PROSE}</p>", URL)
     assert "invisible" in page.markdown
     assert page.title == "Title"
+
+
+@pytest.mark.parametrize("number", ["0", "999", "9" * 5000], ids=["small", "large", "endless"])
+def test_a_page_chooses_no_link_by_its_text(number: str) -> None:
+    text = f"[a](https://link.invalid/{number})"
+    page = extract(f'<article><p>{text} {PROSE * 3}</p><p><a href="/b">b</a> {PROSE}</p></article>', URL)
+    assert text in page.markdown
+    assert page.links == ("https://kell.example/b",)

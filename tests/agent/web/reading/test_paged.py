@@ -43,18 +43,6 @@ def test_words_are_found_with_their_screen() -> None:
         view.find("  ")
 
 
-def test_links_are_numbered_from_one() -> None:
-    view = PagedView(PAGE)
-    assert (view.link(1), view.link(2)) == PAGE.links
-    for number in (0, 3, -1):
-        with pytest.raises(WebProblem, match=f"no link {number}") as caught:
-            view.link(number)
-        assert "1 to 2" in caught.value.remedy
-    with pytest.raises(WebProblem) as caught:
-        PagedView(Page("https://e.org/", "", "text")).link(1)
-    assert "no links" in caught.value.remedy
-
-
 def test_an_empty_page_has_one_empty_screen() -> None:
     view = PagedView(Page("https://e.org/", "", ""))
     assert (view.count, view.at(1)) == (1, "")

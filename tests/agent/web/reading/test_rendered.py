@@ -211,3 +211,35 @@ async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, place: 
     assert not any(b"key-in-clear" in _environment(number) for number in numbers)
     process.kill()
     await process.wait()
+
+
+async def test_a_process_that_does_not_start_is_told_and_leaves_nothing(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such an environment is longer than the system takes."""
+    monkeypatch.setenv("LANG", "x" * 300_000)
+    with pytest.raises(WebProblem, match="does not start") as caught:
+        await Renderer(AddressGuard(allow_private=True)).draw("http://127.0.0.1:9/")
+    assert caught.value.reason == "browser"
+    assert not any(folder.name.startswith("alita-draw-") for folder in _folders(place))
+
+
+def _folders(place: Path) -> list[Path]:
+    return list(place.iterdir())
+
+
+async def test_every_error_of_drawing_is_a_reply(renderer: Renderer) -> None:
+    """This address cannot be sent to the browser."""
+    with pytest.raises(WebProblem, match="could not be drawn") as caught:
+        await asyncio.wait_for(renderer.draw("http://127.0.0.1:9/\ud800"), 20)
+    assert caught.value.reason == "browser"
+
+
+@pytest.mark.slow
+async def test_a_process_that_gives_no_reply_is_ended(web: WebServer, renderer: Renderer, place: Path) -> None:
+    web.page("/a", f"<p>{PROSE}</p>")
+    await renderer.draw(f"{web.url}/a")
+    for number, command in _processes(place).items():
+        if b"agent.web.reading.drawing" in command:
+            os.kill(int(number), signal.SIGSTOP)
+    assert "east quay" in (await asyncio.wait_for(renderer.draw(f"{web.url}/a", seconds=1), 40)).html

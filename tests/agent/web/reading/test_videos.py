@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,15 @@ async def test_of_the_two_one_is_enough(web: WebServer, client: Http, tmp_path: 
 async def test_gemini_that_refuses(web: WebServer, client: Http, status: int, value: Any, reason: str) -> None:
     GeminiServer(web).says(value, status)
     with pytest.raises(WebProblem) as caught:
-        await Gemini(client, "key-of-gemini", base=web.url).watch(URL, "How many boats?")
+        await Gemini(client, "key-of-gemini", base=web.url).watch(URL)
     assert caught.value.reason == reason
     assert "key-of-gemini" not in str(caught.value)
+
+
+async def test_gemini_may_watch_longer_than_a_page_takes(web: WebServer, trusted: ssl.SSLContext) -> None:
+    serve_video(web, {"en": LINES})
+    gemini = GeminiServer(web)
+    gemini.seconds = 0.8
+    client = Http(allow_private=True, tls=trusted, seconds=0.3)
+    assert await Gemini(client, "key-of-gemini", base=web.url).watch(URL) == "[00:04] A red boat."
+    await client.aclose()

@@ -1,5 +1,8 @@
 """A page in passages: whole sentences and rows, verbatim but for the marks, each with its place."""
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +68,28 @@ def test_any_page_is_cut_without_losing_its_words(text):
     for passage in passages_of(text):
         assert passage.text.strip()
         assert passage.place
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "| a |\n|" + "-" * 100_000 + "x",
+        "| a |\n|" + " -" * 50_000 + "x",
+        "[" * 100_000,
+        "[a](" * 25_000,
+        "**a " * 25_000,
+        "__a " * 25_000,
+        "*a " * 33_000,
+        "# " + "a #" * 33_000 + "x",
+        "# a" + " " * 100_000 + "x",
+    ],
+    ids=lambda page: page[:8],
+)
+def test_a_page_that_is_written_to_stop_its_reader_takes_no_minute(page):
+    began = time.monotonic()
+    passages_of(page)
+    assert time.monotonic() - began < 2
+
+
+def test_a_heading_loses_the_marks_at_its_end():
+    assert passages_of("## Sizes of C# ##\n\nWords.")[0].heading == "Sizes of C#"
