@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -59,7 +61,7 @@ async def vote_on_files(state: State, context: Context) -> Printed:
     for round_, (temperature, count) in enumerate(_ROUNDS, 1):
         for source in await _written(context, messages, temperature, count, seed=round_):
             outcome = await files.run(f"from {MODULE} import *\n{source}")
-            printed = as_answer(outcome.stdout) if outcome.ok else ""
+            printed = in_asked_form(as_answer(outcome.stdout), state["question"]) if outcome.ok else ""
             shown = one_line(printed or _failure(outcome))
             context.emit(ToolCalled("program", {}, bool(printed), shown, outcome.seconds))
             answers += [printed] if printed else []
@@ -109,6 +111,19 @@ def as_answer(printed: str) -> str:
         return value_text(ast.literal_eval(text))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return text
+
+
+def in_asked_form(answer: str, question: str) -> str:
+    """Several values with commas between, where the form that is asked for has so many: `Rose 3` as `Rose, 3`."""
+    parts = asked_of(question).parts
+    if parts < 2 or len(answer.split(",")) == parts:
+        return answer
+    with contextlib.suppress(ValueError):
+        listed = json.loads(answer)
+        if isinstance(listed, list) and len(listed) == parts:
+            return ", ".join(map(value_text, listed))
+    pieces = next((found for found in (answer.splitlines(), answer.split()) if len(found) == parts), None)
+    return ", ".join(pieces) if pieces else answer
 
 
 def in_asked_kind(answers: list[str], question: str) -> list[str]:

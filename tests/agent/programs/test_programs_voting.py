@@ -9,7 +9,7 @@ from agent.attached import look_at_files
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import stop_servers
 from agent.models.weights import Weights
-from agent.programs.voting import in_asked_kind, vote_on_files
+from agent.programs.voting import in_asked_form, in_asked_kind, vote_on_files
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
 from mcp_tools.sandbox import open_sandbox
@@ -79,6 +79,22 @@ async def test_a_table_of_parts_is_no_total(garden):
 )
 def test_what_can_be_an_answer(question, kept):
     assert in_asked_kind(["3", "three", "Rose\nMint", "Rose, 3"], question) == kept
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        ("Rose 3", "Rose, 3"),
+        ("Rose\n3", "Rose, 3"),
+        ('["Rose", 3]', "Rose, 3"),
+        ("Rose, 3", "Rose, 3"),
+        ("Wild Rose 3", "Wild Rose 3"),
+        ("3", "3"),
+    ],
+)
+def test_several_values_have_commas_between(answer, written):
+    assert in_asked_form(answer, "Which plant, and how many? Answer as: plant, number") == written
+    assert in_asked_form(answer, "Which plant is it?") == answer
 
 
 async def test_without_any_result_the_failure_is_told(garden):
