@@ -116,12 +116,14 @@ def as_answer(printed: str) -> str:
 def in_asked_form(answer: str, question: str) -> str:
     """Several values with commas between, where the form that is asked for has so many: `Rose 3` as `Rose, 3`."""
     parts = asked_of(question).parts
-    if parts < 2 or len(answer.split(",")) == parts:
+    if parts < 2:
         return answer
     with contextlib.suppress(ValueError):
         listed = json.loads(answer)
         if isinstance(listed, list) and len(listed) == parts:
             return ", ".join(map(value_text, listed))
+    if len(answer.split(",")) == parts:
+        return answer
     pieces = next((found for found in (answer.splitlines(), answer.split()) if len(found) == parts), None)
     return ", ".join(pieces) if pieces else answer
 
