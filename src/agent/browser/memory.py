@@ -89,6 +89,7 @@ class Memory:
             self.filling = self.filling and action.deed != "back"
             return
         if action.aside and not self.is_only_login:
+            self.followed.add(on.name.casefold())
             return
         self.filling = action.deed in {"type", "select"} or (self.filling and on.role in _BOXES)
         self.submitted = (

@@ -31,6 +31,13 @@ async def test_a_login_is_filled_in_by_rule_and_never_shown_to_the_model(site, t
     assert desk.steps == list(outcome.steps)
 
 
+async def test_who_is_signed_in_does_not_sign_in_again(site):
+    desk = Desk({"do": "click", "role": "link", "name": "Sign out"}, DONE, DONE)
+    login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
+    outcome = await desk.do("Sign in, then sign out again.", site.url + "/login", logins=(login,), steps=8)
+    assert (len(site.records["login"]), len(site.records["logout"])) == (1, 1), outcome
+
+
 async def test_a_login_is_not_typed_at_another_host(site):
     desk = Desk({**DONE})
     outcome = await desk.do("Sign in.", site.url + "/login", logins=(Login("other.example", "eve", "pw-1"),), steps=2)
