@@ -88,8 +88,9 @@ class Memory:
             self.submitted = self.submitted and action.deed == "done"
             self.filling = self.filling and action.deed != "back"
             return
+        self.used |= {quote.value for quote in quotes(self.task)} & {on.name}
+        self.followed.add(on.name.casefold())
         if action.aside and not self.is_only_login:
-            self.followed.add(on.name.casefold())
             return
         self.filling = action.deed in {"type", "select"} or (self.filling and on.role in _BOXES)
         self.submitted = (
@@ -98,8 +99,6 @@ class Memory:
             and (on.role == "button" or (on.role == "link" and self._is_named(on.name)))
         )
         self.pressed |= self.submitted
-        self.used |= {quote.value for quote in quotes(self.task)} & {on.name}
-        self.followed.add(on.name.casefold())
         if on.url and action.deed == "click":
             self._visited |= {on.url, view.url}
         elif self.submitted:

@@ -184,3 +184,12 @@ def test_a_heading_that_was_there_before_confirms_nothing():
 )
 def test_what_is_to_be_done_before_it_is_asked(task, first):
     assert does_first(task) is first
+
+
+def test_a_banner_that_the_task_quotes_is_used():
+    memory = Memory('Click "Only necessary" and tell me who leads the walk.')
+    page = view('- text: We use cookies.\n- button "Only necessary" [ref=e1]')
+    memory.see(page, page)
+    memory.note(page, Action("click", page.elements[0], aside=True), changed=True)
+    assert memory.is_all_used
+    assert not memory.has_seen_more
