@@ -11,6 +11,7 @@ from agent.browser.actions import Action
 from agent.browser.protocol import Ask
 from agent.browser.rules import asked_value
 from agent.browser.view import Element, View
+from agent.copied import plain
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import printable
 
@@ -89,19 +90,15 @@ async def _ask_text(ask: Ask, question: str, element: Element) -> str:
 
 def states(text: str, found: str) -> bool:
     """Whether what is said to be found stands in a text: all its words do."""
-    words = set(_plain(text).split())
-    return all(word in words for word in _plain(found).split())
+    words = set(plain(text).split())
+    return all(word in words for word in plain(found).split())
 
 
 def says(question: str, found: str) -> bool:
     """Whether it is only what the task itself says."""
-    return _plain(found) in _plain(question)
+    return plain(found) in plain(question)
 
 
 def page_block(view: View, part: str) -> str:
     """A page, marked as data."""
     return data_block("page", printable(part))
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+(?:[.,:]\w+)*", text.casefold()))
