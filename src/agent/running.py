@@ -219,7 +219,7 @@ class Running:
         from agent.web.opening import RunWeb
 
         self._web = web = RunWeb(self.settings, journal.path.parent / WEB, Heard(tell))
-        return JournaledWeb(web, web, journal, tell, guard, budget=self._budget, download=web.download)
+        return JournaledWeb(web, web, journal, tell, guard, budget=self._budget)
 
     def _reader(self) -> JournaledFiles:
         async def before_speech() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
 
 from agent.browser.actions import Action, perform, reason_of, settle
 from agent.browser.choosing import PART, ask_next, with_text
@@ -15,8 +14,8 @@ from agent.browser.logins import hidden, login_for
 from agent.browser.memory import Memory
 from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
-from agent.browser.quoted import next_named, next_quoted
-from agent.browser.rules import banner, choices, does_first, finished, is_asked, log_in, questions_in
+from agent.browser.quoted import is_asked, next_named, next_quoted
+from agent.browser.rules import banner, choices, does_first, finished, log_in, questions_in
 from agent.browser.tabs import Tabs
 from agent.browser.view import Element, View, look
 from agent.errors import ModelOutputError, StoppedError
@@ -126,7 +125,7 @@ class Compact:
             await self._tabs.settled()
             if not self._tabs.downloads:
                 problem = f"{url} cannot be opened: {_network_reason(error.message)}"
-        if self._proxy is not None and (refusal := refusal_of(url, self._proxy.refused)):
+        if self._proxy is not None and (refusal := self._proxy.refusal_of(url)):
             problem = f"{url} cannot be opened: {refusal}"
         await settle(self._page)
         await self._look()
@@ -306,12 +305,6 @@ class Compact:
         """What was found until it ended."""
         url, problem = (hidden(text, self._task.logins) for text in (self._view.url, problem))
         return Outcome(self._said(), False, url, tuple(self._steps), problem, tuple(self._tabs.downloads))
-
-
-def refusal_of(url: str, refused: Sequence[str]) -> str:
-    """Why the proxy did not connect to a page's host; empty where it did. A browser asks for others by itself too."""
-    host = (urlsplit(url).hostname or url).lower()
-    return next((why for why in reversed(refused) if host in why.lower()), "")
 
 
 def _network_reason(message: str) -> str:

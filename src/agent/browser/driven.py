@@ -19,7 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.browser.compact import refusal_of
 from agent.browser.launching import PORT_FILE
 from agent.browser.logins import hidden, login_for
 from agent.browser.pictures import keep_picture
@@ -224,7 +223,7 @@ class Driven:
         errors = [hidden(one_line(error, 300), self._task.logins) for error in history.errors() if error]
         if len(self._steps) >= self._task.steps:
             return f"the limit of {self._task.steps} steps of the browser is reached"
-        refusal = refusal_of(self._task.url, self._proxy.refused)
+        refusal = self._proxy.refusal_of(self._task.url)
         return next(filter(None, [self._stopped, refusal, *errors[-1:]]), "it ended without an answer")
 
 

@@ -22,7 +22,11 @@ _PRESSED = re.compile(
     r"\b(?:click|press|push|open|choose|select|tick|check|use|hit|tap|activate|submit|send)\w*\b[^.,;]{0,30}$",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"\?|\b(?:what|which|who|whose|when|where|how)\b", re.IGNORECASE)
+_ASKED = re.compile(
+    r"\?|\b(?:what|which|who|whose|whom|when|where|how)\b"
+    r"|(?:^|[.;,:]\s+|\band\s+|\bthen\s+)(?:tell|say|report|name|give|find|look up|read|list|count|state)\b",
+    re.IGNORECASE,
+)
 _NAMED = frozenset({"link", "tab", "menuitem", "checkbox", "radio", "switch"})
 _ON = frozenset({"checked", "selected", "pressed"})
 
@@ -54,6 +58,11 @@ def without_quotes(task: str) -> str:
     return _QUOTED.sub(" ", task)
 
 
+def is_asked(task: str) -> bool:
+    """Whether a task wants to know something, and not only to have something done."""
+    return bool(_ASKED.search(without_quotes(task)))
+
+
 def next_quoted(task: str, view: View, used: set[str]) -> tuple[Quote, Action] | None:
     """The first quoted text that was not used and that this page has a use for, and that use."""
     for quote in quotes(task):
@@ -65,7 +74,7 @@ def next_quoted(task: str, view: View, used: set[str]) -> tuple[Quote, Action] |
 def _use(quote: Quote, task: str, view: View) -> Action | None:
     usable = [element for element in view.elements if "disabled" not in element.states]
     named = [e for e in usable if e.use == "click" and e.name.casefold() == quote.value.casefold()]
-    if named and named[0].role == "button" and _ASKS.search(without_quotes(task)) and not _PRESSED.search(quote.before):
+    if named and named[0].role == "button" and is_asked(task) and not _PRESSED.search(quote.before):
         return None  # what is asked about a button does not press it
     if named and not _NOT_CLICKED.search(quote.before):
         return None if _ON & set(named[0].states) else Action("click", named[0], why="The task names it.")

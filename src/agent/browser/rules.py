@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from agent.browser.actions import Action
 from agent.browser.logins import PASSWORD, USER, Login
 from agent.browser.memory import Memory
-from agent.browser.quoted import field_for, quotes, without_quotes
+from agent.browser.quoted import field_for, is_asked, quotes, without_quotes
 from agent.browser.view import Element, View
 
 _COOKIES = re.compile(r"\b(?:cookies?|consent|gdpr|privacy choices)\b", re.IGNORECASE)
@@ -23,13 +23,6 @@ _SENDS = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"\b(?:what|which|who|whose|when|where|how (?:many|much|long|old|far))\b", re.IGNORECASE)
-_ASKED = re.compile(
-    r"\?|\b(?:what|which|who|whose|whom|when|where|how)\b"
-    r"|(?:^|[.;,:]\s+|\band\s+|\bthen\s+)(?:tell|say|report|name|give|find|look up|read|list|count|state)\b",
-    re.IGNORECASE,
-)
-
-
 _CLAUSE = re.compile(r"[.;,]\s|\band\b|\bthen\b", re.IGNORECASE)
 _GOES = re.compile(r"(?:please )?(?:go|open|visit|log|sign|look|search|browse|use|on|at|in|from)\b", re.IGNORECASE)
 """How clauses begin that only lead somewhere."""
@@ -46,15 +39,10 @@ _FIRST = 6
 """Lines in which a page says what became of it."""
 
 
-def is_asked(question: str) -> bool:
-    """Whether a task wants to know something, and not only to have something done."""
-    return bool(_ASKED.search(without_quotes(question)))
-
-
 def does_first(task: str) -> bool:
     """Whether a task that asks wants something to be done before: `Put it into the basket and tell me the total`."""
     first = _CLAUSE.split(without_quotes(task).strip(), maxsplit=1)[0]
-    return is_asked(task) and not _ASKED.search(first) and not _GOES.match(first)
+    return is_asked(task) and not is_asked(first) and not _GOES.match(first)
 
 
 def questions_in(task: str) -> int:

@@ -55,7 +55,7 @@ _KEPT: ContextVar[list[WebSearched] | None] = ContextVar("_KEPT", default=None)
 
 
 class JournaledWeb:
-    """Searches, reads and downloads, or gives what was recorded.
+    """Searches and reads, or gives what was recorded.
 
     Args:
         engines: None for a replay, which searches nothing. What they tell should go through a `Heard`.
@@ -64,7 +64,6 @@ class JournaledWeb:
         tell: Told of each search and each page, in a replay too.
         guard: Asked before anything is opened, and before what was found is given; None lets everything pass.
         budget: Ends what outlasts the run.
-        download: Fetches a file into the run's folder.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class JournaledWeb:
         guard: LeakGuard | None = None,
         *,
         budget: Budget | None = None,
-        download: Callable[[str], Awaitable[Path]] | None = None,
     ) -> None:
         self._engines = engines
         self._reader = reader
@@ -84,7 +82,6 @@ class JournaledWeb:
         self._tell = tell
         self._guard = guard
         self._budget = budget
-        self._download = download
         self._pages: dict[str, Page] = {}
 
     def recall(self) -> None:
@@ -184,24 +181,6 @@ class JournaledWeb:
         if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.markdown}"):
             raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
         return page
-
-    async def download(self, url: str) -> Path:
-        """The file at an address, kept in the run's folder.
-
-        Raises:
-            WebProblem: It could not be had, or is a known leak.
-            StoppedError: The run's time is over.
-        """
-        if self._leaks(url):
-            raise WebProblem("leak", f"{url} is not opened.", remedy=_LEAK_REMEDY)
-
-        async def perform() -> Json:
-            assert self._download is not None, "a journal that makes calls goes with what downloads"
-            return await _outcome(self._in_time(self._download(url)), lambda path: {"path": str(path)})
-
-        output = await self._journal.call(KIND, {"download": url}, perform)
-        _raise_problem(output)
-        return Path(output["path"])
 
     def _leaks(self, url: str, text: str = "") -> bool:
         return self._guard is not None and self._guard.blocks(url, text)

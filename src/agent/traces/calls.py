@@ -156,7 +156,7 @@ def _file(record: Record) -> Call:
 
 
 def _web(record: Record) -> Call:
-    """A search, or the reading or fetching of what stands at an address."""
+    """A search, or the reading of what stands at an address."""
     request, output = record.request, record.output or {}
     problem = output.get("problem")
     failed = Passage("problem", "\n".join(filter(None, (problem["message"], problem["remedy"]))) if problem else "")
@@ -165,10 +165,9 @@ def _web(record: Record) -> Call:
         found = "\n\n".join(_hit(result) for result in output.get("results", ()))
         came = [Passage("engines that gave nothing", told), Passage("found", found), failed]
         return _call(record, f"search {request['search']}", [Passage("request", _text(request))], came, ok=not problem)
-    action = "read" if "read" in request else "download"
-    came = [Passage("page", output.get("markdown", "") or str(output.get("path") or "")), failed]
+    came = [Passage("page", output.get("markdown", "")), failed]
     came.insert(0, Passage("title", output.get("title", "")))
-    return _call(record, f"{action} {request[action]}", [Passage("address", request[action])], came, ok=not problem)
+    return _call(record, f"read {request['read']}", [Passage("address", request["read"])], came, ok=not problem)
 
 
 def _hit(result: dict[str, Any]) -> str:

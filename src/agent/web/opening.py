@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 class _Opened:
     engines: Engines
     reader: PageReader
-    download: Callable[[str], Awaitable[Path]]
 
 
 class RunWeb:
-    """Searches, reads and downloads for a run.
+    """Searches and reads for a run.
 
     Args:
         settings: With keys, places and what is allowed.
@@ -47,10 +46,6 @@ class RunWeb:
         """The page at an address; see `agent.web.protocol.PageReader`."""
         return await self._open().reader.read(url)
 
-    async def download(self, url: str) -> Path:
-        """Keeps a file; see `agent.web.fetching.download.download_file`."""
-        return await self._open().download(url)
-
     async def aclose(self) -> None:
         """Closes all connections."""
         if self._opened is not None:
@@ -73,10 +68,4 @@ def _open(settings: Settings, folder: Path, tell: Callable[[Event], None]) -> _O
     http = Http(allow_private=settings.allow_private, robots=settings.robots)
     key = settings.gemini_api_key.get_secret_value() if settings.gemini_api_key else None
     plain = WebReader(http, folder, chrome=settings.chrome, gemini_key=key)
-
-    async def download(url: str) -> Path:
-        from agent.web.fetching.download import download_file
-
-        return await download_file(http, url, folder)
-
-    return _Opened(open_engines(settings, tell, reader=plain), open_reader(settings, plain), download)
+    return _Opened(open_engines(settings, tell, reader=plain), open_reader(settings, plain))

@@ -7,7 +7,8 @@ import pytest
 from agent.browser.actions import Action
 from agent.browser.logins import Login
 from agent.browser.memory import Memory
-from agent.browser.rules import asked_value, banner, choices, does_first, finished, is_asked, log_in, questions_in
+from agent.browser.quoted import is_asked
+from agent.browser.rules import asked_value, banner, choices, does_first, finished, log_in, questions_in
 from agent.browser.view import View, view_of
 
 

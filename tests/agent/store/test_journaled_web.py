@@ -129,19 +129,6 @@ async def test_the_runs_time_ends_a_page_that_does_not_come(tmp_path):
         await replayed(tmp_path, []).read(URL)
 
 
-async def test_a_file_is_downloaded_once_and_its_place_is_known_in_a_replay(tmp_path):
-    async def download(url: str) -> Path:
-        (tmp_path / "tides.csv").write_text("a\n1\n")
-        return tmp_path / "tides.csv"
-
-    web, journal = opened(tmp_path, Pages([]), [], download=download)
-    path = await web.download("https://a.example/tides.csv")
-    await journal.aclose()
-    path.unlink()
-    assert await replayed(tmp_path, []).download("https://a.example/tides.csv") == path
-    assert not path.exists()
-
-
 async def test_searches_at_once_are_told_apart_in_the_record(tmp_path):
     class Failing(Pages):
         async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:

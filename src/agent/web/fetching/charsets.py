@@ -8,6 +8,8 @@ from email.message import Message
 
 from agent.files.decoding import FALLBACK, encoding_of
 
+PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+"""What servers call pages."""
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,200}?encoding=["']([\w.:-]+)""", re.I
 )

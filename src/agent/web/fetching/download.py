@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.web.fetching.charsets import PAGE_TYPES, media_type
 from agent.web.fetching.http import Http
 from agent.web.fetching.names import file_name, new_file
 from agent.web.fetching.response import pieces
@@ -21,7 +22,13 @@ MOST = 200 * 2**20
 
 
 async def download_file(
-    http: Http, url: str, folder: Path, *, most_bytes: int = MOST, kinds: Collection[str] | None = None
+    http: Http,
+    url: str,
+    folder: Path,
+    *,
+    most_bytes: int = MOST,
+    kinds: Collection[str] | None = None,
+    pages: bool = True,
 ) -> Path:
     """Keeps the file at an address.
 
@@ -31,6 +38,7 @@ async def download_file(
         folder: Where to keep it; made when it is not there.
         most_bytes: What it may have.
         kinds: Which kinds are wanted, by content: `pdf`, `xlsx`; any unless told.
+        pages: Whether what the server calls a page is taken, too.
 
     Returns:
         Its path, with a name of its own.
@@ -41,6 +49,8 @@ async def download_file(
     """
 
     async def take(opened: httpx2.Response) -> Path:
+        if not pages and media_type(opened.headers.get("content-type", "")) in PAGE_TYPES:
+            raise WebProblem("mismatch", f"{one_line(url, 200)} is a page.", remedy="Read it as one.")
         name = file_name(str(opened.url), opened.headers.get("content-disposition", ""))
         with new_file(folder, name) as (path, file):
             async for piece in pieces(opened, most_bytes):

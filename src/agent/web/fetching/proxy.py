@@ -48,11 +48,15 @@ class GuardedProxy:
     def __init__(self, guard: AddressGuard) -> None:
         self.url = ""
         """Its address, for the browser's settings."""
-        self.refused: list[str] = []
-        """Why hosts were not connected to, newest last."""
+        self._refused: list[str] = []
         self._guard = guard
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task[None]] = set()
+
+    def refusal_of(self, url: str) -> str:
+        """Why a page's host was not connected to; empty where it was. A browser asks for other hosts by itself too."""
+        host = (urlsplit(url).hostname or url).lower()
+        return next((why for why in reversed(self._refused) if host in why.lower()), "")
 
     async def __aenter__(self) -> GuardedProxy:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD)
@@ -83,7 +87,7 @@ class GuardedProxy:
             finally:
                 there.writer.close()
         except WebProblem as problem:
-            self.refused = [*self.refused[1 - _MOST_REFUSED :], problem.message]
+            self._refused = [*self._refused[1 - _MOST_REFUSED :], problem.message]
             await _answer(here, "403 Forbidden" if problem.reason == "private_address" else "502 Bad Gateway", problem)
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
             await _answer(here, "502 Bad Gateway", error)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.files.problem import FileProblem
 from agent.web.fetching.addresses import read_address
+from agent.web.fetching.charsets import PAGE_TYPES
 from agent.web.fetching.http import Http
 from agent.web.fetching.names import file_name, new_file
 from agent.web.fetching.problems import StatusProblem
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _MOST_TEXT = 400_000
 """Characters that are taken of a file; the rest is read from its path."""
-_HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
 
@@ -78,6 +78,8 @@ class WebReader:
         try:
             response = await self._http.get(url)
         except WebProblem as problem:
+            if problem.reason == "too_large":
+                return await self._large_file(url, problem)
             await asyncio.to_thread(_look_behind, problem)
             return await self._archived_page(url, problem)
         look_for_login(url, response.url, response.text if response.charset else "")
@@ -95,10 +97,29 @@ class WebReader:
 
         path = await asyncio.to_thread(self._keep, response)
         kind = await asyncio.to_thread(kind_of, path)
-        if kind == "html" or (kind in _TEXT_KINDS and response.media_type in _HTML_TYPES):
+        if kind == "html" or (kind in _TEXT_KINDS and response.media_type in PAGE_TYPES):
             path.unlink()
             return await self._html_page(response)
         return await self._file_page(response, path, kind)
+
+    async def _large_file(self, url: str, problem: WebProblem) -> Page:
+        """A file that is too large for a page, kept on disk as it comes: tables and archives often are.
+
+        Raises:
+            WebProblem: It is a page, or too large for a file: the problem itself.
+        """
+        from agent.files.kinds import kind_of
+        from agent.web.fetching.download import download_file
+
+        try:
+            path = await download_file(self._http, url, self._folder, pages=False)
+        except WebProblem as failure:
+            raise failure if failure.reason == "too_large" else problem from None
+        kind = await asyncio.to_thread(kind_of, path)
+        if kind == "html":
+            path.unlink()
+            raise problem
+        return await file_page(path, url, kind)
 
     async def _html_page(self, response: Response) -> Page:
         found = await _extracted(response.text, response.url)
@@ -152,7 +173,7 @@ class WebReader:
         return await self._gemini.watch(address) if self._gemini is not None else None
 
     async def _file_page(self, response: Response, path: Path, kind: str) -> Page:
-        notes = [_called_otherwise(response.media_type, kind)] if response.media_type in _HTML_TYPES else []
+        notes = [_called_otherwise(response.media_type, kind)] if response.media_type in PAGE_TYPES else []
         return await file_page(path, response.url, kind, notes)
 
     def _keep(self, response: Response) -> Path:

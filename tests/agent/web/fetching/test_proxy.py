@@ -99,8 +99,11 @@ async def test_private_addresses_are_refused(web: WebServer, line: str) -> None:
     async with GuardedProxy(AddressGuard()) as proxy:
         answer = await _through(proxy, line.format(web.port) + "\r\nHost: harmless.example\r\n\r\n")
         assert answer.startswith("HTTP/1.1 403 ")
-        (why,) = proxy.refused
+        address = line.format(web.port).split()[1]
+        why = proxy.refusal_of(address if "//" in address else f"http://{address}/")
+        assert why
         assert why in answer
+        assert not proxy.refusal_of("http://harmless.example/")
     assert web.requests == []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.web.fetching.http import Http
+from agent.web.fetching.http import MOST, Http
 from agent.web.protocol import WebProblem
 from agent.web.reading.reader import WebReader
 from support.pdf_bytes import PdfBytes
@@ -34,6 +34,10 @@ async def reader(web: WebServer, client: Http, tmp_path: Path) -> AsyncIterator[
     )
     yield reader
     await reader.aclose()
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 async def _fails(reader: WebReader, url: str) -> WebProblem:
@@ -73,6 +77,30 @@ async def test_a_file_is_read_by_its_content_and_kept(
     assert words in page.markdown
     assert page.path is not None
     assert page.path.read_bytes() == body
+
+
+async def test_a_file_that_is_too_large_for_a_page_is_kept_on_disk(web: WebServer, reader: WebReader) -> None:
+    rows = 1_200_000
+    web.page(
+        "/tides.csv", b"day,crowns\n" + b"2026-11-22,407.25,kell dock\n" * rows, headers={"Content-Type": "text/csv"}
+    )
+    page = await reader.read(f"{web.url}/tides.csv")
+    assert page.path is not None
+    assert page.path.stat().st_size > MOST
+    assert (page.kind, "kell dock" in page.markdown, len(page.markdown) < 500_000) == ("csv", True, True)
+
+
+@pytest.mark.parametrize("called", ["text/html; charset=utf-8", "application/octet-stream"])
+async def test_a_page_that_is_too_large_is_told_and_not_kept(
+    web: WebServer, reader: WebReader, tmp_path: Path, called: str
+) -> None:
+    web.page(
+        "/all", b"<!doctype html><html><body><p>Kell</p>" + b"<p>tide</p>" * 3_400_000, headers={"Content-Type": called}
+    )
+    with pytest.raises(WebProblem) as caught:
+        await reader.read(f"{web.url}/all")
+    assert caught.value.reason == "too_large"
+    assert _files(tmp_path) == []
 
 
 async def test_a_file_behind_the_name_of_a_page_is_told(web: WebServer, reader: WebReader) -> None:
