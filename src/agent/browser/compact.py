@@ -14,7 +14,7 @@ from agent.browser.logins import hidden, login_for
 from agent.browser.memory import Memory
 from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
-from agent.browser.quoted import is_asked, next_named, next_quoted
+from agent.browser.quoted import is_asked, next_named, next_quoted, repeated
 from agent.browser.rules import banner, choices, does_first, finished, log_in, questions_in
 from agent.browser.tabs import Tabs
 from agent.browser.view import Element, View, look
@@ -236,6 +236,8 @@ class Compact:
         if (found := next_quoted(task, view, memory.used)) is not None:
             memory.used.add(found[0].value)
             return found[1]
+        if (again := repeated(task, view)) is not None:
+            return again
         if (named := next_named(task, view, memory.named)) is not None:
             return named
         return Action("done", why="The page confirms it.") if finished(view, memory) else None

@@ -27,6 +27,9 @@ _ASKED = re.compile(
     r"|(?:^|[.;,:]\s+|\band\s+|\bthen\s+)(?:tell|say|report|name|give|find|look up|read|list|count|state)\b",
     re.IGNORECASE,
 )
+_IN_ALL = re.compile(r"\b(?:both|each|all|every)\b[^.,;]{0,20}\bfields?\b", re.IGNORECASE)
+_REPEATS = re.compile(r"\b(?:confirm|repeat|verify|again|re-?type|re-?enter|once more)", re.IGNORECASE)
+"""How fields are called that want a value a second time."""
 _NAMED = frozenset({"link", "tab", "menuitem", "checkbox", "radio", "switch"})
 _ON = frozenset({"checked", "selected", "pressed"})
 
@@ -99,6 +102,23 @@ def field_for(quote: Quote, elements: Sequence[Element], count: int) -> Element 
         return best[1]
     alone = len(fields) == 1 and count == 1
     return fields[0] if alone and _OF_ONE_FIELD.search(quote.before) else None
+
+
+def repeated(task: str, view: View) -> Action | None:
+    """A quoted value that a field has, for another one: it is wanted in several, or an empty one asks for it again."""
+    fields = [one for one in view.elements if one.use == "type" and "disabled" not in one.states]
+    in_all = _IN_ALL.search(without_quotes(task))
+    for quote in quotes(task):
+        holding = [at for at, field in enumerate(fields) if field.value == quote.value]
+        for at, field in enumerate(fields):
+            if holding and not field.value and (in_all or _asks_again(field, fields[holding[-1]], at - holding[-1])):
+                return Action("type", field, quote.value, "The same is wanted once more.")
+    return None
+
+
+def _asks_again(field: Element, first: Element, distance: int) -> bool:
+    is_of_it = distance == 1 or words_of(field.name) & words_of(first.name)
+    return bool(_REPEATS.search(field.name)) and not _REPEATS.search(first.name) and bool(is_of_it)
 
 
 def next_named(task: str, view: View, followed: set[str]) -> Action | None:

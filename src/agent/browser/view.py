@@ -35,6 +35,8 @@ _MENUS = frozenset({"navigation", "banner", "contentinfo"})
 _DIALOGS = frozenset({"dialog", "alertdialog"})
 _GOES_ON = "document.documentElement.scrollHeight - scrollY - innerHeight > 20"
 MOST_NAME = 80
+_LONGEST_LABEL = 40
+"""Characters of a text before a field that names it; what is longer explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +296,7 @@ class _Writing:
             self._line.append(node.text or node.name or " ".join(_said(node).split()))
 
     def _use(self, node: _Node) -> None:
-        name = node.name or (_said(node) if node.role not in _TYPED | _CHOSEN else "")
+        name = node.name or (self._label() if node.role in _TYPED | _CHOSEN else _said(node))
         inside = list(_options(node)) if node.role in _CHOSEN else []
         chosen = ", ".join(text for text, selected in inside if selected)
         element = Element(
@@ -312,6 +314,14 @@ class _Writing:
         if self._line and self._line[-1].strip().rstrip(":*").strip() == element.name:
             self._line.pop()  # its label
         self._line.append(str(element))
+
+    def _label(self) -> str:
+        """What stands before a field that has no name: in its line, or alone in the line above it."""
+        before = [part for part in self._line if part.strip(" |")]
+        if not before and self.lines and self.dialogs[-1] == self._dialog:
+            before = self.lines[-1:]
+        label = before[-1].strip().rstrip(":*").strip() if before else ""
+        return label if len(label) <= _LONGEST_LABEL and not _ROLE.match(label) and label[:2] != "# " else ""
 
     def end_line(self) -> None:
         line = " ".join(" ".join(part.split()) for part in self._line if part.strip()).strip(" |")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.browser.quoted import next_named, next_quoted, quotes
+from agent.browser.quoted import next_named, next_quoted, quotes, repeated
 from agent.browser.view import view_of
 
 FORM = view_of(
@@ -86,3 +86,25 @@ def test_what_is_not_wanted_is_not_used(task):
 )
 def test_what_is_asked_about_a_button_does_not_press_it(task, pressed):
     assert (next_quoted(task, FORM, set()) is not None) is pressed
+
+
+@pytest.mark.parametrize(
+    ("task", "first", "second", "again"),
+    [
+        ('Register with the password "moss7".', "Password", "Confirm password", True),
+        ('Register with the password "moss7".', "Password", "Type it again", True),
+        ('Enter "moss7" into both text fields.', "One", "Other", True),
+        ('Register with the password "moss7".', "Password", "Street", False),
+        ('Register with the password "moss7".', "Street", "Confirm password", False),
+        ('Enter "moss7" as the name of both boats.', "Name", "Owner", False),
+    ],
+)
+def test_a_value_is_typed_again_where_it_is_wanted_twice(task, first, second, again):
+    held = "moss7" if first != "Street" else "elsewhere"
+    form = view_of("", "", f'- textbox "{first}" [ref=e1]: {held}\n- textbox "{second}" [ref=e2]')
+    found = repeated(task, form)
+    assert (found is not None) is again
+    if found is not None:
+        assert (found.on, found.text) == (form.elements[1], "moss7")
+    full = view_of("", "", f'- textbox "{first}" [ref=e1]: {held}\n- textbox "{second}" [ref=e2]: moss7')
+    assert repeated(task, full) is None

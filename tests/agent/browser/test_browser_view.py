@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent.browser.view import View, view_of
 
 SNAPSHOT = """
@@ -106,3 +108,22 @@ def test_characters_that_yaml_has_no_place_for_are_replaced():
     page = view_of("http://a.example/", "", '- heading "A \uffff B" [level=1]\n- text: "x\ud800y"')
     assert page.lines[0].startswith("# A ")
     assert "x\ufffdy" in page.text
+
+
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [
+        ("  - text: Password", "Password"),
+        ("  - text: 'Password *:'", "Password"),
+        ("  - paragraph: Password", "Password"),
+        ("  - cell: Password\n  - text: '|'", "Password"),
+        ("  - paragraph: Please tell us in a few words what we can do better next time.", ""),
+        ("  - heading: Password", ""),
+        ("  - textbox [ref=e1]", ""),
+        ("  - dialog:\n    - paragraph: Password", ""),
+        ("", ""),
+    ],
+)
+def test_a_field_without_a_name_is_called_what_stands_before_it(before, name):
+    found = view_of("https://a.example/", "", f"- generic:\n{before}\n  - textbox [ref=e9]: abc").elements[-1]
+    assert (found.name, found.value) == (name, "abc")
