@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Order = Literal["", "alphabetical", "ascending", "descending"]
+Pattern = Literal["", "time", "date", "number"]
 
 _LONGEST = 20_000
 _VERBATIM = re.compile(
@@ -28,6 +29,8 @@ _ONLY_A_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _FORM = re.compile(r"\b(?:answer|reply|respond|write|give (?:it|them|both)) as:? ([^.?!\n:;]{1,200})", re.IGNORECASE)
+_TIME = re.compile(r"\bHH:MM\b(?!:)")
+_DATE = re.compile(r"\bYYYY-MM-DD\b")
 _SEVERAL = re.compile(
     r"\b(?:which|who|what|where|when)\b[^.?!]*\band (?:(?:by|for|in|on|at|from|with) )?(?:how|which|what|who|when)\b",
     re.IGNORECASE,
@@ -88,8 +91,10 @@ class Asked:
     """A number in digits."""
     count: bool
     """A number that nobody would take for a name, and nothing else: `Nine` may be a film."""
-    parts: int
-    """How many values the form has that is given, as in `Answer as: name, price`; 1 without one."""
+    form: tuple[str, ...]
+    """The names of the values in the form that is given, as in `Answer as: name, price`; one at most without one."""
+    pattern: Pattern
+    """`HH:MM`, `YYYY-MM-DD` or the number alone, where nothing else is asked for."""
     units: bool
     """The number's unit belongs to the answer."""
     rounding: Rounding | None
@@ -98,6 +103,11 @@ class Asked:
     order: Order
     reverse: bool
 
+    @property
+    def parts(self) -> int:
+        """How many values the form has; 1 without one."""
+        return max(1, len(self.form))
+
 
 def asked_of(question: str) -> Asked:
     """What a question says about the form of its answer; what is ambiguous counts as not asked for."""
@@ -105,22 +115,33 @@ def asked_of(question: str) -> Asked:
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
     alphabetical = _ALPHABETICAL.search(question)
     quantity = bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question)
-    form = _FORM.search(question)
-    parts = form[1].count(",") + 1 if form else 1
+    found = _FORM.search(question)
+    form = tuple(part.strip() for part in found[1].split(",")) if found else ()
     order: Order = ""
     if bool(alphabetical) + bool(_ASCENDING.search(question)) + bool(_DESCENDING.search(question)) == 1:
         order = "alphabetical" if alphabetical else "ascending" if _ASCENDING.search(question) else "descending"
     return Asked(
         verbatim=bool(_VERBATIM.search(question)),
         quantity=quantity,
-        count=parts == 1 and (_is_number(question) or (quantity and _counts_things(question))),
-        parts=parts,
+        count=len(form) < 2 and (_is_number(question) or (quantity and _counts_things(question))),
+        form=form,
+        pattern=_pattern(question) if len(form) < 2 else "",
         units=bool(_WITH_UNITS.search(question)),
         rounding=_rounding(question),
         separator=_separator(question),
         order=order,
         reverse=order == "descending" or bool(alphabetical and alphabetical[1]),
     )
+
+
+def _pattern(question: str) -> Pattern:
+    wanted: dict[Pattern, bool] = {
+        "time": _TIME.search(question) is not None,
+        "date": _DATE.search(question) is not None,
+        "number": _is_number(question),
+    }
+    found = [pattern for pattern, is_wanted in wanted.items() if is_wanted]
+    return found[0] if len(found) == 1 else ""
 
 
 def _is_number(question: str) -> bool:

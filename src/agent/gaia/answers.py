@@ -34,6 +34,14 @@ _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 _QUANTITY = re.compile(r"([$€£¥]?)\s*([-+−]?)\s*(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s*(%|[^\W\d][^\d,;:()]*)?", re.DOTALL)
 _THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_WITH_UNIT = re.compile(r"([-+−]?\d+(?:\.\d+)?) ?([^\W\d]+)")
+_TIME = re.compile(r"(?<![\d:.])\d\d:\d\d(?![\d:]| ?[ap]\.?m)", re.IGNORECASE)
+_DATE = re.compile(r"(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])")
+_NUMBER = re.compile(r"(?<![\w.,:/-])-?\d[\d,]*(?:\.\d+)?(?![\w/:]|[.,-]\d)")
+_DENIED = re.compile(
+    r"\b(?:not|no|none|never|cannot|unable|unknown|unclear|or|between|at least|at most)\b", re.IGNORECASE
+)
+_LONGEST_SENTENCE = 300
 _CARDINALS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
     "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14",
@@ -68,6 +76,9 @@ def in_asked_format(answer: str, question: str) -> str:
     text = _bare(answer.strip())
     if asked.separator:
         return _listed(text, asked)
+    if asked.parts > 1:
+        return _in_form(text, asked)
+    text = _only(text, asked)
     return _counted(text, asked, question) if asked.quantity else text
 
 
@@ -138,6 +149,23 @@ def _ordered(elements: list[str], asked: Asked) -> list[str]:
     if asked.order and all(numbers):
         return sorted(elements, key=Decimal, reverse=asked.reverse)
     return elements
+
+
+def _in_form(text: str, asked: Asked) -> str:
+    """The values of a given form, of which numbers need no unit that is the form's own word: `Kell, 23 degrees`."""
+    values = [value.strip() for value in text.split(",")]
+    if len(values) != asked.parts:
+        return text
+    found = [(value, name, _WITH_UNIT.fullmatch(value)) for value, name in zip(values, asked.form, strict=True)]
+    return ", ".join(one[1] if one and _is_named(one[2].lower(), name.lower()) else value for value, name, one in found)
+
+
+def _only(text: str, asked: Asked) -> str:
+    """Of a sentence the one time, date or number in it, where nothing else is asked for."""
+    if not asked.pattern or " " not in text or len(text) > _LONGEST_SENTENCE or _DENIED.search(text):
+        return text
+    found = {"time": _TIME, "date": _DATE, "number": _NUMBER}[asked.pattern].findall(text)
+    return found[0] if len(set(found)) == 1 and not _SCALES.search(text) else text
 
 
 def _counted(text: str, asked: Asked, question: str) -> str:

@@ -174,3 +174,27 @@ def test_a_right_number_stays_right(number: int, form: str) -> None:
 def test_the_final_answer_of_any_text_stands_in_it(text: str) -> None:
     assert final_answer(text) in text
     assert final_answer(f"{text}\nFINAL ANSWER: lake") == "lake"
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "form"),
+    [
+        ("When does it leave? Answer with the time as HH:MM.", "The ferry leaves at 14:20 from pier 3.", "14:20"),
+        ("When does it leave? Answer with the time as HH:MM.", "It leaves at 14:20 or 15:20", None),
+        ("When does it leave? Answer with the time as HH:MM.", "It leaves at 02:20 pm", None),
+        ("When does it leave? Answer with the time as HH:MM.", "From 14:20 to 15:20", None),
+        ("When was it built? Give the date as YYYY-MM-DD.", "Built on 1931-05-04, it has 2 lanes", "1931-05-04"),
+        ("Which pier is it? Give only the number.", "The ferry leaves from pier 3 today", "3"),
+        ("Which pier is it? Give only the number.", "Pier 3, and later pier 4", None),
+        ("Which pier is it? Give only the number.", "The 2 plans do not say it", None),
+        ("Which pier is it? Give only the number.", "Built in 1931-05-04 by hand", None),
+        ("How many people is that? Give only the number.", "about 3 thousand people", None),
+        ("Which pier is it?", "The ferry leaves from pier 3 today", None),
+        ("Where is it warmest? Answer as: city, degrees", "Kell, 23 degrees", "Kell, 23"),
+        ("Where is it warmest? Answer as: city, temperature", "Kell, 23 degrees", None),
+        ("Where is it warmest? Answer as: city, degrees", "Kell, 23 degrees, 4 May", None),
+        ("Who won, and in which time? Answer as: name, minutes", "Moss, 4 min", "Moss, 4"),
+    ],
+)
+def test_a_sentence_is_the_value_where_only_that_is_asked_for(question, said, form):
+    assert in_asked_format(said, question) == (said if form is None else form)

@@ -77,6 +77,21 @@ def test_a_workbook_without_looks_is_a_table_whatever_is_asked(tmp_path):
     assert list(opened(path, "xlsx", cells=["fill"])) == ["table"]
 
 
+@pytest.mark.parametrize(("state", "told"), [("visible", False), ("hidden", True), ("veryHidden", True)])
+def test_a_hidden_sheet_is_told_as_hidden(tmp_path, state, told):
+    path = tmp_path / "teas.xlsx"
+    book = openpyxl.Workbook()
+    old = book.create_sheet("Old")
+    for sheet, price in ((book.active, 4), (old, 3)):
+        for row in (["Tea", "Price"], ["green", price], ["black", price + 1]):
+            sheet.append(row)
+    old.sheet_state = state
+    book.save(path)
+    text = tell(opened(path, "xlsx"))
+    assert ("old: DataFrame of 2 rows, on a hidden sheet, with the columns:" in text) is told
+    assert text.count("hidden") == told
+
+
 def test_databases_and_several_files_give_a_variable_for_each_table(tmp_path):
     path, other = tmp_path / "trips.db", tmp_path / "Drivers 2.csv"
     with sqlite3.connect(path) as connection:

@@ -21,7 +21,18 @@ def workbook(path: str, name: str, *, cells: list[str]) -> list[tuple[str, Any]]
     sheets = pd.read_excel(path, sheet_name=None, header=None, engine="calamine")
     tables = [(str(title), framed(raw)) for title, raw in sheets.items()]
     tables = [(title, table) for title, table in tables if len(table.columns)]
+    hidden = _hidden_sheets(path)
+    for title, table in tables:
+        if title in hidden:
+            table.attrs["place"] = "on a hidden sheet"
     return [*looks, *((name if len(tables) == 1 else title, table) for title, table in tables)]
+
+
+def _hidden_sheets(path: str) -> set[str]:
+    from python_calamine import CalamineWorkbook, SheetVisibleEnum
+
+    with CalamineWorkbook.from_path(path) as book:
+        return {sheet.name for sheet in book.sheets_metadata if sheet.visible != SheetVisibleEnum.Visible}
 
 
 def _cells(path: str) -> Any:
