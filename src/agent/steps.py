@@ -69,6 +69,14 @@ def _short_block(source: str, finding: str) -> str:
     return data_block(source, printable(finding))
 
 
+def reading_of(step: Step) -> str:
+    """What a reading brought: without the line that says what was read, and how to read on."""
+    head, _, text = step["finding"].partition("\n")
+    if not text or not head.startswith("read_file "):
+        return step["finding"]
+    return "\n".join(line for line in text.splitlines() if not line.startswith("To read on: "))
+
+
 def value_text(value: Json) -> str:
     """A computed value as an answer: text bare, numbers as people write them, lists with commas, nothing as "none"."""
     if value is None or value == [] or value == {}:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.state import Decision, State, Step
-from agent.steps import evidence_text, last_value, preview, step, value_text
+from agent.steps import evidence_text, last_value, preview, reading_of, step, value_text
 
 VALUES: list[tuple[Any, str]] = [
     (365435296162, "365435296162"),
@@ -85,3 +85,16 @@ def test_a_step_records_the_decision_and_counts_on() -> None:
     assert step(state, ok=True, finding="f", value=3) == Step(
         number=2, action="use_tool", input="t(n=1)", ok=True, finding="f", value=3
     )
+
+
+@pytest.mark.parametrize(
+    ("finding", "text"),
+    [
+        ("read_file a.txt (page 1 of 2): Text: 9 lines\nKell\nTo read on: page 2", "Kell"),
+        ("read_file a.txt (page 1 of 2): Text: 9 lines", "read_file a.txt (page 1 of 2): Text: 9 lines"),
+        ("1. a.example: Kell\nTo read on: it", "1. a.example: Kell\nTo read on: it"),
+    ],
+)
+def test_a_reading_is_what_stands_below_its_head(finding, text):
+    found = Step(number=1, action="read_file", input="read_file a.txt", ok=True, finding=finding, value=None)
+    assert reading_of(found) == text

@@ -9,6 +9,7 @@ from agent.context import Context
 from agent.copied import stands_there
 from agent.models.protocol import Role
 from agent.state import Decision, State, Step
+from agent.steps import reading_of
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import printable
 
@@ -24,7 +25,7 @@ async def from_reading(state: State, context: Context) -> Decision | None:
     if not steps:
         return None
     room = _LONGEST // len(steps)
-    evidence = "\n".join(data_block(step["input"], printable(step["finding"])[:room]) for step in steps)
+    evidence = "\n".join(data_block(step["input"], printable(reading_of(step))[:room]) for step in steps)
     messages = load_prompt("agent", "extract").render(question=state["question"], evidence=evidence)
     completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
     answer = str(completion.parsed).strip()

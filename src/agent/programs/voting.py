@@ -1,4 +1,4 @@
-"""A weak model's programs over attached files: several are written, and the answer that most of them print counts."""
+"""A weak model's programs: several are written, and the answer that most of them print counts."""
 
 from __future__ import annotations
 
@@ -7,27 +7,20 @@ import contextlib
 import json
 import re
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.asked import asked_of
-from agent.attached import granted
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.models.protocol import Message, Role
-from agent.programs.examples import nearest
-from agent.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
-from agent.state import State
 from agent.steps import value_text
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.assemble import assemble_program
 from mcp_tools.create.literals import as_number
-from mcp_tools.packages import file_packages
-from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.sandbox.protocol import Job, Limits, Outcome
-from mcp_tools.text import one_line, printable
+from mcp_tools.sandbox.protocol import Outcome
+from mcp_tools.text import one_line
 
-LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
-"""A program over a large table takes longer than a tool."""
 _TOKENS = 300
 _END_OF_CODE = "\n```\n"
 _ROUNDS = ((0.0, 1), (0.6, 2), (0.6, 3), (0.8, 4))
@@ -41,7 +34,7 @@ _MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2}) 00:00:00")
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What programs over the files printed."""
+    """What programs printed."""
 
     answer: str
     """The one that most of them gave; empty when none did."""
@@ -49,48 +42,33 @@ class Printed:
     """What the last one that failed said."""
 
 
-async def vote_on_files(state: State, context: Context) -> Printed:
-    """Writes and runs programs until two agree."""
-    files = Files(state, context)
-    variables = await files.run(variables_of(state))
-    if not variables.ok:
-        return Printed("", _failure(variables))
-    messages = _prompt(variables.stdout.strip(), state["question"])
+async def vote(
+    messages: list[Message], run: Callable[[str], Awaitable[Outcome]], question: str, context: Context
+) -> Printed:
+    """Writes and runs programs until two agree.
+
+    Args:
+        messages: Ask for one; the last message is the beginning of the reply.
+        run: Runs one.
+        question: What they answer.
+        context: What a run may reach.
+
+    Raises:
+        StoppedError: The run was ended, or its budget is spent.
+    """
     answers: list[str] = []
     failure = ""
     for round_, (temperature, count) in enumerate(_ROUNDS, 1):
         for source in await _written(context, messages, temperature, count, seed=round_):
-            outcome = await files.run(f"from {MODULE} import *\n{source}")
-            printed = in_asked_form(as_answer(outcome.stdout), state["question"]) if outcome.ok else ""
-            shown = one_line(printed or _failure(outcome))
+            outcome = await run(source)
+            printed = in_asked_form(as_answer(outcome.stdout), question) if outcome.ok else ""
+            shown = one_line(printed or failure_of(outcome))
             context.emit(ToolCalled("program", {}, bool(printed), shown, outcome.seconds))
             answers += [printed] if printed else []
-            failure = failure if printed else _failure(outcome)
-        if _settled(in_asked_kind(answers, state["question"])):
+            failure = failure if printed else failure_of(outcome)
+        if _settled(in_asked_kind(answers, question)):
             break
-    return Printed(_most_frequent(in_asked_kind(answers, state["question"]) or answers), failure)
-
-
-class Files:
-    """Runs programs that import the attached files."""
-
-    def __init__(self, state: State, context: Context) -> None:
-        self._sandbox = context.sandbox
-        self._read = granted(state, context)
-        self._modules = modules_for(state)
-        installed = file_packages()
-        self._packages = tuple(name for name in packages_of(openable(state)) if name in installed)
-
-    async def run(self, source: str) -> Outcome:
-        """Runs a program."""
-        job = Job(source, None, read=self._read, modules=self._modules, packages=self._packages, limits=LIMITS)
-        return await self._sandbox.run(job)
-
-
-def _prompt(variables: str, question: str) -> list[Message]:
-    shown = printable(data_block("variables", variables).partition("\n")[2].rpartition("\n")[0])
-    *before, asked, begun = load_prompt("agent", "file_program").render(variables=shown, question=question)
-    return [*before, *nearest(variables, question), asked, begun]
+    return Printed(_most_frequent(in_asked_kind(answers, question) or answers), failure)
 
 
 async def _written(
@@ -149,6 +127,7 @@ def _most_frequent(answers: list[str]) -> str:
     return max(answers, key=lambda answer: counts[answer_key(answer)], default="")
 
 
-def _failure(outcome: Outcome) -> str:
+def failure_of(outcome: Outcome) -> str:
+    """Why a program gave nothing."""
     problem = outcome.problem
     return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"
