@@ -16,8 +16,9 @@ from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.quoted import is_asked, next_named, next_quoted, repeated
 from agent.browser.rules import banner, choices, does_first, finished, log_in, questions_in
+from agent.browser.snapshot import look
 from agent.browser.tabs import Tabs
-from agent.browser.view import Element, View, look
+from agent.browser.view import Element, View
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from mcp_tools.text import one_line, printable

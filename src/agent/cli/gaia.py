@@ -25,8 +25,6 @@ class _Benchmark(TyperGroup):
 
 app = options.new_app("The GAIA benchmark.", cls=_Benchmark)
 
-Names = Annotated[list[str] | None, typer.Option(metavar="NAMES", show_default=False)]
-
 
 @app.command()
 def run(

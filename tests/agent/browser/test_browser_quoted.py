@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.browser.quoted import next_named, next_quoted, quotes, repeated
-from agent.browser.view import view_of
+from agent.browser.snapshot import view_of
 
 FORM = view_of(
     "http://a.example/",

@@ -9,7 +9,8 @@ from agent.browser.logins import Login
 from agent.browser.memory import Memory
 from agent.browser.quoted import is_asked
 from agent.browser.rules import asked_value, banner, choices, does_first, finished, log_in, questions_in
-from agent.browser.view import View, view_of
+from agent.browser.snapshot import view_of
+from agent.browser.view import View
 
 
 def view(snapshot: str, url: str = "http://a.example/") -> View:
