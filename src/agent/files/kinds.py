@@ -33,13 +33,13 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"GIF8", "gif"),
     (0, b"II*\0", "tiff"),
     (0, b"MM\0*", "tiff"),
-    (8, b"WEBP", "webp"),
-    (8, b"WAVE", "wav"),
-    (8, b"AVI ", "avi"),
     (0, b"fLaC", "flac"),
     (0, b"OggS", "ogg"),
-    (0, b"ID3", "mp3"),
+    *((0, b"ID3" + version, "mp3") for version in (b"\x02", b"\x03", b"\x04")),
 )
+_RIFF = (b"RIFF", b"RIFX", b"RF64", b"BW64")
+_IN_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
+_BLANKS = b" \t\r\n\f\0"
 _OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -97,7 +97,7 @@ def _by_magic(path: Path, head: bytes, suffix: str) -> str:
         return _zipped(path, head, suffix)
     if head.startswith(_OLE):
         return _compound(path, head, suffix)
-    if b"%PDF-" in head[:1024]:
+    if _is_pdf(head):
         return "pdf"
     for offset, magic, kind in _MAGIC:
         if head[offset : offset + len(magic)] == magic:
@@ -105,8 +105,19 @@ def _by_magic(path: Path, head: bytes, suffix: str) -> str:
     return _framed(head, suffix)
 
 
+def _is_pdf(head: bytes) -> bool:
+    """Whether it begins as a PDF does; other bytes may stand before that, but no text, which may speak of it."""
+    at = head.find(b"%PDF-", 0, 1024)
+    if at < 0:
+        return False
+    before = head[:at].removeprefix(b"\xef\xbb\xbf").strip(_BLANKS)
+    return not before or encoding_of(head, whole=len(head) < HEAD) is None
+
+
 def _framed(head: bytes, suffix: str) -> str:
     """Kinds whose mark is more than a fixed string."""
+    if head.startswith(_RIFF):
+        return _IN_RIFF.get(head[8:12], "")
     if head[4:8] == b"ftyp":
         brand = head[8:12]
         if brand.startswith(b"M4A") or (suffix == "m4a" and brand != b"qt  "):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import stat
 import tarfile
@@ -22,6 +23,8 @@ from mcp_tools.text import one_line
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
 _CHUNK = 1 << 20
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
+_TOLD = 50
+"""Sentences about what is left out; the others are counted."""
 _NAME = 240
 """Bytes of one part of a path that file systems take."""
 
@@ -43,6 +46,8 @@ class _Member:
     open: Callable[[], IO[bytes]]
     refused: str = ""
     """Why it is not unpacked."""
+    alone: bool = False
+    """It is all that there is: where it breaks off, what came until then is kept."""
 
 
 @dataclass(slots=True)
@@ -62,6 +67,7 @@ class Unpacking:
     """Members that need a password."""
     seen: int = 0
     """Members, nested ones among them."""
+    _untold: int = 0
     _bytes: int = 0
     _names: set[str] = field(default_factory=set)
 
@@ -101,12 +107,25 @@ class Unpacking:
             target.parent.mkdir(parents=True, exist_ok=True)
             size = self._copy(member, target, name)
         except _DAMAGE as error:
+            size = self._cut(member, target, name, error)
+            if not size:
+                return
+        self._keep(Unpacked(name, target, kind_of(target), size), depth, member.alone)
+
+    def _cut(self, member: _Member, target: Path, name: str, error: Exception) -> int:
+        """The bytes that are kept of a member which cannot be read to its end; 0 where it is left out."""
+        if not member.alone:
             self._lose(f"{one_line(name)} is left out: {_said(error)}.")
             target.unlink(missing_ok=True)
-            return
-        self._keep(Unpacked(name, target, kind_of(target), size), depth)
+            return 0
+        size = target.stat().st_size if _is_cut(error) and target.exists() else 0
+        if not size:
+            target.unlink(missing_ok=True)
+            raise error
+        self._lose(f"{one_line(name)} is cut off: only its first {size:,} bytes could be unpacked.")
+        return size
 
-    def _keep(self, file: Unpacked, depth: int) -> None:
+    def _keep(self, file: Unpacked, depth: int, alone: bool) -> None:
         if file.kind not in ARCHIVES:
             self.files.append(file)
             return
@@ -118,7 +137,7 @@ class Unpacking:
         try:
             self.unpack(inner, file.kind, file.name, f"{file.name}/", depth + 1)
         except FileProblem as problem:
-            if problem.reason == "bomb":
+            if problem.reason == "bomb" or (alone and not self.files):
                 raise
             self._lose(problem.message)
         inner.unlink(missing_ok=True)
@@ -127,7 +146,9 @@ class Unpacking:
         """Writes a member, counting what really comes, whatever the archive says."""
         size = 0
         with member.open() as stream, target.open("wb") as file:
-            while chunk := stream.read(_CHUNK):
+            # at a break, `read` would lose what it has gathered
+            read = stream.read1 if isinstance(stream, io.BufferedIOBase) else stream.read
+            while chunk := read(_CHUNK):
                 size += len(chunk)
                 self._bytes += len(chunk)
                 if self._bytes > self.limits.unpacked:
@@ -138,8 +159,11 @@ class Unpacking:
         return size
 
     def _lose(self, sentence: str) -> None:
-        if len(self.lost) < 50:
+        if len(self.lost) < _TOLD:
             self.lost.append(sentence)
+            return
+        self._untold += 1
+        self.lost[_TOLD:] = [f"And {self._untold:,} more like these."]
 
 
 _ENCRYPTED = "it is protected by a password"
@@ -152,7 +176,7 @@ def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:
         yield from _tar_members(path)
     else:
         opened: dict[str, Callable[[Path], IO[bytes]]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}  # type: ignore[dict-item]  # read as bytes unless told
-        yield _Member(_inner_name(called, kind), lambda: opened[kind](path))
+        yield _Member(_inner_name(called, kind), lambda: opened[kind](path), alone=True)
 
 
 def _zip_members(path: Path) -> Iterator[_Member]:
@@ -216,15 +240,19 @@ def _unsafe(name: str) -> str:
 
 
 def _broken(called: str, error: BaseException) -> FileProblem:
-    said = str(error).lower()
-    cut = isinstance(error, EOFError) or any(
-        sign in said for sign in ("truncated", "not a zip file", "unexpected end of data")
-    )
+    cut = _is_cut(error)
     state = "cut off" if cut else "damaged"
     return FileProblem(
         "truncated" if cut else "damaged",
         f"{one_line(called)} is {state}: {_said(error)}.",
         remedy="Ask for the file anew.",
+    )
+
+
+def _is_cut(error: BaseException) -> bool:
+    said = str(error).lower()
+    return isinstance(error, EOFError) or any(
+        sign in said for sign in ("truncated", "not a zip file", "unexpected end of data")
     )
 
 

@@ -9,6 +9,7 @@ import lzma
 import stat
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from agent.files.archive import ArchiveReader
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
+
+Pack = Callable[[bytes], bytes]
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
@@ -174,10 +177,49 @@ async def test_an_archive_cut_short_is_told(name: str, share: float, tmp_path: P
     assert raised.value.reason == "truncated"
 
 
-async def test_a_packed_file_cut_short_is_told(tmp_path: Path) -> None:
-    whole = gzip.compress(bytes(range(256)) * 40)
-    seen = await preview(file(tmp_path / "a.bin.gz", whole[:-20]))
-    assert seen.lost == ("a.bin is left out: Compressed file ended before the end-of-stream marker was reached.",)
+ROWS = b"id,n\n" + b"".join(b"%d,%d\n" % (i, i * i % 7919) for i in range(200_000))
+
+
+@pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+async def test_of_a_packed_file_cut_short_the_beginning_is_read(name: str, pack: Pack, tmp_path: Path) -> None:
+    whole = pack(ROWS)
+    path = file(tmp_path / f"a.csv.{name}", whole[: len(whole) * 9 // 10])
+    seen = await preview(path)
+    [member] = seen.facts["files"]
+    assert 0.75 < member["bytes"] / len(ROWS) < 1
+    assert seen.lost[0] == f"a.csv is cut off: only its first {member['bytes']:,} bytes could be unpacked."
+    assert "| 3 | 1 | 1 |" in (await read(path, page=2)).text
+
+
+@pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+async def test_a_packed_file_of_which_nothing_is_left_is_a_problem(name: str, pack: Pack, tmp_path: Path) -> None:
+    with pytest.raises(FileProblem, match=rf"a\.csv\.{name} is cut off") as raised:
+        await preview(file(tmp_path / f"a.csv.{name}", pack(ROWS)[:14]))
+    assert raised.value.reason == "truncated"
+
+
+async def test_a_packed_file_whose_sum_is_wrong_is_a_problem(tmp_path: Path) -> None:
+    whole = gzip.compress(ROWS)
+    with pytest.raises(FileProblem, match="CRC check failed") as raised:
+        await preview(file(tmp_path / "a.csv.gz", whole[:-8] + bytes(4) + whole[-4:]))
+    assert raised.value.reason == "damaged"
+
+
+async def test_of_a_packed_tar_cut_short_the_first_members_are_read(tmp_path: Path) -> None:
+    whole = gzip.compress(tarred({"a.csv": b"id\n1\n", "b.csv": ROWS}))
+    seen = await preview(file(tmp_path / "a.tgz", whole[: len(whole) // 2]))
+    assert [one["name"] for one in seen.facts["files"]] == ["a.tar/a.csv"]
+    assert seen.lost[0].startswith("a.tar is cut off: only its first ")
+    alone = gzip.compress(tarred({"b.csv": ROWS}))
+    with pytest.raises(FileProblem, match=r"b\.tar is cut off") as raised:
+        await preview(file(tmp_path / "b.tgz", alone[: len(alone) // 2]))
+    assert raised.value.reason == "truncated"
+
+
+async def test_what_is_left_out_is_counted_where_it_is_much(tmp_path: Path) -> None:
+    seen = await preview(file(tmp_path / "a.tar", tarred({f"../{i}": b"x" for i in range(62)})))
+    assert len(seen.lost) == 51
+    assert seen.lost[-1] == "And 12 more like these."
 
 
 async def test_a_damaged_member_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -120,6 +120,24 @@ async def test_the_header_is_told_apart(content: str, header: list[str] | None, 
     assert (await preview(written(tmp_path / "a.csv", content))).facts["header"] == header
 
 
+@pytest.mark.parametrize(
+    ("content", "delimiter", "decimal"),
+    [
+        ("A;1,5\nB;2,5\n", ";", ","),
+        ("1,5;2,5\n3,5;4,5\n", ";", ","),
+        ('"1,5";"2,5"\n"3,5";"4,5"\n', ";", ","),
+        ("A\t1,5\nB\t2,5\n", "\t", ","),
+        ("1,a;b\n2,c;d\n", ",", "."),
+        ("id,refs\n1,2;3\n2,3;4\n", ",", "."),
+        ("n,note\n1,5;5,7\n2,6;6,8\n", ",", "."),
+        ("1,2\n3,4\n", ",", "."),
+    ],
+)
+async def test_commas_of_numbers_are_no_delimiters(content: str, delimiter: str, decimal: str, tmp_path: Path) -> None:
+    facts = (await preview(written(tmp_path / "a.csv", content))).facts
+    assert (facts["delimiter"], facts["decimal"]) == (delimiter, decimal)
+
+
 @given(text=st.text(st.sampled_from('ab,;"\n\r é')), wanted=st.integers(0, 12))
 def test_records_are_passed_over_as_they_are_read(
     text: str, wanted: int, tmp_path_factory: pytest.TempPathFactory

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 from openpyxl.comments import Comment
-from openpyxl.styles import Color, Font, PatternFill
+from openpyxl.formatting.rule import CellIsRule
+from openpyxl.styles import Color, Font, GradientFill, PatternFill
 
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
@@ -158,7 +159,9 @@ def test_other_formulas_are_left_alone(formula: str) -> None:
     assert not differs(formula, 12345, VALUES)
 
 
-def big(path: Path, rows: int, *, fill: bool = False, formula: bool = False) -> Path:
+def big(
+    path: Path, rows: int, *, fill: bool = False, formula: bool = False, font: bool = False, hatched: bool = False
+) -> Path:
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sales")
     from openpyxl.cell import WriteOnlyCell
@@ -168,6 +171,10 @@ def big(path: Path, rows: int, *, fill: bool = False, formula: bool = False) -> 
         if fill and i == 7:
             cells[0] = WriteOnlyCell(sheet, value=i)
             cells[0].fill = PatternFill("solid", fgColor="FF00FF00")
+        if (font or hatched) and i == 7:
+            cells[0] = WriteOnlyCell(sheet, value=i)
+            cells[0].font = Font(color="FFFF0000") if font else Font()
+            cells[0].fill = PatternFill("darkGrid" if hatched else None)
         if formula and i == 7:
             cells.append("=A8*2")
         sheet.append(cells)
@@ -185,10 +192,60 @@ async def test_values_alone_are_the_same_as_the_whole_way(tmp_path: Path) -> Non
     assert "| 8 | 7 | 00007 | 2024-01-08 | 1.75 |" in next(fast.sections()).text
 
 
-@pytest.mark.parametrize("what", ["fill", "formula"])
-async def test_a_mark_in_a_longer_sheet_is_seen(what: str, tmp_path: Path) -> None:
-    told = await read(big(tmp_path / "a.xlsx", 2500, **{what: True}))
-    assert "#00FF00 (green): A8" in told.text if what == "fill" else "[=A8*2]" in told.text
+def with_prefixes(path: Path) -> Path:
+    """The workbook with a prefix at every tag, as the Open XML SDK writes it."""
+    target = path.with_name(f"prefixed-{path.name}")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).decode()
+            if "worksheets/" in name or name.endswith("styles.xml"):
+                content = re.sub(r"<(/?)(?=[a-zA-Z])", r"<\1x:", content).replace(" xmlns=", " xmlns:x=")
+            new.writestr(name, content)
+    return target
+
+
+@pytest.mark.parametrize("prefixed", [False, True], ids=["plain", "prefixed"])
+@pytest.mark.parametrize(
+    ("what", "shown"),
+    [("fill", "#00FF00 (green): A8"), ("formula", "[=A8*2]"), ("font", "Font colours:\n- #FF0000 (red): A8")],
+)
+async def test_a_mark_in_a_longer_sheet_is_seen(what: str, shown: str, prefixed: bool, tmp_path: Path) -> None:
+    path = big(tmp_path / "a.xlsx", 2500, **{what: True})
+    told = await read(with_prefixes(path) if prefixed else path)
+    assert shown in told.text
+
+
+async def test_a_fill_with_a_pattern_in_a_longer_sheet_is_told(tmp_path: Path) -> None:
+    told = await read(big(tmp_path / "a.xlsx", 2500, hatched=True))
+    assert "sheet Sales: the fills of A8, patterns or gradients, are not shown." in told.lost
+
+
+async def test_colours_that_are_not_shown_are_told(costs: Path) -> None:
+    book = load_workbook(costs)
+    sheet = book["Costs"]
+    sheet["A1"].fill, sheet["B1"].fill = (
+        PatternFill("darkGrid", fgColor="FFFF0000"),
+        GradientFill(stop=("FF0000", "0000FF")),
+    )
+    sheet.conditional_formatting.add("B2:B4 D2", CellIsRule("greaterThan", ["1"], fill=PatternFill(bgColor="FFFF0000")))
+    told = await read(with_values(saved(book, costs), {"C2": "6", "C3": "3.25"}))
+    assert told.lost == (
+        "sheet Costs: the fills of A1:B1, patterns or gradients, are not shown.",
+        "sheet Costs: what conditional formats colour in B2:B4, D2 is not shown.",
+    )
+
+
+async def test_conditional_formats_of_an_extension_are_told(costs: Path) -> None:
+    target = costs.with_name("newer.xlsx")
+    extension = (
+        '<extLst><ext uri="{78C0D931-6437-407d-A8EE-F0AAD7539E65}" xmlns:x14="urn:x14">'
+        "<x14:conditionalFormattings/></ext></extLst></worksheet>"
+    )
+    with zipfile.ZipFile(costs) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).decode()
+            new.writestr(name, content.replace("</worksheet>", extension) if "sheet2" in name else content)
+    assert "What conditional formats of newer kinds colour is not shown." in (await read(target)).lost
 
 
 async def test_pages_of_a_large_workbook(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.files.tables.colours import colour_of, colour_word
 from agent.files.tables.recomputing import differs
-from agent.files.tables.rows import letters
+from agent.files.tables.rows import first_of, letters
 from agent.files.tables.sheets import as_text
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class FullSheet:
         self.title = f"{'hidden ' if hidden else ''}sheet {formulas.title}"
         self._texts: dict[int, dict[int, str]] = {}
         self._fills: dict[str, set[_Place]] = {}
+        self._other_fills: set[_Place] = set()
         self._fonts: dict[str, set[_Place]] = {}
         self._formats: dict[str, set[_Place]] = {}
         self._remarks: dict[_Place, str] = {}
@@ -91,6 +92,15 @@ class FullSheet:
         lines += [f"Link of {name_of(p)}: {to}" for p, to in sorted(self._links.items()) if first <= p[0] <= last]
         return lines
 
+    def lost(self) -> list[str]:
+        """The colours that the notes do not tell."""
+        said = []
+        if cells := ranges_of(self._other_fills):
+            said.append(f"{self.title}: the fills of {first_of(cells)}, patterns or gradients, are not shown.")
+        if rules := [where for one in self._sheet.conditional_formatting for where in str(one.sqref).split()]:
+            said.append(f"{self.title}: what conditional formats colour in {first_of(rules)} is not shown.")
+        return said
+
     def _take(self, place: _Place, cell: Any, computed: dict[_Place, Any], theme: list[str]) -> None:
         value = cell.value
         if cell.data_type == "f":
@@ -118,6 +128,8 @@ class FullSheet:
         fill = cell.fill
         if fill.fill_type == "solid" and (colour := colour_of(fill.fgColor, theme)):
             self._fills.setdefault(colour, set()).add(place)
+        elif fill.fill_type:
+            self._other_fills.add(place)
         if value is None:
             return
         colour = colour_of(cell.font.color, theme) if cell.font else ""

@@ -32,6 +32,8 @@ def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
         text = text[: text.rfind("\n") + 1] or text
     splits = {mark: _split(text, mark) for mark in _DELIMITERS[kind]}
     best = max(splits, key=lambda mark: _evenness(splits[mark]))  # the first of those that are equal
+    if best == ",":
+        best = next((mark for mark in splits if mark != "," and _has_decimals(splits[mark], splits[","])), best)
     rows = splits[best]
     return Dialect(best, _has_header(rows), _decimal(rows)), rows
 
@@ -44,13 +46,27 @@ def _split(text: str, delimiter: str) -> list[list[str]]:
         return []
 
 
+def _has_decimals(rows: list[list[str]], by_comma: list[list[str]]) -> bool:
+    """Whether the rows are as even as those split by comma, and every comma that is left in them is one of a number."""
+    cells = [cell.strip() for row in rows for cell in row if "," in cell]
+    return (
+        all(_is_number(cell) for cell in cells)
+        and any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+        and _common(rows)[1] >= _common(by_comma)[1]
+    )
+
+
 def _evenness(rows: list[list[str]]) -> float:
     """How much the rows look like those of one table: share of the commonest width, if it is more than one."""
+    common, share = _common(rows)
+    return share * (1 + min(common, 50) / 1000)
+
+
+def _common(rows: list[list[str]]) -> tuple[int, float]:
+    """The commonest width of rows, and its share; 0 where it is one cell."""
     widths = [len(row) for row in rows]
-    if not widths:
-        return 0.0
-    common = max(set(widths), key=lambda width: (widths.count(width), width))
-    return widths.count(common) / len(widths) * (1 + min(common, 50) / 1000) if common > 1 else 0.0
+    common = max(set(widths), key=lambda width: (widths.count(width), width), default=0)
+    return common, widths.count(common) / len(widths) if common > 1 else 0.0
 
 
 def _has_header(rows: list[list[str]]) -> bool:

@@ -47,6 +47,11 @@ def number_of_letters(name: str) -> int:
     return number
 
 
+def first_of(cells: Sequence[str]) -> str:
+    """The first ten cells, and how many more there are."""
+    return ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
+
+
 def _line(number: int | str, row: Sequence[str], most: int) -> str:
     joined = " | ".join(row)
     plain = len(joined) <= most and joined.count("|") == len(row) - 1 and "\n" not in joined and "\r" not in joined

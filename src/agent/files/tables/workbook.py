@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem, damaged
+from agent.files.tables.marks import is_marked, mentions
+from agent.files.tables.rows import first_of
 from agent.files.tables.sheets import PlainSheet, Sheet, WorkbookContents
 
 if TYPE_CHECKING:
@@ -21,10 +23,7 @@ SMALL = 1 << 18
 _RATIO = 200
 """How many times its size a workbook of more than 64 MiB may unpack to; what people make reaches a tenth of it."""
 _OLE = b"\xd0\xcf\x11\xe0"
-_MARKS = (b"<f>", b"<f ", b' t="e"', b" hidden=", b"<mergeCell ", b"<conditionalFormatting", b"<hyperlink ")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
-_DATES_ONLY = re.compile(rb'<numFmt [^>]*formatCode="(?![^"]*(yy|mm|dd|hh|ss))')
-_PLAIN_FORMATS = {0, 14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47, 49, *range(164, 1000)}
 
 
 class WorkbookReader:
@@ -43,9 +42,9 @@ class WorkbookReader:
         sheets = [one for one in parts if _SHEET.fullmatch(one.filename)]
         size = sum(one.file_size for one in sheets)
         lost = _unshown(parts)
-        if size <= FULL and (size <= SMALL or _is_styled(source, sheets, parts)):
+        if size <= FULL and (size <= SMALL or _says_more(source, sheets)):
             try:
-                return _full(source, limits, list(lost))
+                return _full(source, limits, [*lost, *_newer_formats(source, sheets)])
             except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError) as error:
                 raise damaged(name, source.kind, error) from error
             except Exception as error:  # noqa: BLE001 - openpyxl refuses much that other programs write and read
@@ -125,6 +124,7 @@ def _full(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookConten
         FullSheet(sheet, values[sheet.title], theme) for sheet in formulas.worksheets if isinstance(sheet, Worksheet)
     ]
     lost += [f"Sheet {one.title} is a chart: it is not shown." for one in formulas.chartsheets]
+    lost += [one for sheet in sheets for one in sheet.lost()]
     lost += _about_formulas(sheets, source)
     contents = WorkbookContents(source.kind, list[Sheet](sheets), lost, limits.section)
     names = {name: defined.attr_text for name, defined in formulas.defined_names.items()}
@@ -136,22 +136,18 @@ def _about_formulas(sheets: list[FullSheet], source: Source) -> list[str]:
     lost = []
     for sheet in sheets:
         if cells := sheet.uncomputed:
-            lost.append(f"{sheet.title}: the formulas in {_named(cells)} have no saved value; they must be computed.")
+            lost.append(f"{sheet.title}: the formulas in {first_of(cells)} have no saved value; they must be computed.")
         if cells := sheet.stale:
-            lost.append(f"{sheet.title}: the saved values in {_named(cells)} are not what their formulas give now.")
+            lost.append(f"{sheet.title}: the saved values in {first_of(cells)} are not what their formulas give now.")
     if any(sheet.formulas > len(sheet.uncomputed) for sheet in sheets) and _asks_for_computing(source):
         lost.append("The workbook asks for its formulas to be computed anew: their saved values may be out of date.")
     return lost
 
 
-def _named(cells: list[str]) -> str:
-    return ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
-
-
 def _asks_for_computing(source: Source) -> bool:
     """Whether it says so itself: openpyxl says so of every workbook."""
     with zipfile.ZipFile(source.path) as archive:
-        found = re.search(rb"<calcPr[^>]*>", archive.read("xl/workbook.xml"))
+        found = re.search(rb"<(?:\w+:)?calcPr[^>]*>", archive.read("xl/workbook.xml"))
     return found is not None and any(mark in found[0] for mark in (b'fullCalcOnLoad="1"', b'calcMode="manual"'))
 
 
@@ -177,32 +173,16 @@ def _parts(source: Source, limits: ReadLimits) -> list[zipfile.ZipInfo]:
     return parts
 
 
-def _is_styled(source: Source, sheets: list[zipfile.ZipInfo], parts: list[zipfile.ZipInfo]) -> bool:
-    """Whether there is anything in it beside values and dates."""
-    if any("comment" in one.filename.lower() for one in parts):
-        return True
+def _says_more(source: Source, sheets: list[zipfile.ZipInfo]) -> bool:
     with zipfile.ZipFile(source.path) as archive:
-        names = {one.filename for one in parts}
-        styles = archive.read("xl/styles.xml") if "xl/styles.xml" in names else b""
-        fills = re.search(rb"<fills[^>]*>(.*?)</fills>", styles, re.DOTALL)
-        if fills and b'"solid"' in fills[1]:
-            return True
-        used = re.search(rb"<cellXfs[^>]*>(.*?)</cellXfs>", styles, re.DOTALL)
-        formats = {int(one) for one in re.findall(rb'numFmtId="(\d+)"', used[1])} if used else set()
-        if not formats <= _PLAIN_FORMATS or _DATES_ONLY.search(styles):
-            return True
-        return any(_has_marks(archive, one) for one in sheets)
+        return is_marked(archive, sheets)
 
 
-def _has_marks(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    with archive.open(part) as stream:
-        tail = b""
-        while chunk := stream.read(1 << 20):
-            block = tail + chunk
-            if any(mark in block for mark in _MARKS):
-                return True
-            tail = block[-32:]
-    return False
+def _newer_formats(source: Source, sheets: list[zipfile.ZipInfo]) -> list[str]:
+    """Of the conditional formats that openpyxl leaves out, as they are an extension of the format."""
+    with zipfile.ZipFile(source.path) as archive:
+        found = any(mentions(archive, one, [b":conditionalFormattings"]) for one in sheets)
+    return ["What conditional formats of newer kinds colour is not shown."] if found else []
 
 
 def _unshown(parts: list[zipfile.ZipInfo]) -> list[str]:
