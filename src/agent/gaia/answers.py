@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from agent.asked import Asked, Rounding, asked_of
 
-_MARK = re.compile(r"FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE)
+_MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
 _WRAPPED = (
     re.compile(r"\*\*([^*]+)\*\*", re.DOTALL),
     re.compile(r"`+([^`]+)`+", re.DOTALL),
@@ -37,10 +37,21 @@ _PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _WITH_UNIT = re.compile(r"([-+−]?\d+(?:\.\d+)?) ?([^\W\d]+)")
 _TIME = re.compile(r"(?<![\d:.])\d\d:\d\d(?![\d:]| ?[ap]\.?m)", re.IGNORECASE)
 _DATE = re.compile(r"(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])")
-_NUMBER = re.compile(r"(?<![\w.,:/-])-?\d[\d,]*(?:\.\d+)?(?![\w/:]|[.,-]\d)")
+_NUMBER = re.compile(r"(?<![\w.,:/-])(?<![^\d\s][−–])[-−–]?\d[\d,]*(?:\.\d+)?(?![\w/:]|[.,-]\d)")
+_MINUS = str.maketrans("−–", "--")
 _DENIED = re.compile(
     r"\b(?:not|no|none|never|cannot|unable|unknown|unclear|or|between|at least|at most)\b", re.IGNORECASE
 )
+_REMADE = re.compile(
+    r"\b(?:minus|half|halves|quarters?|dozens?|pairs?|twice|squared|cubed|root of|power of)\b"
+    r"|\b(?:above|below) (?:zero|freezing)\b"
+    r"|\b(?:an?|one|two|three|four)[ -](?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth)s?\b"
+    r"|\b(?:more|less|fewer|greater|higher|lower|later|earlier|longer|shorter) than\b"
+    r"|\b(?:negative|minutes? to) \d|−\s|[-−–][$€£¥]"
+    r"|\b(?:over|under|above|below|beyond|within|up to|before|after|past)\s+(?:[^\W\d]+\s+){0,2}[$€£¥]?[-−–]?\d",
+    re.IGNORECASE,
+)
+"""Words and signs that make another value of the number beside them: `5 and a half`, `more than 5`, `before 12:30`."""
 _LONGEST_SENTENCE = 300
 _CARDINALS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
@@ -48,11 +59,16 @@ _CARDINALS = {
     "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20",
 }  # fmt: skip
 _CURRENCIES = {"$": r"\$|dollar|\busd\b", "€": r"€|euro|\beur\b", "£": r"£|pound|\bgbp\b", "¥": r"¥|\byen\b|yuan"}
+_METRES, _GRAMS, _LITRES = "met(?:er|re)s?", "gram(?:me)?s?", "lit(?:er|re)s?"
 _UNITS = {
-    "km": "kilomet", "m": "met", "cm": "centimet", "mm": "millimet", "kg": "kilogram", "g": "gram", "mg": "milligram",
-    "l": "lit", "ml": "millilit", "h": "hour", "hrs": "hour", "min": "minute", "s": "second", "ft": "feet",
-    "mi": "mile", "lb": "pound", "lbs": "pound", "usd": "dollar", "eur": "euro", "gbp": "pound",
+    "km": f"kilo{_METRES}", "m": _METRES, "cm": f"centi{_METRES}", "mm": f"milli{_METRES}", "kg": f"kilo{_GRAMS}",
+    "g": _GRAMS, "mg": f"milli{_GRAMS}", "l": _LITRES, "ml": f"milli{_LITRES}", "h": "hours?", "hrs": "hours?",
+    "min": "minutes?", "s": "seconds|nearest second", "ft": "feet", "in": "inch(?:es)?", "mi": "miles?",
+    "lb": "pounds?", "lbs": "pounds?", "usd": "dollars?", "eur": "euros?", "gbp": "pounds?",
 }  # fmt: skip
+"""The words that a question has for a unit."""
+_EVERYDAY = frozenset({"a", "am", "as", "at", "i", "in"})
+"""Short units that are words of any question."""
 _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
 
 
@@ -61,8 +77,8 @@ def final_answer(text: str) -> str:
     marks = list(_MARK.finditer(text))
     if not marks:
         return text.strip()
-    loud = [mark for mark in marks if mark[0].isupper()]  # `the final answer: …` may be part of an answer
-    marks = loud or marks
+    # `the final answer: …` within a line may be part of an answer
+    marks = [mark for mark in marks if mark[0].isupper() or mark["opening"] is not None] or marks
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     said = (_closed(text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True))
     return next((answer for answer in reversed(list(said)) if answer), "")
@@ -165,7 +181,9 @@ def _only(text: str, asked: Asked) -> str:
     if not asked.pattern or " " not in text or len(text) > _LONGEST_SENTENCE or _DENIED.search(text):
         return text
     found = {"time": _TIME, "date": _DATE, "number": _NUMBER}[asked.pattern].findall(text)
-    return found[0] if len(set(found)) == 1 and not _SCALES.search(text) else text
+    if len(set(found)) != 1 or _SCALES.search(text) or _REMADE.search(text):
+        return text
+    return str(found[0]).translate(_MINUS)
 
 
 def _counted(text: str, asked: Asked, question: str) -> str:
@@ -197,8 +215,15 @@ def _named(currency: str, unit: str, question: str) -> bool:
 
 
 def _is_named(word: str, asked: str) -> bool:
+    """Whether the question has the word: a short one as a whole, since `h` begins `how`, else as a beginning."""
     stem = word if len(word) < 4 else word.removesuffix("s")
-    return any(re.search(rf"\b{re.escape(name)}", asked) for name in {stem, _UNITS.get(word, stem)})
+    if word in _UNITS and re.search(rf"\b(?:{_UNITS[word]})\b", asked):
+        return True
+    if len(stem) > 3:
+        return bool(re.search(rf"\b{re.escape(stem)}", asked))
+    plural = "" if word in _UNITS else "(?:s|es)?"
+    whole = rf"(?<![\w'’]){re.escape(stem)}{plural}(?![\w'’])"
+    return stem not in _EVERYDAY and bool(re.search(whole, asked))
 
 
 def _rounded(number: str, rounding: Rounding | None) -> str:

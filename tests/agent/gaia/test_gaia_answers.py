@@ -18,6 +18,9 @@ from agent.gaia.scorer import score
     [
         ("FINAL ANSWER: 42", "42"),
         ("First FINAL ANSWER: 41.\nNo.\nFINAL ANSWER: 42", "42"),
+        ("FINAL ANSWER: 41\nNo.\nFinal Answer: 42", "42"),
+        ("FINAL ANSWER: 41\n > ## **final answer:** 42", "42"),
+        ("FINAL ANSWER: 41\nIs it the final answer: 42?", "41\nIs it the final answer: 42?"),
         ("I think so.\n**FINAL ANSWER:** 42", "42"),
         ("**FINAL ANSWER: 42**", "42"),
         ("FINAL ANSWER: **a** and **b**", "**a** and **b**"),
@@ -61,6 +64,15 @@ def test_the_last_final_answer_counts(text: str, answer: str) -> None:
         ("3 miles", "How many kilometres is it?", "3 miles"),
         ("3 km", "How many kilometres is it?", "3"),
         ("3 km", "How far is it? Include the unit.", "3 km"),
+        ("3 m", "How many meters, or metres, is it?", "3"),
+        ("3 km", "How long is it in km?", "3"),
+        ("3 days", "How many days does it take?", "3"),
+        ("2 h", "How many minutes does it take?", "2 h"),
+        ("3 m", "How many feet long is the metal?", "3 m"),
+        ("5 s", "How many minutes is Paul's second best time?", "5 s"),
+        ("2 l", "How much is it, in little cups?", "2 l"),
+        ("5 in", "How long is it in feet?", "5 in"),
+        ("2 cats", "How many of the category are there?", "2 cats"),
         ("1,234 people", "How many people live there?", "1234"),
         ("3 million people", "How many people live in the city of a million trees?", "3 million people"),
         ("$3,200", "How much is it in dollars?", "3200"),
@@ -189,6 +201,24 @@ def test_the_final_answer_of_any_text_stands_in_it(text: str) -> None:
         ("Which pier is it? Give only the number.", "The 2 plans do not say it", None),
         ("Which pier is it? Give only the number.", "Built in 1931-05-04 by hand", None),
         ("How many people is that? Give only the number.", "about 3 thousand people", None),
+        ("How cold is it? Give only the number.", "It is −5 °C", "-5"),
+        ("How cold is it? Give only the number.", "It is –5 °C", "-5"),
+        ("How cold is it? Give only the number.", "−5 °C", "-5"),
+        ("How cold is it? Give only the number.", "It is − 5 °C", None),
+        ("How cold is it? Give only the number.", "Temperature:−5 °C", None),
+        ("How cold is it? Give only the number.", "It is minus 5 degrees", None),
+        ("How cold is it? Give only the number.", "It is 5 degrees below zero", None),
+        ("Which pages? Give only the number.", "On pages 3–5", None),
+        ("How much is lost? Give only the number.", "They lost −$5 there", None),
+        ("How many eggs? Give only the number.", "3 dozen", None),
+        ("How long is it? Give only the number.", "5 and a half km", None),
+        ("How many people? Give only the number.", "more than 5 people", None),
+        ("How many people? Give only the number.", "There are over 5 people", None),
+        ("How many people? Give only the number.", "up to about 5 people", None),
+        ("How many people? Give only the number.", "one third of 60", None),
+        ("How many lanes? Give only the number.", "The bridge over the wide river has 3 lanes", "3"),
+        ("When does it leave? Answer with the time as HH:MM.", "ten minutes before 12:30", None),
+        ("When does it leave? Answer with the time as HH:MM.", "ten minutes to 12:30", None),
         ("Which pier is it?", "The ferry leaves from pier 3 today", None),
         ("Where is it warmest? Answer as: city, degrees", "Kell, 23 degrees", "Kell, 23"),
         ("Where is it warmest? Answer as: city, temperature", "Kell, 23 degrees", None),
@@ -198,3 +228,17 @@ def test_the_final_answer_of_any_text_stands_in_it(text: str) -> None:
 )
 def test_a_sentence_is_the_value_where_only_that_is_asked_for(question, said, form):
     assert in_asked_format(said, question) == (said if form is None else form)
+
+
+@given(st.integers(1, 10**9), st.sampled_from("-−–"), st.sampled_from(["{} °C", "It is {} °C.", "**{} degrees**"]))
+def test_a_sign_stays_with_its_number(number: int, sign: str, form: str) -> None:
+    said = form.format(f"{sign}{number}")
+    assert in_asked_format(said, "How cold is it? Give only the number.") == f"-{number}"
+
+
+@given(
+    st.integers(0, 10**6), st.sampled_from(["km", "m", "mm", "kg", "g", "l", "h", "min", "s", "ft", "in", "mi", "lb"])
+)
+def test_a_unit_that_the_question_does_not_name_stays(number: int, unit: str) -> None:
+    question = "How much is it for a sigh of his hens, in all, as little metal as it has, if mine am gone?"
+    assert in_asked_format(f"{number} {unit}", question) == f"{number} {unit}"
