@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,9 +96,8 @@ class Approval:
 
     async def _decide(self, tool: Tool) -> Ruling:
         if self._approve is not None:
-            asked = time.monotonic()
-            approved = await self._approve(proposal_of(tool))
-            self._budget.started += time.monotonic() - asked
+            with self._budget.standing_still():
+                approved = await self._approve(proposal_of(tool))
             return Ruling(approved, "" if approved else "it was not approved")
         if self._mode == "auto":
             return Ruling(True)

@@ -33,6 +33,29 @@ class Limits:
 
 
 @dataclass(slots=True)
+class _Pauses:
+    """Time that stretches which may overlap cover together."""
+
+    ended: float = 0.0
+    open: int = 0
+    since: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.ended + (time.monotonic() - self.since if self.open else 0.0)
+
+    def begin(self) -> None:
+        if not self.open:
+            self.since = time.monotonic()
+        self.open += 1
+
+    def end(self) -> None:
+        self.open -= 1
+        if not self.open:
+            self.ended += time.monotonic() - self.since
+
+
+@dataclass(slots=True)
 class Budget:
     """Counts a run's usage against its limits."""
 
@@ -43,11 +66,9 @@ class Budget:
     """Whether the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
-    waited: float = 0.0
-    """Seconds in which the run waited for an endpoint's rate limit; they are no work, and count against no limit."""
-    _waiting: int = 0
-    """Calls that wait at present."""
-    _since: float = 0.0
+    _waits: _Pauses = field(default_factory=_Pauses)
+    _pauses: _Pauses = field(default_factory=_Pauses)
+    """All that is no work, the waits among it."""
     _deadlines: set[asyncio.Timeout] = field(default_factory=set)
 
     def spend(self, usage: Usage) -> None:
@@ -56,8 +77,13 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start, without what was waited."""
-        return (self._since if self._waiting else time.monotonic()) - self.started
+        """Wall time of work since the start: what was waited, or stood still, is none."""
+        return time.monotonic() - self.started - self._pauses.seconds
+
+    @property
+    def waited(self) -> float:
+        """Seconds in which the run waited for an endpoint's rate limit; they count against no limit."""
+        return self._waits.seconds
 
     @property
     def seconds_left(self) -> float | None:
@@ -69,31 +95,24 @@ class Budget:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Stops the clock: what happens inside is no work."""
-        if not self._waiting:
-            self._since = time.monotonic()
-            for deadline in self._deadlines:
-                deadline.reschedule(None)
-        self._waiting += 1
+        """Stops the clock while an endpoint's rate limit is waited for."""
+        self._waits.begin()
         try:
-            yield
+            with self.standing_still():
+                yield
         finally:
-            self._waiting -= 1
-            if not self._waiting:
-                gone = time.monotonic() - self._since
-                self.started += gone
-                self.waited += gone
-                for deadline in self._deadlines:
-                    deadline.reschedule(self._when())
+            self._waits.end()
 
     @contextlib.contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Leaves out what happens inside: fetching a model or starting the sandbox is no work on a question."""
-        began = time.monotonic()
+        """Stops the clock: fetching a model, starting the sandbox or asking the user is no work on a question."""
+        self._pauses.begin()
+        self._set_deadlines()
         try:
             yield
         finally:
-            self.started += time.monotonic() - began
+            self._pauses.end()
+            self._set_deadlines()
 
     @contextlib.asynccontextmanager
     async def until_spent(self) -> AsyncIterator[None]:
@@ -102,17 +121,22 @@ class Budget:
         Raises:
             TimeoutError: It was ended.
         """
-        async with asyncio.timeout_at(None if self._waiting else self._when()) as deadline:
+        async with asyncio.timeout_at(self._when()) as deadline:
             self._deadlines.add(deadline)
             try:
                 yield
             finally:
                 self._deadlines.discard(deadline)
 
+    def _set_deadlines(self) -> None:
+        for deadline in self._deadlines:
+            if not deadline.expired():
+                deadline.reschedule(self._when())
+
     def _when(self) -> float | None:
-        """When the wall time will be used up, on the event loop's clock."""
+        """When the wall time will be used up, on the event loop's clock; None while it stands still."""
         left = self.seconds_left
-        return None if left is None else asyncio.get_running_loop().time() + left
+        return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 
     def exceeded(self, steps: int) -> Limit | None:
         """The limit that is reached after so many steps, if any."""

@@ -76,5 +76,22 @@ async def test_what_stands_still_is_neither_work_nor_waiting() -> None:
     budget = Budget(Limits())
     with budget.standing_still():
         await asyncio.sleep(0.3)
+        assert budget.seconds < 0.25  # whoever looks meanwhile must not take it for a question that hangs
     assert budget.seconds < 0.25
     assert budget.waited == 0.0
+
+
+async def test_pauses_that_overlap_count_once() -> None:
+    budget = Budget(Limits(seconds=1.0))
+
+    async def pause(begins: float, ends: float, *, waits: bool) -> None:
+        await asyncio.sleep(begins)
+        with budget.waiting() if waits else budget.standing_still():
+            await asyncio.sleep(ends - begins)
+
+    async with budget.until_spent():
+        await asyncio.gather(
+            pause(0, 0.8, waits=True), pause(0.4, 1.0, waits=True), pause(0.6, 1.3, waits=False), asyncio.sleep(1.6)
+        )
+    assert 1.0 <= budget.waited < 1.2
+    assert 0.2 <= budget.seconds < 0.6
