@@ -179,9 +179,10 @@ class Settings(BaseSettings):
     @field_validator("without")
     @classmethod
     def _are_abilities(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := set(value) - set(ABILITIES):
+        named = {"browse" if name == "browser" else name for name in value}
+        if unknown := named - set(ABILITIES):
             raise ValueError(f"{', '.join(sorted(unknown))} is none of {', '.join(ABILITIES)}")
-        return tuple(name for name in ABILITIES if name in value)
+        return tuple(name for name in ABILITIES if name in named)
 
     @field_validator("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
     @classmethod

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.cli import exits
+from agent.cli.benchmarking_files import require_empty, require_ours
 from agent.cli.output import print_text
-from agent.errors import RunError, StorageError, UsageError
+from agent.errors import UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, with_limit
 from agent.gaia.dataset import load_questions, revision_of
@@ -71,7 +71,9 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         raise UsageError("With --cache every epoch would repeat the first.", remedy="Leave out --cache or --epochs.")
     settings = _settings(flags, choices)
     dataset = load_questions(choices.questions, settings)
-    _refuse_to_overwrite(choices)
+    require_ours(choices.questions, Places(choices.results), choices.submission, resume=choices.resume)
+    if choices.library == "warm" and flags.get("tools_dir") is None:
+        require_empty(Places(choices.results))
     display = open_display(verbose=choices.verbose, plain=settings.plain)
     for problem in dataset.problems:
         display.say(problem)
@@ -131,7 +133,9 @@ class _Run:
         self._benchmark.interrupt()
 
     def _derive(self, outcome: Outcome) -> None:
-        results = results_of(self._dataset, outcome.fingerprint, outcome.selected, outcome.attempts)
+        results = results_of(
+            self._dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs
+        )
         write_results(self._choices.results, results)
         if self._choices.submission is not None:
             missing = write_answers(self._choices.submission, self._dataset, outcome.attempts)
@@ -157,35 +161,12 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
     return settings
 
 
-def _refuse_to_overwrite(choices: Choices) -> None:
-    """Without `--resume` nothing that is there may be lost; and what cannot be written is told before, not after.
-
-    Raises:
-        RunError: A file is there already.
-        StorageError: A folder is missing or cannot be written.
-    """
-    for path in (choices.results, choices.submission):
-        if path is None:
-            continue
-        if path.is_dir():
-            raise StorageError(f"{path} is a folder.", remedy="Name a file.")
-        if path.exists() and not choices.resume:
-            raise RunError(
-                f"{path} is there already.", remedy="Add --resume to go on with it, or name another --output."
-            )
-        folder = path.absolute().parent
-        if folder.exists() and not os.access(folder, os.W_OK):
-            raise StorageError(f"{folder} cannot be written.", remedy="Name a file in another folder.")
-        if path is choices.submission and not folder.is_dir():
-            raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
-
-
 def _sum_up(outcome: Outcome, choices: Choices) -> None:
     """The last lines, on stdout."""
-    count = Count(selected=len(outcome.selected))
+    count = Count()
     for attempt in outcome.attempts:
         count.add(attempt)
-    cells = len(outcome.selected) * choices.selection.epochs
+    cells = len(outcome.selected) * outcome.epochs
     share = f", {100 * count.right / cells:.1f} % of all selected" if cells and count.right + count.wrong else ""
     lines = [
         f"{count.right} right of {cells}{share}; {count.wrong} wrong, {count.errors} errors, {outcome.left} left;"
@@ -195,6 +176,8 @@ def _sum_up(outcome: Outcome, choices: Choices) -> None:
     ]
     if outcome.message:
         lines.append(f"It ended early: {outcome.message}")
-    if outcome.left:
+    if outcome.reachable:
         lines.append("Go on with the same command and --resume.")
+    elif outcome.left:
+        lines.append("What is left was chosen before: go on with --resume and the --level, --ids and --epochs of then.")
     print_text("\n".join(lines))

@@ -76,13 +76,23 @@ def compare(
         Literal["terminal", "json", "markdown"], typer.Option("--format", "-f", help="What to write.")
     ] = "terminal",
     output: Output = None,
+    configuration: Annotated[
+        list[str] | None,
+        typer.Option("--configuration", metavar="HEX", help="Of a mixed ledger, which one counts: A's, then B's."),
+    ] = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
     from agent.gaia.report.comparison import compare as compared
     from agent.gaia.report.comparison_forms import as_markdown, shown
     from agent.gaia.report.opened import open_report
 
-    comparison = compared(open_report(_ledger(first)), open_report(_ledger(second)))
+    wanted = configuration or []
+    if len(wanted) > 2:
+        raise UsageError("Two ledgers have two configurations.", remedy="Give --configuration once for A, once for B.")
+    ours, theirs = [*wanted, "", ""][:2]
+    comparison = compared(
+        open_report(_ledger(first), configuration=ours), open_report(_ledger(second), configuration=theirs)
+    )
     redactor = _redactor()
     if form == "json":
         _give_json(redactor.json(comparison.as_json()), output)

@@ -20,7 +20,7 @@ SCHEMA = 1
 
 
 def results_of(
-    dataset: Dataset, fingerprint: Fingerprint, selected: Sequence[Task], attempts: Sequence[Attempt]
+    dataset: Dataset, fingerprint: Fingerprint, selected: Sequence[Task], attempts: Sequence[Attempt], *, epochs: int
 ) -> dict[str, Json]:
     """The results as JSON: no question and no true answer is in them.
 
@@ -29,11 +29,11 @@ def results_of(
         fingerprint: Of questions and configuration.
         selected: Every question that counts, answered or not.
         attempts: What counts for each question and epoch.
+        epochs: How often each question was to be asked.
     """
-    count = Count(selected=len(selected))
+    count, cells = Count(), len(selected) * epochs
     for attempt in attempts:
         count.add(attempt)
-    epochs = max((attempt.epoch for attempt in attempts), default=1)
     answers = sum(attempt.correct is not None for attempt in attempts)
     return {
         "schema": SCHEMA,
@@ -46,7 +46,7 @@ def results_of(
         "right": count.right,
         "wrong": count.wrong,
         "errors": count.errors,
-        "accuracy": count.right / (len(selected) * epochs) if selected and answers else None,
+        "accuracy": count.right / cells if cells and answers else None,
         "tokens": count.tokens,
         "cost": count.cost,
         "seconds": round(sum(attempt.seconds for attempt in attempts), 3),

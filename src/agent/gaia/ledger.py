@@ -1,7 +1,8 @@
 """The ledger of a benchmark: append-only JSON lines, one for each attempt, the only truth about what was done.
 
     {"kind": "header", "ledger": 1, "alita": "…", "created": "…", "fingerprint": "…", "dataset": "…", …}
-    {"kind": "selection", "epochs": 1, "tasks": [{"task_id": "…", "level": 1, "file_name": ""}, …]}
+    {"kind": "selection", "epochs": 1, "fingerprint": "…", "tasks": [{"task_id": "…", "level": 1, …}, …]}
+    {"kind": "begun", "task_id": "…", "epoch": 1, "fingerprint": "…", "run_id": "…"}
     {"kind": "attempt", "task_id": "…", "epoch": 1, "fingerprint": "…", "status": "ok", …}
 
 A further header follows where another configuration was mixed in. Submission, results and report are derived.
@@ -10,6 +11,7 @@ A further header follows where another configuration was mixed in. Submission, r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -20,6 +22,7 @@ from typing import Self
 
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt
+from agent.gaia.begun import Begun
 from agent.gaia.fingerprint import Fingerprint, differences
 from agent.gaia.records import Choice, Header, Records, no_ledger, object_in, records_in
 from agent.gaia.task import Task
@@ -31,11 +34,13 @@ _BEGINNING = b'{"kind":"header"'
 class Ledger:
     """A ledger that this process alone writes. Close it, or use it in a `with`."""
 
-    def __init__(self, path: Path, descriptor: int, records: Records) -> None:
+    def __init__(self, path: Path, descriptor: int, records: Records, fingerprint: str) -> None:
         self.path = path
         self.headers = list(records.headers)
         self.choices = list(records.choices)
+        self.begun = records.begun
         self.problems = records.problems
+        self._fingerprint = fingerprint
         self._attempts = list(records.attempts)
         self._descriptor = descriptor
         self._end = os.fstat(descriptor).st_size
@@ -60,7 +65,7 @@ class Ledger:
         descriptor = _opened(path)
         try:
             _lock(descriptor, path)
-            ledger = cls(path, descriptor, _repaired(descriptor, path))
+            ledger = cls(path, descriptor, _repaired(descriptor, path), fingerprint.digest)
             ledger._begin(fingerprint, mixed=mixed)
         except BaseException:
             os.close(descriptor)
@@ -83,16 +88,22 @@ class Ledger:
         self._attempts.append(attempt)
 
     def select(self, tasks: Sequence[Task], epochs: int) -> None:
-        """Writes down which questions count from now on, so that none leaves the denominator unseen.
+        """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen.
 
         Raises:
             StorageError: It cannot be written.
         """
-        selection = Choice(tuple(replace(task, question="") for task in tasks), epochs)
-        if not self.choices or self.choices[-1] != selection:
+        selection = Choice(tuple(replace(task, question="") for task in tasks), epochs, self._fingerprint)
+        before = [choice for choice in self.choices if choice.fingerprint == self._fingerprint]
+        if before[-1:] != [selection]:
             self._write(selection.as_json())
             self._sync()
             self.choices.append(selection)
+
+    def begin(self, begun: Begun) -> None:
+        """Adds the line of a run that begins. It is not synced, and left out where there is no space for it."""
+        with contextlib.suppress(StorageError):  # the line of the attempt will tell
+            self._write(begun.as_json())
 
     async def record(self, attempt: Attempt) -> None:
         """Adds a line; it is on the disk when this returns. Lines that arrive during a sync share the next one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -57,9 +58,10 @@ class PlainDisplay:
             self.say(line)
 
     def say(self, text: str) -> None:
-        """Prints a line."""
+        """Prints a line; where nobody reads it any more, the benchmark goes on all the same."""
         encoding = sys.stderr.encoding or "utf-8"
-        print(one_line(text, 500).encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):
+            print(one_line(text, 500).encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -111,7 +113,8 @@ def table_of(tally: Tally) -> RenderableType:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("level", "questions", "done", "right", "wrong", "errors", "tokens", "cost"):
+    asked = "questions" if tally.epochs == 1 else f"questions × {tally.epochs}"
+    for name in ("level", asked, "done", "right", "wrong", "errors", "tokens", "cost"):
         table.add_column(name, justify="left" if name == "level" else "right", no_wrap=True)
     counts = tally.counts()
     if len(counts) > 1:
@@ -137,7 +140,8 @@ def lines_of(event: Event, tally: Tally, *, verbose: bool) -> list[str]:
     match event:
         case Planned():
             before = f", {len(event.done)} done before" if event.done else ""
-            return [f"{len(event.selected)} questions{before}; {event.todo} attempts to make.", *event.problems]
+            asked = f"{len(event.selected)} questions" + (f" × {event.epochs} epochs" if event.epochs > 1 else "")
+            return [f"{asked}{before}; {event.todo} attempts to make.", *event.problems]
         case Ended():
             return [_line_of(event.attempt, tally)]
         case Stepped() if verbose:

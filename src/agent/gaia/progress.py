@@ -20,6 +20,8 @@ class Planned:
     """Attempts that are to be made now."""
     problems: tuple[str, ...] = ()
     """Lines of the ledger that cannot be read."""
+    epochs: int = 1
+    """How often each question is asked."""
 
 
 @dataclass(frozen=True, slots=True)

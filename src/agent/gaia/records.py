@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
+from agent.gaia.begun import Begun
 from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.task import Task
 from agent.version import alita_version
@@ -59,22 +61,28 @@ class Choice:
     """Without their questions."""
     epochs: int = 1
     """How often each is to be answered."""
+    fingerprint: str = ""
+    """Of the questions and the configuration that it is for."""
 
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""
         tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
-        return {"kind": "selection", "epochs": self.epochs, "tasks": tasks}
+        return {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint, "tasks": tasks}
 
     @classmethod
-    def from_json(cls, line: dict[str, Any]) -> Choice:
+    def from_json(cls, line: dict[str, Any], *, header: str = "") -> Choice:
         """Reads a line.
+
+        Args:
+            line: As it stands in the ledger.
+            header: The fingerprint of the header before it: what it is for, where an earlier version wrote it.
 
         Raises:
             ValueError: It is no selection.
         """
         try:
             tasks = [Task(str(t["task_id"]), "", t.get("level"), str(t.get("file_name", ""))) for t in line["tasks"]]
-            return cls(tuple(tasks), max(1, int(line.get("epochs", 1))))
+            return cls(tuple(tasks), max(1, int(line.get("epochs", 1))), str(line.get("fingerprint", header)))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"a selection names its tasks: {error}") from None
 
@@ -85,9 +93,11 @@ class Records:
 
     headers: tuple[Header, ...] = ()
     choices: tuple[Choice, ...] = ()
-    """One for each start that changed it; the last one counts."""
+    """One for each start that changed it; `chosen_of` says what counts."""
     attempts: tuple[Attempt, ...] = ()
     """In the order of writing; where a question and epoch has several, the last one counts."""
+    begun: tuple[Begun, ...] = ()
+    """Runs of which no attempt follows: the runner was killed, or is at work on them."""
     problems: tuple[str, ...] = ()
     """Lines that cannot be read, each in a sentence; they are left where they are."""
 
@@ -113,7 +123,7 @@ def records_in(raw: bytes, path: Path) -> Records:
     """
     headers: list[Header] = []
     choices: list[Choice] = []
-    attempts: list[Attempt] = []
+    made: list[Attempt | Begun] = []
     problems: list[str] = []
     for number, text in enumerate(raw.split(b"\n"), start=1):
         if not text.strip():
@@ -126,10 +136,25 @@ def records_in(raw: bytes, path: Path) -> Records:
         elif line is None:
             problems.append(f"line {number} of {path.name} is damaged; its attempt is done again")
         elif line.get("kind") == "selection":
-            _add(Choice.from_json, line, choices, f"line {number} of {path.name}", problems)
+            read = partial(Choice.from_json, header=headers[-1].fingerprint)
+            _add(read, line, choices, f"line {number} of {path.name}", problems)
         elif line.get("kind") == "attempt":
-            _add(Attempt.from_json, line, attempts, f"line {number} of {path.name}", problems)
-    return Records(tuple(headers), tuple(choices), tuple(attempts), tuple(problems))
+            _add(Attempt.from_json, line, made, f"line {number} of {path.name}", problems)
+        elif line.get("kind") == "begun":
+            _add(Begun.from_json, line, made, f"line {number} of {path.name}", problems)
+    attempts = tuple(one for one in made if isinstance(one, Attempt))
+    newest = {(one.key, one.fingerprint): one for one in made}
+    begun = tuple(one for one in newest.values() if isinstance(one, Begun))
+    return Records(tuple(headers), tuple(choices), attempts, begun, tuple(problems))
+
+
+def chosen_of(choices: Sequence[Choice], fingerprint: str) -> Choice | None:
+    """All that was ever chosen under a fingerprint, in the order of the newest choice; None if nothing was."""
+    mine = [choice for choice in reversed(choices) if choice.fingerprint == fingerprint]
+    if not mine:
+        return None
+    tasks = {task.task_id: task for choice in mine for task in choice.tasks}
+    return Choice(tuple(tasks.values()), max(choice.epochs for choice in mine), fingerprint)
 
 
 def _add(

@@ -7,23 +7,27 @@ import hashlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
+from agent.gaia.begun import Begun, interrupted
 from agent.gaia.configuration import LibraryMode, fingerprint_of, worker_settings
 from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.job import Job
 from agent.gaia.ledger import Ledger
 from agent.gaia.places import Places
-from agent.gaia.pool import Patience, Pool
+from agent.gaia.pool import Pool
+from agent.gaia.process import Patience
 from agent.gaia.progress import Began, Ended, Event, Planned, Said, Stepped
+from agent.gaia.records import Choice, chosen_of
 from agent.gaia.resolution import resolution_of
 from agent.gaia.scorer import Mode, score
-from agent.gaia.selection import Selection, Todo, newest, still_to_do
+from agent.gaia.selection import Selection, Todo, counting, newest, still_to_do
 from agent.gaia.task import Dataset, Task
 
 if TYPE_CHECKING:
@@ -74,11 +78,15 @@ class Outcome:
 
     how: How
     selected: tuple[Task, ...]
-    """Those that count: chosen, and done or still to do."""
+    """Those that count: chosen now or by an earlier run of this ledger, and done or still to do."""
+    epochs: int
+    """How often each is asked."""
     attempts: tuple[Attempt, ...]
     """What counts for each question and epoch, the earlier runs' included."""
     left: int
     """Attempts that are still to be made."""
+    reachable: int
+    """Those of them that the same choice would make."""
     fingerprint: Fingerprint
     """Of questions and configuration."""
     message: str = ""
@@ -136,18 +144,32 @@ class Benchmark:
             raise _exists(self._places.ledger)
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint, mixed=options.mixed) as ledger:
             done = newest(ledger.attempts, self._fingerprint.digest)
-            todo = still_to_do(options.selection, chosen, done)
-            selected = _selected(chosen, done, todo)
-            ledger.select(selected, options.selection.epochs)
-            self._tell(Planned(tuple(selected), tuple(done.values()), len(todo), ledger.problems))
+            killed = interrupted(ledger.begun, self._fingerprint.digest, self._places.runs)
+            todo = still_to_do(options.selection, chosen, done | killed)
+            before = chosen_of(ledger.choices, self._fingerprint.digest)
+            count = counting(options.dataset.tasks, before, done, todo, options.selection.epochs)
+            ledger.select(count.tasks, count.epochs)
+            self._tell(Planned(count.tasks, tuple(done.values()), len(todo), ledger.problems, count.epochs))
             self._queue = deque(todo)
             if todo:
                 await self._work(ledger)
-            counting = newest(ledger.attempts, self._fingerprint.digest)
-        left = len(still_to_do(replace(options.selection, max_questions=None), selected, counting))
-        kept = {task.task_id for task in selected}
-        attempts = tuple(attempt for attempt in counting.values() if attempt.task_id in kept)
-        return Outcome(self._how, tuple(selected), attempts, left, self._fingerprint, self._message)
+            done = newest(ledger.attempts, self._fingerprint.digest)
+        return self._outcome(count, done, {task.task_id for task in chosen})
+
+    def _outcome(self, count: Choice, done: dict[tuple[str, int], Attempt], chosen: set[str]) -> Outcome:
+        selection, kept = self._options.selection, {task.task_id for task in count.tasks}
+        left = still_to_do(Selection(epochs=count.epochs, retry_errors=selection.retry_errors), count.tasks, done)
+        reachable = [one for one in left if one.task.task_id in chosen and one.epoch <= selection.epochs]
+        return Outcome(
+            how=self._how,
+            selected=count.tasks,
+            epochs=count.epochs,
+            attempts=tuple(attempt for attempt in done.values() if attempt.task_id in kept),
+            left=len(left),
+            reachable=len(reachable),
+            fingerprint=self._fingerprint,
+            message=self._message,
+        )
 
     async def _work(self, ledger: Ledger) -> None:
         options = self._options
@@ -155,7 +177,11 @@ class Benchmark:
         workers = min(at_once, os.cpu_count() or 1)
         setup = worker_settings(options.settings, self._places, options.library, at_once, workers)
         self._pool = Pool(
-            setup, workers, tell=self._heard, patience=options.patience, spared=lambda: _shared(options.settings)
+            setup,
+            workers,
+            tell=partial(self._heard, ledger),
+            patience=options.patience,
+            spared=lambda: _shared(options.settings),
         )
         try:
             await self._pool.warm()
@@ -239,17 +265,13 @@ class Benchmark:
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))
 
-    def _heard(self, job: Job, event: dict[str, Any]) -> None:
-        if event["event"] == "step_started":
+    def _heard(self, ledger: Ledger, job: Job, event: dict[str, Any]) -> None:
+        if event["event"] == "run_started":
+            ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))
+        elif event["event"] == "step_started":
             self._tell(Stepped(job.task_id, job.epoch, event["action"], event["reason"]))
         elif event["event"] in {"note", "warning", "model_starting"}:
             self._tell(Said(job.task_id, event["text"]))
-
-
-def _selected(chosen: Sequence[Task], done: dict[tuple[str, int], Attempt], todo: Sequence[Todo]) -> list[Task]:
-    """The chosen tasks that were done before or are to be done now: with `--max-questions`, not all of them."""
-    counted = {task_id for task_id, _ in done} | {one.task.task_id for one in todo}
-    return [task for task in chosen if task.task_id in counted]
 
 
 def _shared(settings: Settings) -> set[int]:

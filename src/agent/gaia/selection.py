@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.errors import UsageError
 from agent.gaia.attempt import Attempt, AttemptStatus
+from agent.gaia.records import Choice
 from agent.gaia.task import Task
 
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
@@ -85,6 +86,31 @@ def still_to_do(selection: Selection, tasks: Sequence[Task], done: dict[tuple[st
         return left
     wanted = list(dict.fromkeys(todo.task.task_id for todo in left))[: selection.max_questions]
     return [todo for todo in left if todo.task.task_id in set(wanted)]
+
+
+def counting(
+    tasks: Sequence[Task],
+    before: Choice | None,
+    done: Mapping[tuple[str, int], Attempt],
+    todo: Sequence[Todo],
+    epochs: int,
+) -> Choice:
+    """What counts from now on: what was chosen before, is done, or is to be done now.
+
+    A ledger is one benchmark: what an earlier run of it chose stays in the denominator. What is chosen now but beyond
+    `--max-questions` is not in it yet.
+
+    Args:
+        tasks: The whole set.
+        before: What the earlier runs chose.
+        done: What counts so far.
+        todo: What is to be done now.
+        epochs: How often each question is asked now.
+    """
+    ids = {task_id for task_id, _ in done} | {one.task.task_id for one in todo}
+    ids |= {task.task_id for task in before.tasks} if before else set()
+    most = max([epochs, before.epochs if before else 1, *(epoch for _, epoch in done)])
+    return Choice(tuple(task for task in tasks if task.task_id in ids), most)
 
 
 def _turn(todo: Todo) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agent.errors import StorageError, SubmissionError
 from agent.gaia.answers import final_answer
@@ -83,7 +84,10 @@ def require_person(username: str, agent_code: str) -> None:
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """Answers by task id from a benchmark's ledger or a leaderboard file; of a ledger what its first epoch came to.
+    """Answers by task id from a benchmark's ledger or a leaderboard file.
+
+    Of a ledger it is what the first epoch came to, under the configuration of its newest attempt: answers of several
+    configurations are nobody's result.
 
     Raises:
         SubmissionError: It cannot be read, or a line of it is neither.
@@ -97,10 +101,11 @@ def read_answers(path: Path) -> dict[str, str]:
         ) from None
     if b'"header"' in lines[0]:
         lines.pop()  # what follows the last line feed of a ledger is a torn line
+    fingerprint = _newest_fingerprint(lines)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        found = _answer_of(line)
+        found = _answer_of(line, fingerprint)
         if found is None:
             raise SubmissionError(
                 f"Line {number} of {path} holds no answer.", remedy=f"Each line is like {_FORM}; or name a ledger."
@@ -113,15 +118,28 @@ def read_answers(path: Path) -> dict[str, str]:
     return answers
 
 
-def _answer_of(line: bytes) -> tuple[str, str] | None:
-    """Task id and answer of one line, the answer empty where there is none; None if the line is something else."""
+def _newest_fingerprint(lines: Sequence[bytes]) -> str:
+    """That of a ledger's last attempt; empty where nothing has one."""
+    records = (_record_of(line) for line in reversed(lines))
+    return next((str(r.get("fingerprint", "")) for r in records if r and r.get("kind") == "attempt"), "")
+
+
+def _record_of(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(record, dict):
+    return record if isinstance(record, dict) else None
+
+
+def _answer_of(line: bytes, fingerprint: str) -> tuple[str, str] | None:
+    """Task id and answer of one line, the answer empty where there is none; None if the line is something else."""
+    record = _record_of(line)
+    if record is None:
         return None
     if record.get("kind") not in (None, "attempt") or record.get("epoch", 1) != 1:
+        return "", ""
+    if record.get("kind") and str(record.get("fingerprint", "")) != fingerprint:
         return "", ""
     if record.get("kind") and record.get("status") not in ANSWERED:
         return str(record.get("task_id", "")), ""

@@ -15,6 +15,7 @@ class Count:
     """Attempts of one level, or of all."""
 
     selected: int = 0
+    """Questions times epochs: all that is to be done."""
     done: int = 0
     right: int = 0
     wrong: int = 0
@@ -43,6 +44,8 @@ class Tally:
 
     selected: dict[str, int | None] = field(default_factory=dict)
     """Level by task."""
+    epochs: int = 1
+    """How often each is asked."""
     latest: dict[tuple[str, int], Attempt] = field(default_factory=dict)
     running: dict[tuple[str, int], str] = field(default_factory=dict)
     """The present action of each question under way."""
@@ -57,6 +60,7 @@ class Tally:
             case Planned():
                 self.selected = {task.task_id: task.level for task in event.selected}
                 self.latest = {attempt.key: attempt for attempt in event.done if attempt.task_id in self.selected}
+                self.epochs = event.epochs
                 self.todo, self.began = event.todo, time.monotonic()
             case Began():
                 self.running[event.task.task_id, event.epoch] = "plan"
@@ -71,14 +75,14 @@ class Tally:
         """Counts by level, easiest first."""
         found = {level: Count() for level in _ordered(self.selected.values())}
         for level in self.selected.values():
-            found[level].selected += 1
+            found[level].selected += self.epochs
         for attempt in self.latest.values():
             found[self.selected[attempt.task_id]].add(attempt)
         return found
 
     def total(self) -> Count:
         """Counts of all levels."""
-        whole = Count(selected=len(self.selected))
+        whole = Count(selected=len(self.selected) * self.epochs)
         for attempt in self.latest.values():
             whole.add(attempt)
         return whole

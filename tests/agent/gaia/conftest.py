@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.bench import Bench
+from support.benchmarks import answers, asked
 from support.course_server import CourseServer
 from support.gaia_records import record
 from support.hub_server import HubServer
+from support.openai_server import OpenAIServer
 
 
 @pytest.fixture
@@ -37,3 +40,10 @@ def course() -> Iterator[CourseServer]:
     """The course's server."""
     with CourseServer() as server:
         yield server
+
+
+@pytest.fixture
+def bench(tmp_path: Path, openai_server: OpenAIServer) -> Bench:
+    """Four questions, which are answered right."""
+    openai_server.default = lambda body: answers(asked(body))
+    return Bench(tmp_path, openai_server.url, 4)

@@ -121,6 +121,43 @@ def test_ctrl_c_twice_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, server)
     assert "4 right of 4" in out, err
 
 
+def test_epochs_stay_in_every_figure_of_a_run_that_ends_early_or_goes_on_without_them(tmp_path, server):
+    questions = question_file(tmp_path, 2)
+    base = [questions, "--output", "o.json", "--concurrency", 1]
+    more = ["--epochs", 2, "--total-tokens", 20]
+    code, out, err = finished(command(*base, *more, folder=tmp_path, url=server.url))
+    assert (code, json.loads((tmp_path / "o.json").read_text())["accuracy"]) == (124, 0.5), err
+    assert "; 2 right of 4" in err
+    assert "2 right of 4, 50.0 % of all selected" in out
+
+    code, out, err = finished(command(*base, "--resume", folder=tmp_path, url=server.url))
+    assert "2 right of 4, 50.0 % of all selected" in out, err
+    assert "What is left was chosen before" in out
+
+
+def test_killed_in_the_middle_of_a_run_what_was_paid_for_is_not_paid_again(tmp_path, server):
+    questions = question_file(tmp_path, 1)
+    use = {"why": "A program is needed.", "next": {"action": "run_code"}}
+    server.answer(use).answer("```python\nprint(6 * 7)\n```").hang(20)
+    base = [questions, "--output", "o.json", "--resume"]
+    process = command(*base, folder=tmp_path, url=server.url)
+    while len(server.requests) < 3 and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    (begun,) = read_ledger(tmp_path / "o.ledger.jsonl").begun
+    paid = len(server.requests) - 1  # the last one was not answered
+
+    code, out, err = finished(command(*base, folder=tmp_path, url=server.url))
+
+    assert "1 right of 1" in out, err
+    (attempt,) = read_ledger(tmp_path / "o.ledger.jsonl").attempts
+    assert (code, attempt.run_id, attempt.status) == (0, begun.run_id, "ok")
+    assert len(server.requests) == paid + 2
+    assert attempt.input_tokens == 10 * (paid + 1)  # those of both processes
+    assert attempt.seconds > 0
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_killed_at_any_moment_nothing_finished_is_lost_or_doubled(tmp_path, server):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import STATUSES, Attempt
+from agent.gaia.begun import Begun
 from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.ledger import Ledger
 from agent.gaia.records import read_ledger
@@ -145,6 +146,19 @@ def test_what_was_selected_is_in_it_without_the_questions(tmp_path):
     assert "secret" not in path.read_text()
     (choice,) = read_ledger(path).choices
     assert (choice.tasks, choice.epochs) == ((Task("a", "", 2, "x.csv"),), 3)
+
+
+def test_a_run_counts_as_begun_until_its_attempt_follows(tmp_path):
+    path = tmp_path / "l.jsonl"
+    begun = [Begun(task_id, 1, MINE.digest, f"run-{task_id}") for task_id in "ab"]
+    with Ledger.open(path, fingerprint=MINE) as ledger:
+        for one in begun:
+            ledger.begin(one)
+        ledger.append(Attempt("a", fingerprint=MINE.digest))
+        ledger.append(Attempt("b", fingerprint="another"))
+
+    assert written(path).begun == read_ledger(path).begun == (begun[1],)
+    assert read_ledger(path).problems == ()
 
 
 async def test_many_lines_at_once_share_a_sync_and_all_arrive(tmp_path):

@@ -52,6 +52,22 @@ def test_verbose_tells_every_step(capsys):
     assert [line.strip() for line in capsys.readouterr().err.splitlines()][1::2] == ["b: search (so)", "b: waiting"]
 
 
+def test_of_several_epochs_each_attempt_is_one_of_all(capsys):
+    tally, out, display = Tally(), io.StringIO(), PlainDisplay(verbose=False)
+    done = [Attempt(task_id, epoch, correct=True) for task_id in "abc" for epoch in (1, 2)]
+    for event in (Planned(TASKS, tuple(done), 3, epochs=3), Ended(Attempt("a", 3, correct=True))):
+        tally.note(event)
+        display.show(event)
+    Console(file=out, width=100).print(table_of(tally))
+
+    rows = [line.split() for line in out.getvalue().splitlines()]
+    assert rows[0][:4] == ["level", "questions", "×", "3"]
+    assert (rows[1][1:3], rows[4][1:3]) == (["3", "3"], ["9", "7"])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("3 questions × 3 epochs, 6 done before; 3 attempts")
+    assert "; 7 right of 9" in lines[1]
+
+
 def test_an_attempt_that_is_made_again_counts_once():
     tally = Tally()
     for event in (*EVENTS, Ended(Attempt("c", correct=True))):
@@ -62,3 +78,15 @@ def test_an_attempt_that_is_made_again_counts_once():
 def test_durations_and_money_read_well():
     assert [duration(s) for s in (0.4, 59, 200, 7500)] == ["0 s", "59 s", "3 min 20 s", "2 h 05 min"]
     assert (money(None), money(0.03125)) == ("?", "$0.0312")
+
+
+class _Closed(io.StringIO):
+    """What a pipe is like that nobody reads any more."""
+
+    def write(self, _text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_lines_that_nobody_reads_stop_nothing(monkeypatch):
+    monkeypatch.setattr("sys.stderr", _Closed())
+    PlainDisplay(verbose=True).say("It goes on.")

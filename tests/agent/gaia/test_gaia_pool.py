@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.gaia.job import Job
-from agent.gaia.pool import Patience, Pool
+from agent.gaia.pool import Pool
+from agent.gaia.process import Patience
 from agent.gaia.worker import Setup
 from agent.layers import read_settings
 from support import stubborn
@@ -70,6 +71,26 @@ async def test_what_is_stopped_is_interrupted_also_when_it_refuses(pool):
 
     assert [status for status, _ in await asked] == ["interrupted", "interrupted"]
     assert time.monotonic() - began < 20
+
+
+async def test_nothing_is_begun_after_the_order_to_stop(pool):
+    await came_to(pool, "say hello")
+    pool.stop()
+
+    assert await came_to(pool, "say hello") == [("interrupted", "")]
+
+
+async def test_a_listener_that_breaks_ends_the_question_with_an_error():
+    def tell(*_):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    pool = Pool(Setup(read_settings(), hard_seconds=100.0), 1, tell=tell, patience=PATIENCE, main=stubborn.work)
+    async with asyncio.timeout(30):
+        [(status, error)] = await came_to(pool, "sleep 600")
+        await pool.aclose()
+
+    assert status == "error"
+    assert "Broken pipe" in error
 
 
 def _is_dead(note: Path) -> bool:

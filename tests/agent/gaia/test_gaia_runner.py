@@ -7,52 +7,16 @@ from pathlib import Path
 import pytest
 
 from agent.errors import RunError
-from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import with_limit, worker_settings
-from agent.gaia.dataset import load_jsonl
+from agent.gaia.configuration import worker_settings
 from agent.gaia.places import Places
 from agent.gaia.progress import Began
-from agent.gaia.records import read_ledger
-from agent.gaia.runner import Benchmark, RunOptions, Totals
+from agent.gaia.runner import Totals
 from agent.gaia.selection import Selection
 from agent.layers import read_settings
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file
 from support.openai_server import Step
-
-
-class Bench:
-    """A benchmark in a folder."""
-
-    def __init__(self, folder: Path, url: str, count: int) -> None:
-        self.questions = question_file(folder, count)
-        self.output = folder / "out.json"
-        self.flags = {"model": "m", "base_url": url, "use_cache": False}
-        self.events = []
-        self.running = None
-
-    def options(self, *, flags=None, **options):
-        settings = with_limit(read_settings(self.flags | (flags or {})))
-        dataset = load_jsonl(self.questions)
-        return RunOptions(dataset, settings, usual_attachments(settings), self.output, **options)
-
-    async def run(self, **options):
-        self.running = Benchmark(self.options(**options), self.hear)
-        return await self.running.run()
-
-    def hear(self, event):
-        self.events.append(event)
-
-    @property
-    def records(self):
-        return read_ledger(Places(self.output).ledger)
-
-
-@pytest.fixture
-def bench(tmp_path, openai_server):
-    openai_server.default = lambda body: answers(asked(body))
-    return Bench(tmp_path, openai_server.url, 4)
 
 
 async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_server):
@@ -213,6 +177,10 @@ async def test_what_it_goes_without_is_not_offered(bench, openai_server):
     assert "Not possible here: search, create_tool." in first["messages"][-1]["content"]
     assert '"search"' not in json.dumps(first["response_format"])
     assert outcome.attempts[0].routes == ("answer",)
+
+
+def test_the_browser_goes_by_both_its_names():
+    assert read_settings({"without": "browser,search"}).without == ("search", "browse")
 
 
 async def test_another_configuration_is_refused_on_the_same_ledger(bench):

@@ -61,6 +61,8 @@ class Comparison:
     """Ids that stand for another question in each run."""
     unscored: tuple[str, ...]
     """Questions that one of the runs could not compare with a true answer."""
+    flaws: tuple[str, ...] = ()
+    """What is wrong with a ledger, each with the ledger's name."""
 
     @property
     def common(self) -> int:
@@ -89,6 +91,7 @@ class Comparison:
             "only_second": list(self.only_second),
             "altered": list(self.altered),
             "unscored": list(self.unscored),
+            "flaws": list(self.flaws),
         }
 
 
@@ -120,6 +123,7 @@ def compare(first: Report, second: Report) -> Comparison:
         only_second=tuple(t for t in there if t not in here),
         altered=tuple(altered),
         unscored=tuple(unscored),
+        flaws=tuple(f"{name}: {flaw}" for name, run in zip(names, (first, second), strict=True) for flaw in run.flaws),
     )
 
 

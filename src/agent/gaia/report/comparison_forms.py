@@ -57,6 +57,7 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _notices(comparison: Comparison) -> Iterator[str]:
+    yield from comparison.flaws
     first, second = comparison.first, comparison.second
     for what, tasks in (
         (f"attempted in {first.name} only", comparison.only_first),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
-from agent.gaia.records import Records, read_ledger
+from agent.gaia.records import Records, chosen_of, read_ledger
 from agent.gaia.report.counted import Counted, counted, tasks_of
 from agent.gaia.report.summary import Summary, summarise
 from agent.gaia.report.words import count
@@ -34,6 +34,8 @@ class Report:
     summary: Summary
     notices: tuple[str, ...]
     """What a reader must know before believing a figure, one sentence each."""
+    flaws: tuple[str, ...] = ()
+    """Those of them that concern the ledger itself, and any figure that is made of it."""
 
 
 def open_report(
@@ -52,21 +54,22 @@ def open_report(
         RunError: There is no ledger, a later version wrote it, or it has no such configuration.
     """
     records = read_ledger(path)
-    chosen = records.choices[-1] if records.choices else None
-    selected = tuple(tasks) or (chosen.tasks if chosen else tasks_of(records.attempts))
-    notices = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
+    flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
     if len(records.problems) > _SHOWN_FLAWS:
-        notices.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
+        flaws.append(f"{len(records.problems) - _SHOWN_FLAWS:,} more lines of the ledger cannot be read")
+    fingerprint, others = _configuration(records, configuration)
+    if others:
+        flaws.append(
+            f"the ledger mixes configurations: these figures are of {fingerprint}; "
+            f"see others with --configuration {', '.join(others)}"
+        )
+    chosen = chosen_of(records.choices, fingerprint) or next(reversed(records.choices), None)
+    selected = tuple(tasks) or (chosen.tasks if chosen else tasks_of(records.attempts))
+    notices = []
     if not tasks and chosen is None:
         notices.append(
             "the ledger does not say which questions were selected: only those that it holds an attempt of count; "
             "name the others with --questions FILE"
-        )
-    fingerprint, others = _configuration(records, configuration)
-    if others:
-        notices.append(
-            f"the ledger mixes configurations: these figures are of {fingerprint}; "
-            f"see others with --configuration {', '.join(others)}"
         )
     header = next((h for h in reversed(records.headers) if h.fingerprint == fingerprint), None)
     return report_of(
@@ -76,6 +79,7 @@ def open_report(
         name=path.name,
         created=header.created if header else "",
         configuration=header.configuration if header else {},
+        flaws=flaws,
         notices=notices,
     )
 
@@ -103,6 +107,7 @@ def report_of(
     name: str = "",
     created: str = "",
     configuration: dict[str, Json] | None = None,
+    flaws: Sequence[str] = (),
     notices: Sequence[str] = (),
 ) -> Report:
     """A report of attempts that are at hand.
@@ -114,7 +119,8 @@ def report_of(
         name: What the ledger is called.
         created: When it was begun.
         configuration: What the answers depend on.
-        notices: What is already known to be wrong with the ledger.
+        flaws: What is wrong with the ledger, whatever figure is made of it.
+        notices: What else is already known.
     """
     summary = summarise(attempts, selected, epochs=epochs)
     return Report(
@@ -125,7 +131,8 @@ def report_of(
         selected=tuple(selected),
         cells=tuple(counted(attempts, selected, epochs)),
         summary=summary,
-        notices=(*notices, *_notices(summary)),
+        notices=(*flaws, *notices, *_notices(summary)),
+        flaws=tuple(flaws),
     )
 
 

@@ -101,7 +101,7 @@ class Summary:
     routes: tuple[Group, ...]
     repeats: Repeats
     effort: Effort
-    """Of all attempts, the replaced ones too: it was spent."""
+    """Of all attempts, the replaced ones too: it was spent. A run that went on is in it once."""
     tools: tuple[ToolRecord, ...]
     resolutions: dict[str, int]
     leaks: dict[str, tuple[str, ...]]
@@ -145,7 +145,7 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
         file_types=_groups(cells, lambda cell: cell.file_type),
         routes=_groups(cells, lambda cell: cell.route),
         repeats=_repeats(cells),
-        effort=effort_of(mine),
+        effort=effort_of(_spent(mine)),
         tools=_tools(mine),
         resolutions=_frequent(attempt.resolution for attempt in last if attempt.resolution),
         leaks=leaks,
@@ -154,6 +154,12 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
         models=tuple(dict.fromkeys(attempt.model for attempt in mine if attempt.model)),
         unselected=len(attempts) - len(mine),
     )
+
+
+def _spent(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Without those whose run a later attempt went on with: it holds what they took."""
+    last = {(attempt.key, attempt.run_id): attempt for attempt in attempts}
+    return [a for a in attempts if not a.run_id or last[a.key, a.run_id] is a]
 
 
 def share_of(cells: Sequence[Counted]) -> Share:

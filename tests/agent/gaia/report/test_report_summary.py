@@ -63,6 +63,13 @@ def test_the_last_attempt_counts_and_what_came_before_was_paid():
     assert summary.effort.money.total == 0.75
 
 
+def test_what_an_interrupted_run_took_is_counted_once():
+    """The attempt that goes on with a run holds what it took before."""
+    interrupted = attempt("q1", None, status="interrupted", run_id="r", cost=0.5)
+    effort = summarise([interrupted, attempt("q1", run_id="r", cost=0.75, seconds=3.0)], tasks(1)).effort
+    assert (effort.money.total, effort.seconds, effort.input_tokens) == (0.75, 3.0, 100)
+
+
 def test_an_unknown_price_is_unknown_and_never_nothing():
     text = as_terminal(shown(report_of([attempt("q1", cost=None)], tasks(1))))
     assert "$" not in text
