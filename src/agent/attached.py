@@ -42,6 +42,30 @@ async def attach(context: Context, path: Path, name: str) -> AttachedFile:
     return {**seen, "data": list(dict.fromkeys([*seen["data"], str(path)]))}
 
 
+async def with_files(
+    paths: Sequence[Path], state: State, context: Context, *, source: str = ""
+) -> dict[str, list[AttachedFile]]:
+    """The attached files with those that the web brought: they can be read, and programs may open them.
+
+    Args:
+        paths: Where they are kept.
+        state: With the files that are attached already.
+        context: What a run may reach.
+        source: The address that they came from: what the guard keeps from the agent is left out. Empty for what it
+            has let pass.
+    """
+    before = state.get("attached", [])
+    known = {file["path"] for file in before}
+    new: list[AttachedFile] = []
+    for path in paths if context.reader is not None else ():
+        if str(path) in known:
+            continue
+        seen = await attach(context, path, path.name)
+        if not source or context.guard is None or not await context.guard.blocks_page(source, seen["beginning"]):
+            new.append(seen)
+    return {"attached": [*before, *new]} if new else {}
+
+
 async def _look(context: Context, path: Path, name: str) -> AttachedFile:
     assert context.reader is not None, "a run with files has a reader"
     seen = await context.reader.look(path, name)

@@ -241,7 +241,8 @@ class Running:
             s.chrome, s.allow_private, s.logins, s.browser_hosts, s.browser_steps, s.browser_seconds, sees=sees
         )
         folder = self._journal.path.parent / PICTURES
-        return JournaledBrowser(wanted, folder, self._journal, self._around.tell, guard.blocks if guard else None)
+        blocks = guard.blocks if guard else None
+        return JournaledBrowser(wanted, folder, self._journal, self._around.tell, blocks, self._budget)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:

@@ -60,7 +60,7 @@ class PlayedModel:
 
     def _next(self, shown: str, schema: dict[str, Any]) -> str:
         possible: list[str] = schema["properties"]["next"]["enum"]
-        told = shown.partition("Done: ")[2].partition("<data")[0]
+        told = shown.partition("\nDone: ")[2].partition("\n")[0]
         while self._left:
             action = self._left.pop(0)
             if (described := _described(action)) and told.count(described) > self._played[described]:

@@ -91,14 +91,16 @@ async def _do(page: Page, action: Action, logins: Sequence[Login]) -> None:
 
 
 async def _use(element: Locator, action: Action, logins: Sequence[Login]) -> None:
-    if action.deed == "type":
+    if action.deed in {"type", "select"}:
         # The document that the field is in: a frame of another host must not be given a login.
         document, kind = await element.evaluate(_ABOUT_FIELD, timeout=_PATIENCE)
         # Nor may a page have the password written where it is shown, or sent as a comment.
         login = login_for(document, logins) if kind == "password" or PASSWORD not in action.text else None
-        await element.fill(filled_in(action.text, login), timeout=_PATIENCE)
-    elif action.deed == "select":
-        await element.select_option(label=action.text, timeout=_PATIENCE)
+        text = filled_in(action.text, login)
+        if action.deed == "type":
+            await element.fill(text, timeout=_PATIENCE)
+        else:
+            await element.select_option(label=text, timeout=_PATIENCE)
     elif action.on is not None and action.on.role in {"checkbox", "radio", "switch"}:
         # Its drawing often lies over it: the element itself is told.
         await element.click(timeout=_PATIENCE, force=True)

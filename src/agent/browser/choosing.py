@@ -49,9 +49,7 @@ async def ask_next(
         ModelOutputError: The model did not answer in the form that was asked for.
     """
     part, _ = view.part(question, PART, start)
-    messages = load_prompt("agent", "browser_step").render(
-        task=question, done="; ".join(done) or "nothing", page=page_block(view, part)
-    )
+    messages = load_prompt("agent", "browser_step").render(task=question, page=page_block(part, done))
     parsed = (await ask(messages, schema=_form(possible), temperature=0, max_tokens=_TOKENS)).parsed
     deed, _, number = str(parsed["next"]).partition(" ")
     on = view.element(int(number)) if number else None
@@ -80,8 +78,8 @@ async def with_text(ask: Ask, question: str, action: Action) -> Action:
 
 
 async def _ask_text(ask: Ask, question: str, element: Element) -> str:
-    field = str(element).partition("] ")[2]
-    messages = load_prompt("agent", "browser_value").render(task=question, field=field)
+    field = printable(str(element).partition("] ")[2])
+    messages = load_prompt("agent", "browser_value").render(task=question, field=data_block("field", field))
     form: dict[str, Any] = {"type": "string", "maxLength": _LONGEST}
     if element.options:
         form = {"enum": list(element.options)}
@@ -99,6 +97,6 @@ def says(question: str, found: str) -> bool:
     return plain(found) in plain(question)
 
 
-def page_block(view: View, part: str) -> str:
-    """A page, marked as data."""
-    return data_block("page", printable(part))
+def page_block(part: str, done: Sequence[str]) -> str:
+    """A page, marked as data, behind what was done: that holds names and words of pages, too."""
+    return data_block("page", printable(f"Done: {'; '.join(done) or 'nothing'}\n{part}"))

@@ -24,6 +24,8 @@ from agent.events import BrowserStepped
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.async_api import BrowserContext, Page
 
     from agent.web.fetching.proxy import GuardedProxy
@@ -50,6 +52,7 @@ class Compact:
         tell: Told of each step.
         blocked: Asked before a page is shown to the model; None shows all.
         proxy: Tells why hosts were not connected to.
+        arriving: Where downloads stand while they come.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Compact:
         tell: Tell,
         blocked: Blocked | None = None,
         proxy: GuardedProxy | None = None,
+        arriving: Path | None = None,
     ) -> None:
         self._context = context
         self._task = task
@@ -67,7 +71,7 @@ class Compact:
         self._tell = tell
         self._blocked = blocked
         self._proxy = proxy
-        self._tabs = Tabs(context, task.folder, task.files)
+        self._tabs = Tabs(context, task.folder, task.files, arriving)
         self._steps: list[BrowserStepped] = []
         self._memory = Memory(task.question)
         self._planned: list[Action] = []
@@ -137,9 +141,10 @@ class Compact:
     async def _look(self) -> None:
         """Takes in the page as it is now."""
         view = await self._looked()
-        lines = tuple(hidden(line, self._task.logins) for line in view.lines)
-        elements = tuple(replace(e, value=hidden(e.value, self._task.logins)) for e in view.elements)
-        view = replace(view, lines=(*lines, *self._downloaded()), elements=elements)
+        lines = tuple(self._hidden(line) for line in view.lines)
+        view = replace(
+            view, lines=(*lines, *self._downloaded()), elements=tuple(map(self._without_logins, view.elements))
+        )
         self._is_kept = not self._task.allows(view.url) or await self._is_blocked(view.url, view.text)
         if self._is_kept:
             view = View(view.url, "", ("This page must not be read. Go back.",), ())
@@ -147,6 +152,13 @@ class Compact:
             self._read_from = 0
         self._memory.see(view, self._view)
         self._view = view.since(self._view)
+
+    def _hidden(self, text: str) -> str:
+        return hidden(text, self._task.logins)
+
+    def _without_logins(self, element: Element) -> Element:
+        options = tuple(map(self._hidden, element.options))
+        return replace(element, name=self._hidden(element.name), value=self._hidden(element.value), options=options)
 
     async def _looked(self) -> View:
         """The page; where it goes away meanwhile, the one that comes."""
@@ -163,7 +175,7 @@ class Compact:
 
     async def _heard(self) -> list[str]:
         """What happened besides, as the model may be told of it."""
-        told = [hidden(one_line(printable(said), _MOST_HEARD), self._task.logins) for said in self._tabs.take_heard()]
+        told = [self._hidden(one_line(printable(said), _MOST_HEARD)) for said in self._tabs.take_heard()]
         return [said for said in told if not await self._is_blocked(self._view.url, said)]
 
     def _downloaded(self) -> list[str]:
@@ -285,7 +297,7 @@ class Compact:
 
     def _step(self, action: Action, what: str, problem: str = "") -> None:
         number = len(self._steps) + 1
-        url, what, problem = (hidden(text, self._task.logins) for text in (self._view.url, what, problem))
+        url, what, problem = map(self._hidden, (self._view.url, what, problem))
         self._steps.append(BrowserStepped(number, url, what, action.why, "", not problem, problem))
 
     async def _told_step(self, step: BrowserStepped) -> None:
@@ -301,12 +313,11 @@ class Compact:
         return replace(self._view, lines=tuple(body), menu=frozenset()).part(self._task.question, _MOST_SAID)[0]
 
     def _outcome(self, text: str) -> Outcome:
-        url = hidden(self._view.url, self._task.logins)
-        return Outcome(text, True, url, tuple(self._steps), "", tuple(self._tabs.downloads))
+        return Outcome(text, True, self._hidden(self._view.url), tuple(self._steps), "", tuple(self._tabs.downloads))
 
     def _ended(self, problem: str) -> Outcome:
         """What was found until it ended."""
-        url, problem = (hidden(text, self._task.logins) for text in (self._view.url, problem))
+        url, problem = map(self._hidden, (self._view.url, problem))
         return Outcome(self._said(), False, url, tuple(self._steps), problem, tuple(self._tabs.downloads))
 
 

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agent.browser.compact import Compact
 from agent.browser.driven import Driven
-from agent.browser.launching import launched
+from agent.browser.launching import ARRIVING, launched
 from agent.browser.protocol import Outcome, Task
 from agent.browser.wire import LONGEST_LINE, Job, completion_of
 from agent.errors import ModelOutputError, StoppedError
@@ -72,7 +72,8 @@ async def _done(job: Job, host: Host) -> Outcome:
         if job.kind == "browser-use":
             driven = Driven(context, job.profile, job.task, host.ask, host.tell, host.blocked, proxy, sees=job.sees)
             return await driven.run()
-        return await Compact(context, job.task, host.ask, host.tell, host.blocked, proxy).run()
+        arriving = job.profile / ARRIVING
+        return await Compact(context, job.task, host.ask, host.tell, host.blocked, proxy, arriving).run()
 
 
 def _only_pages_of(task: Task) -> Callable[[Route], Awaitable[None]]:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.web.chromium import FLAGS
+from agent.web.chromium import FLAGS, SANDBOXES
 from agent.web.protocol import WebProblem
 from mcp_tools.text import one_line
 
@@ -31,6 +31,8 @@ _PREFERENCES: dict[str, Any] = {
     "translate": {"enabled": False},
     "plugins": {"always_open_pdf_externally": True},
 }
+ARRIVING = "arriving"
+"""The folder in the profile into which downloads come."""
 _LONGEST_FOR_SOCKETS = 60
 """Characters of a folder in which Chromium can make its socket, whose path has at most 107."""
 _SIZE = {"width": 1280, "height": 900}
@@ -64,17 +66,17 @@ async def launched(
             "viewport": _SIZE,
             "timeout": _START_SECONDS * 1000,
             "accept_downloads": True,
+            "downloads_path": str(profile / ARRIVING),
             **({"proxy": {"server": proxy, "bypass": "<-loopback>"}} if proxy else {}),
         }
-        sandboxes = (False,) if os.geteuid() == 0 else (True, False)  # root has none; some machines allow none
-        for has_sandbox in sandboxes:
+        for has_sandbox in SANDBOXES:
             try:
                 context = await playwright.chromium.launch_persistent_context(
                     profile, chromium_sandbox=has_sandbox, **options
                 )
                 break
             except Error as error:
-                if has_sandbox == sandboxes[-1]:
+                if has_sandbox == SANDBOXES[-1]:
                     raise not_started(chrome, error.message) from None
         try:
             yield context

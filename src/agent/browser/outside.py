@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.browser.leftovers import end_all, new_profile, sweep
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.wire import LONGEST_LINE, Job, Kind, completion_json
 from agent.errors import AlitaError, ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
+from agent.web.leftovers import end_all, new_profile, sweep
 from agent.web.protocol import WebProblem
 from mcp_tools.sandbox.interpreter import executable
 from mcp_tools.text import one_line
@@ -134,18 +134,38 @@ class _Talk:
         return outcome
 
     async def _heard(self, job: Job) -> Outcome:
-        while message := await self._next():
-            if "step" in message:
-                self._steps.append(BrowserStepped(**message["step"]))
-                self._tell(self._steps[-1])
-            elif "outcome" in message:
-                return Outcome.from_json({**message["outcome"], "usage": _fields(self._usage)})
-            elif "problem" in message:
-                told = message["problem"]
-                raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
-            elif (reply := await self._reply_while_there(message)) is not None:
-                await self._send({"re": message["id"], **reply})
-        return self._broken(job, f"the browser's process ended{self._last_words(job.profile)}")
+        """Takes what the process says until it has its outcome, also while a model thinks whose time is over."""
+        replying: set[asyncio.Task[None]] = set()
+        reading = asyncio.create_task(self._next())
+        try:
+            while True:
+                done, _ = await asyncio.wait({reading, *replying}, return_when=asyncio.FIRST_COMPLETED)
+                for replied in done & replying:
+                    replying.discard(replied)
+                    replied.result()
+                if reading in done:
+                    if (outcome := self._taken(reading.result(), job)) is not None:
+                        return outcome
+                    if "id" in (message := reading.result() or {}):
+                        replying.add(asyncio.create_task(self._answer(message)))
+                    reading = asyncio.create_task(self._next())
+        finally:
+            for task in (reading, *replying):
+                task.cancel()
+            await asyncio.gather(reading, *replying, return_exceptions=True)
+
+    def _taken(self, message: dict[str, Any] | None, job: Job) -> Outcome | None:
+        """The outcome, once there is one."""
+        if message is None:
+            return self._broken(job, f"the browser's process ended{self._last_words(job.profile)}")
+        if told := message.get("problem"):
+            raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
+        if "step" in message:
+            self._steps.append(BrowserStepped(**message["step"]))
+            self._tell(self._steps[-1])
+        if "outcome" not in message:
+            return None
+        return Outcome.from_json({**message["outcome"], "usage": _fields(self._usage)})
 
     async def _next(self) -> dict[str, Any] | None:
         """The next message; None at the end, where a killed process may have torn a line."""
@@ -157,18 +177,8 @@ class _Talk:
             return None
         return message
 
-    async def _reply_while_there(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply to a request; None when the process ended meanwhile: nobody waits for it any more."""
-        replying = asyncio.create_task(self._reply(message))
-        ending = asyncio.create_task(self._process.wait())
-        try:
-            await asyncio.wait((replying, ending), return_when=asyncio.FIRST_COMPLETED)
-            return replying.result() if replying.done() else None
-        finally:
-            ending.cancel()
-            if not replying.done():
-                replying.cancel()
-                await asyncio.gather(replying, return_exceptions=True)
+    async def _answer(self, message: dict[str, Any]) -> None:
+        await self._send({"re": message["id"], **await self._reply(message)})
 
     async def _reply(self, message: dict[str, Any]) -> dict[str, Any]:
         if "blocked" in message:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import shutil
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +15,12 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
 
+_NOT_WHOLE = ".crdownload"
 _UNSAFE = re.compile(r"[^\w.-]+")
-_LARGEST = 100_000_000
+LARGEST = 100_000_000
 """Bytes of a download that is kept."""
+_LOOKING = 0.25
+"""Seconds between two looks at the size of a download."""
 _MOST = 20
 """Downloads of one task that are kept."""
 
@@ -27,15 +32,19 @@ class Tabs:
         context: The browser.
         folder: Where downloads are kept; None keeps none.
         files: What a page that asks for a file is given.
+        arriving: Where downloads stand while they come: one that grows too large is given up.
     """
 
-    def __init__(self, context: BrowserContext, folder: Path | None, files: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, context: BrowserContext, folder: Path | None, files: Sequence[Path] = (), arriving: Path | None = None
+    ) -> None:
         self.downloads: list[Path] = []
         self.heard: list[str] = []
         """What happened besides, one sentence each, until it is taken."""
         self._context = context
         self._folder = folder
         self._files = files
+        self._arriving = arriving
         self._begun = 0
         self._saving: set[asyncio.Task[None]] = set()
         for page in context.pages:
@@ -56,6 +65,15 @@ class Tabs:
         """Waits until downloads are on the disk."""
         if self._saving:
             await asyncio.wait(self._saving, timeout=30)
+
+    def take_from(self, folder: Path) -> None:
+        """Keeps what another driver of the browser has downloaded into a folder; what is not whole is left."""
+        for path in sorted(folder.glob("*")):
+            is_whole = path.is_file() and path.suffix != _NOT_WHOLE and path.stat().st_size <= LARGEST
+            if is_whole and self._folder is not None and len(self.downloads) < _MOST:
+                target = _reserved(self._folder / _safe_name(path.name))
+                shutil.move(path, target)
+                self.downloads.append(target)
 
     def _follow(self, page: Page) -> None:
         page.on("dialog", lambda dialog: self._start(self._answer(dialog)))
@@ -82,17 +100,16 @@ class Tabs:
     async def _save(self, download: Download) -> None:
         from playwright.async_api import Error
 
-        name = _UNSAFE.sub("_", download.suggested_filename).strip("._")[-80:] or "file"
+        name = _safe_name(download.suggested_filename)
         if self._folder is None or self._begun >= _MOST:
             await download.cancel()
             return
         self._begun += 1
         target = _reserved(self._folder / name)
         try:
-            path = await download.path()
-            if path.stat().st_size > _LARGEST:
+            if not await self._has_come(download):
                 target.unlink(missing_ok=True)
-                self.heard.append(f"{name} was not kept: it has {path.stat().st_size:,} bytes")
+                self.heard.append(f"{name} was not kept: it has more than {LARGEST:,} bytes")
                 return
             await download.save_as(target)
         except (Error, OSError) as error:
@@ -101,6 +118,32 @@ class Tabs:
             return
         self.downloads.append(target)
         self.heard.append(f"downloaded {target.name}")
+
+    async def _has_come(self, download: Download) -> bool:
+        """Waits for a download; gives up one that is too large, also before its end: it may have none."""
+        coming = asyncio.ensure_future(download.path())
+        try:
+            while not (await asyncio.wait({coming}, timeout=_LOOKING))[0]:
+                if self._arriving is not None and await asyncio.to_thread(largest_in, self._arriving) > LARGEST:
+                    await download.cancel()
+                    return False
+            return coming.result().stat().st_size <= LARGEST
+        finally:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+
+
+def _safe_name(name: str) -> str:
+    return _UNSAFE.sub("_", name).strip("._")[-80:] or "file"
+
+
+def largest_in(folder: Path) -> int:
+    """Bytes of the largest file; one that is moved meanwhile has none."""
+    sizes = [0]
+    for path in folder.glob("*"):
+        with contextlib.suppress(OSError):
+            sizes.append(path.stat().st_size)
+    return max(sizes)
 
 
 def _reserved(path: Path) -> Path:

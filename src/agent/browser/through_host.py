@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,11 +10,17 @@ from agent.errors import ModelOutputError, StoppedError
 from mcp_tools.text import one_line
 
 _PLAN = ("current_plan_item", "plan_update")
-_SECRET = re.compile(r"</?secret>|login_(?:user|password)")
 
 
 class ThroughHost:
-    """browser-use's model: what it asks goes to alita."""
+    """browser-use's model.
+
+    Args:
+        ask: Asks alita.
+        showable: Gives messages as they may be shown.
+        stop: Told why there is no use in going on.
+        safe: Gives an action without secrets that it must not carry away.
+    """
 
     _verified_api_keys = True
     model = "alita"
@@ -29,12 +33,12 @@ class ThroughHost:
         ask: Ask,
         showable: Callable[[list[dict[str, Any]]], Awaitable[list[dict[str, Any]]]],
         stop: Callable[[str], None],
-        may_log_in: Callable[[], bool],
+        safe: Callable[[Any], Awaitable[Any]],
     ) -> None:
         self._ask = ask
         self._showable = showable
         self._stop = stop
-        self._may_log_in = may_log_in
+        self._safe = safe
 
     async def ainvoke(self, messages: list[Any], output_format: Any = None, **_: Any) -> Any:
         """Asks; see `browser_use.llm.base.BaseChatModel`."""
@@ -49,7 +53,7 @@ class ThroughHost:
             completion = await self._ask(await self._showable(told), schema=schema, temperature=0)
             if output_format is None:
                 return ChatInvokeCompletion(completion=completion.text, usage=None)
-            answer = _safe(completion.parsed, may_log_in=self._may_log_in())
+            answer = await self._without_secrets(completion.parsed)
             return ChatInvokeCompletion(completion=output_format.model_validate(answer), usage=None)
         except (ModelOutputError, StoppedError) as problem:
             if isinstance(problem, StoppedError):
@@ -58,24 +62,14 @@ class ThroughHost:
         except ValueError as misfit:  # pydantic's own
             raise ModelProviderError(one_line(str(misfit), 300), status_code=400, model=self.model) from None
 
+    async def _without_secrets(self, answer: Any) -> Any:
+        """The answer, in which secrets stand only where they may be typed: an address must not carry one away."""
+        if not isinstance(answer, dict):
+            return answer
+        return {**answer, "action": [await self._safe(action) for action in answer.get("action") or []]}
+
 
 def _planless(schema: dict[str, Any]) -> dict[str, Any]:
     """The form of an answer without the plan, which nobody keeps here."""
     properties = {name: form for name, form in schema.get("properties", {}).items() if name not in _PLAN}
     return {**schema, "properties": properties, "required": list(properties)}
-
-
-def _safe(answer: Any, *, may_log_in: bool) -> Any:
-    """The answer, in which secrets stand in what is typed and nowhere else: an address must not carry one away.
-
-    Where nobody may log in they stand in nothing.
-    """
-    if not isinstance(answer, dict):
-        return answer
-    actions = [
-        action
-        if may_log_in and isinstance(action, dict) and "input" in action
-        else json.loads(_SECRET.sub("", json.dumps(action)))
-        for action in answer.get("action") or []
-    ]
-    return {**answer, "action": actions}

@@ -9,7 +9,9 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
+from agent.attached import with_files
 from agent.browser.protocol import Outcome
+from agent.browser.quoted import is_asked
 from agent.context import Context
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
@@ -18,6 +20,7 @@ from agent.nodes.read_page import read_instead
 from agent.pictures import describe_picture
 from agent.state import AttachedFile, State, Step
 from agent.steps import decision_of, step
+from agent.web.injection import findings
 from agent.web.protocol import WebProblem
 
 _ADDRESS = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`)\]]+", re.IGNORECASE)
@@ -55,14 +58,18 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return await read_instead(state, context, url, why) if may_open(url) else _failed(state, context, why)
     if not context.browser.is_live:
         context.budget.spend(outcome.usage)
+    downloads = await with_files(outcome.files, state, context, source=outcome.url)
     finding = _finding(outcome, await _seen(outcome, state["question"], context))
     if not outcome.ok:
         seen = outcome.url if outcome.url.startswith(("http://", "https://")) else url
-        return await read_instead(state, context, seen, finding) if may_open(seen) else _failed(state, context, finding)
+        now = cast(State, {**state, **downloads})
+        read = await read_instead(now, context, seen, finding) if may_open(seen) else _failed(state, context, finding)
+        return {**downloads, **read}
     if outcome.problem:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
-    value = outcome.text if context.is_weak(Role.COORDINATOR) else None
-    return {"steps": [step(state, ok=True, finding=finding, value=value)]}
+    is_answer = context.is_weak(Role.COORDINATOR) and not (downloads and is_asked(state["question"]))
+    value = outcome.text if is_answer else None
+    return {**downloads, "steps": [step(state, ok=True, finding=finding, value=value)]}
 
 
 async def _seen(outcome: Outcome, question: str, context: Context) -> str:
@@ -76,7 +83,10 @@ async def _seen(outcome: Outcome, question: str, context: Context) -> str:
     if context.reader is None:
         return ""
     part = await context.reader.read(picture, picture.name, page=1, find="", limit=_MOST_READ)
-    return str(part.get("text", ""))
+    text = str(part.get("text", ""))
+    for order in findings(outcome.url, text):
+        context.emit(order)
+    return "" if context.guard is not None and context.guard.blocks(outcome.url, text) else text
 
 
 def begins_at(url: str, task: str, state: State) -> str:
@@ -103,7 +113,7 @@ def _finding(outcome: Outcome, seen: str) -> str:
     lines = [
         f"In the browser, at {outcome.url}: {outcome.text}" if outcome.text else "",
         f"On the screen: {seen}" if seen else "",
-        f"Downloaded: {', '.join(str(path) for path in outcome.files)}" if outcome.files else "",
+        f"Downloaded: {', '.join(path.name for path in outcome.files)}" if outcome.files else "",
         f"It did not come to its end: {outcome.problem}." if outcome.problem else "",
         f"Steps: {'; '.join(map(_told, outcome.steps))}" if outcome.problem else "",
     ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.attached import attach
+from agent.attached import with_files
 from agent.context import Context
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
 from agent.pages import resolved
-from agent.state import CitedSource, Decision, OpenPage, State
+from agent.state import AttachedFile, CitedSource, Decision, OpenPage, State
 from agent.steps import READING, decision_of, step
 from agent.web.address import canonical
 from agent.web.protocol import Page, WebProblem
@@ -38,19 +38,11 @@ async def read_page(state: State, context: Context) -> dict[str, Any]:
     number = _number(page.url, state.get("sources", []))
     source = CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=[text])
     return {
-        **await _attached(page, state, context),
+        **await _file_of(page, state, context),
         "steps": [step(at, ok=True, finding=_finding(page, decision, text, number))],
         "open_page": OpenPage(url=page.url, links=list(page.links[:_MOST_LINKS])),
         "sources": [source],
     }
-
-
-async def _attached(page: Page, state: State, context: Context) -> dict[str, Any]:
-    """The attached files, with the one that the page is: programs may open it."""
-    before = state.get("attached", [])
-    if page.path is None or context.reader is None or any(file["path"] == str(page.path) for file in before):
-        return {}
-    return {"attached": [*before, await attach(context, page.path, page.path.name)]}
 
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> dict[str, Any]:
@@ -75,10 +67,16 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> di
     head = f"The page [{number}] was read instead; read_file {page.url} reads on: {one_line(page.title, 160)}"
     finding = "\n".join((why, head, printable(text)))
     return {
+        **await _file_of(page, state, context),
         "steps": [step(state, ok=True, finding=finding)],
         "open_page": OpenPage(url=page.url, links=list(page.links[:_MOST_LINKS])),
         "sources": [CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=[text])],
     }
+
+
+async def _file_of(page: Page, state: State, context: Context) -> dict[str, list[AttachedFile]]:
+    """The attached files with the one that the page is, if it is one."""
+    return await with_files([page.path] if page.path is not None else [], state, context)
 
 
 def _part(page: Page, decision: Decision, size: int) -> str:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from agent.browser.opening import BrowserSettings, open_browser
 from agent.browser.protocol import Ask, Outcome, Task, is_among
+from agent.budget import Budget
 from agent.events import Event, InstructionFound
 from agent.store.journal import Journal
 from agent.web.injection import findings
+from agent.web.protocol import WebProblem
 from mcp_tools.tool import Json
 
 KIND = "browse"
@@ -26,6 +28,7 @@ class JournaledBrowser:
         journal: Records every task.
         tell: Told of each step, in a replay too.
         blocks: Whether an address, with the text found there, must not be shown.
+        budget: The run's; no task is given more time than is left of it.
     """
 
     def __init__(
@@ -35,12 +38,14 @@ class JournaledBrowser:
         journal: Journal,
         tell: Callable[[Event], None],
         blocks: Callable[[str, str], bool] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._settings = settings
         self._folder = folder
         self._journal = journal
         self._tell = tell
         self._blocks = blocks
+        self._budget = budget
 
     async def do(self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, weak: bool) -> Outcome:
         """Does a task, or gives what came of it.
@@ -53,10 +58,12 @@ class JournaledBrowser:
             weak: Whether that model is small.
 
         Raises:
-            WebProblem: There is no browser, or it does not start.
+            WebProblem: There is no browser, it does not start, or the address is a known leak.
             ModelError: The model could not be reached, or refused.
             SettingsError: The logins cannot be used.
         """
+        if self._blocks is not None and self._blocks(url, ""):
+            raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
         found: list[InstructionFound] = []
 
         def blocks(address: str, text: str) -> bool:
@@ -76,7 +83,7 @@ class JournaledBrowser:
                 files=files,
                 logins=self._settings.read_logins(),
                 steps=self._settings.steps,
-                seconds=self._settings.seconds,
+                seconds=self._seconds(),
                 folder=folder,
             )
             outcome = await browser.do(task, self._tell)
@@ -91,6 +98,10 @@ class JournaledBrowser:
             for order in output["found"]:
                 self._tell(InstructionFound(**order))
         return outcome
+
+    def _seconds(self) -> float:
+        left = self._budget.seconds_left if self._budget is not None else None
+        return self._settings.seconds if left is None else min(self._settings.seconds, left)
 
     def may_open(self, url: str) -> bool:
         """Whether an address is at one of the hosts that the user allows."""

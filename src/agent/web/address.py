@@ -17,6 +17,8 @@ _MOBILE_INSIDE = re.compile(r"^([a-z-]{2,12})\.m\.(?=[^.]+\.)")
 """As in en.m.wikipedia.org."""
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)$", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
+_PICTURES = re.compile(r"/media/[^/:]+:")
+"""What MediaWiki shows before an article, which stays the same page."""
 _ADDRESS = re.compile(r"(?:https?://[^/?#\s]\S*|file:///\S+)", re.IGNORECASE)
 
 
@@ -29,8 +31,8 @@ def is_address(text: str) -> bool:
 def canonical(url: str) -> str:
     """What two addresses of the same page have in common; it tells pages apart, and is not for opening.
 
-    Scheme, `www.`, mobile hosts, the usual ports, fragments, tracking parameters, the order of parameters and a final
-    slash tell nothing.
+    Scheme, `www.`, mobile hosts, the usual ports, fragments that are no routes, tracking parameters, the order of
+    parameters and a final slash tell nothing.
     """
     parts = _split(url.strip())
     host = host_of(url)
@@ -41,7 +43,19 @@ def canonical(url: str) -> str:
     path = _INDEX.sub("/", quote(unquote(parts.path), safe="/:@!$&'()*+,;=~-._")).rstrip("/")
     asked = sorted((name, value) for name, value in parse_qsl(parts.query, True) if not _TRACKING.fullmatch(name))
     named = f":{port}" if port is not None and port != _PORTS.get(parts.scheme.lower()) else ""
-    return f"{host}{named}{path}" + (f"?{urlencode(asked)}" if asked else "")
+    route = quote(unquote(route_of(url)), safe="/:@!$&'()*+,;=~-._?").rstrip("/")
+    return f"{host}{named}{path}" + (f"?{urlencode(asked)}" if asked else "") + (f"#{route}" if route else "")
+
+
+def route_of(url: str) -> str:
+    """The fragment, where scripts choose by it what a page shows (`/tides` of `#/tides`, `!tides`); else empty.
+
+    Servers never see it: only a browser shows such a page.
+    """
+    fragment = _split(url.strip()).fragment
+    plain = unquote(fragment)
+    is_route = plain.startswith(("/", "!")) and plain.strip("/!") and not _PICTURES.match(plain)
+    return fragment if is_route else ""
 
 
 def host_of(url: str) -> str:

@@ -27,6 +27,8 @@ FLAGS = (
     "--gaia-url=http://127.0.0.1:1/", "--component-updater=url-source=http://127.0.0.1:1/",
 )  # fmt: skip
 """However it is started: nothing calls home, and nothing goes past the proxy."""
+SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
+"""Whether it is started in a sandbox of its own, in the order to try: root has none, and some machines allow none."""
 INSTALL = "apt-get install chromium, or: playwright install chromium"
 
 

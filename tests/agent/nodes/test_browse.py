@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from agent.events import BrowserStepped, InstructionFound, LeakBlocked, Note
+from agent.events import BrowserStepped, FileRead, InstructionFound, LeakBlocked, Note
 from agent.nodes.browse import begins_at
 from support.browser import CHROMIUM
 from support.fibonacci import decide
@@ -99,6 +100,42 @@ async def test_the_task_itself_is_no_page_that_quotes_the_question(desk, site):
     assert answer.text == "42"
     assert desk.of(LeakBlocked) == []
     assert {order.source for order in desk.of(InstructionFound)} == {site.url + "/notices"}
+
+
+@NEEDS_CHROMIUM
+async def test_what_was_downloaded_is_attached_and_can_be_read(desk, site, openai_server):
+    def reply(body):
+        told = body["messages"][-1]["content"]
+        if "response_format" not in body:
+            return Step(text="read")
+        if "evaluation_previous_goal" not in json.dumps(body["response_format"]):
+            return Step(text=json.dumps({"why": "so", "next": decided(json.dumps(body["messages"]))}))
+        text = told if isinstance(told, str) else "".join(part.get("text", "") for part in told)
+        link = re.search(r"\[(\d+)\]<a[^\[]*Tides 2026 \(CSV\)", text)
+        is_done = len([path for path in site.paths() if path.endswith(".csv")]) > 0
+        done = {"done": {"text": "Downloaded.", "success": True, "files_to_display": []}}
+        return Step(text=json.dumps(use(done if is_done else {"click": {"index": int(link[1])}})["json"]))
+
+    def decided(told):
+        if "step 2 read_file" in told:
+            return {"action": "answer", "answer": "read"}
+        if "Downloaded: tides-2026.csv" in told:
+            return {"action": "read_file", "file": "tides-2026.csv"}
+        return {"action": "browse", "url": site.url + "/tides", "task": "Download the tides of 2026 as CSV."}
+
+    openai_server.default = reply
+    flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
+    answer = await desk.ask("How high is the highest tide?", allow_private=True, **flags)
+    assert (answer.text, answer.steps) == ("read", 2)
+    assert [event.name for event in desk.of(FileRead)] == ["tides-2026.csv", "tides-2026.csv"]
+
+
+async def test_a_known_leak_is_not_opened(desk):
+    url = "https://huggingface.co/datasets/someone/gaia-mirror"
+    desk.plays(decide("answer", answer="unknown", when="is not opened"), decide("browse", url=url, task="Look it up."))
+    answer = await desk.ask("Who won?", chrome="/bin/false", leak_guard=True)
+    assert answer.text == "unknown"
+    assert {blocked.address for blocked in desk.of(LeakBlocked)} == {url}
 
 
 async def test_a_page_of_another_host_is_neither_operated_nor_read_instead(desk, site):

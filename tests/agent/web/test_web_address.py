@@ -17,6 +17,9 @@ from agent.web.address import canonical, host_of, is_address, source_of
         ("https://example.org:443/index.html", "https://EXAMPLE.org"),
         ("https://example.org/caf%C3%A9", "https://example.org/café"),
         ("https://m.example.co.uk/x?fbclid=1", "https://www.example.co.uk/x"),
+        ("https://example.org/#/tides/", "https://www.example.org#/tides"),
+        ("https://example.org/a#/", "https://example.org/a#!"),
+        ("https://en.wikipedia.org/wiki/Lund#/media/File:Lund.jpg", "https://en.wikipedia.org/wiki/Lund"),
     ],
 )
 def test_the_same_page_is_known(one, other):
@@ -32,13 +35,16 @@ def test_the_same_page_is_known(one, other):
         ("https://de.wikipedia.org/wiki/Ulm", "https://en.wikipedia.org/wiki/Ulm"),
         ("https://example.org/A", "https://example.org/a"),
         ("https://example.org/%2Fa%3Fb", "https://example.org/a"),
+        ("https://example.org/#/tides", "https://example.org/"),
+        ("https://example.org/#/tides", "https://example.org/#/winds"),
+        ("https://example.org/#!tides", "https://example.org/"),
     ],
 )
 def test_other_pages_stay_apart(one, other):
     assert canonical(one) != canonical(other)
 
 
-@given(st.text(max_size=60) | st.from_regex(r"https?://[a-z.:\[\]@/%?&=#-]{0,40}", fullmatch=True))
+@given(st.text(max_size=60) | st.from_regex(r"https?://[a-z.:\[\]@/%?&=#!-]{0,40}", fullmatch=True))
 def test_any_text_has_a_form_that_stays(text):
     once = canonical(text)
     assert canonical(text) == once

@@ -13,6 +13,7 @@ from agent.web.fetching.addresses import read_address
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxies import proxy_problem
 from agent.web.protocol import Page, Reason, Result, WebProblem
+from agent.web.reading.walls import look_for_wall, look_for_wall_in_words
 from mcp_tools.text import printable
 
 T = TypeVar("T")
@@ -185,17 +186,22 @@ class Firecrawl:
         facts = document.metadata
         status = getattr(facts, "status_code", None) or 200
         at = getattr(facts, "url", None) or url
+        text = printable((document.markdown or "")[:_MOST_TEXT])
+        kind = _KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html")
         if status >= 400:
+            look_for_wall("", text, at, status=status)
             raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
-        if not (document.markdown or "").strip():
+        if not text.strip():
             raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
-        markdown, links = number_links(printable(document.markdown[:_MOST_TEXT]), at)
+        markdown, links = number_links(text, at)
+        if kind == "html":
+            look_for_wall_in_words(markdown, at)
         return Page(
             url=at,
             title=printable(getattr(facts, "title", None) or ""),
             markdown=markdown,
             links=links,
-            kind=_KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html"),
+            kind=kind,
             via=self.name,
             fetched=getattr(facts, "cached_at", None) or datetime.now(UTC).isoformat(timespec="seconds"),
             published=(getattr(facts, "published_time", None) or "")[:10],

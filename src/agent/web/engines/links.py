@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urljoin, urlsplit
 
+from agent.web.address import route_of
+
 # A page may be written to stop who reads it: whatever repeats here has an end.
 _TEXT = r"(?:\\.|[^\[\]\\]|\[[^\[\]]{0,400}\]){0,800}"
 _TO = r"<[^<>\n]{0,2000}>|[^\s()]{0,2000}(?:\([^\s()]{0,400}\)[^\s()]{0,400}){0,20}"
@@ -39,7 +41,7 @@ def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:
 
 def _absolute(to: str, base: str) -> str:
     """The address, or nothing where it leads to no page."""
-    if not to or to.startswith("#"):
+    if not to or (to.startswith("#") and not route_of(to)):
         return ""
     try:
         url = urljoin(base, to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,16 @@ MOST = 200 * 2**20
 """Bytes of one file."""
 
 
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """A file that was kept."""
+
+    path: Path
+    """Where, with a name of its own."""
+    url: str
+    """Where it was in the end, behind all redirects."""
+
+
 async def download_file(
     http: Http,
     url: str,
@@ -29,7 +40,7 @@ async def download_file(
     most_bytes: int = MOST,
     kinds: Collection[str] | None = None,
     pages: bool = True,
-) -> Path:
+) -> Downloaded:
     """Keeps the file at an address.
 
     Args:
@@ -40,26 +51,23 @@ async def download_file(
         kinds: Which kinds are wanted, by content: `pdf`, `xlsx`; any unless told.
         pages: Whether what the server calls a page is taken, too.
 
-    Returns:
-        Its path, with a name of its own.
-
     Raises:
         WebProblem: It could not be had, is larger (`too_large`) or of another kind (`mismatch`).
         StorageError: The folder cannot be written.
     """
 
-    async def take(opened: httpx2.Response) -> Path:
+    async def take(opened: httpx2.Response) -> Downloaded:
         if not pages and media_type(opened.headers.get("content-type", "")) in PAGE_TYPES:
             raise WebProblem("mismatch", f"{one_line(url, 200)} is a page.", remedy="Read it as one.")
         name = file_name(str(opened.url), opened.headers.get("content-disposition", ""))
         with new_file(folder, name) as (path, file):
             async for piece in pieces(opened, most_bytes):
                 await asyncio.to_thread(file.write, piece)
-        return path
+        return Downloaded(path, str(opened.url))
 
-    path = await http.fetch(url, take, accept="*/*")
-    await asyncio.to_thread(_check, path, url, kinds)
-    return path
+    kept = await http.fetch(url, take, accept="*/*")
+    await asyncio.to_thread(_check, kept.path, kept.url, kinds)
+    return kept
 
 
 def _check(path: Path, url: str, kinds: Collection[str] | None) -> None:

@@ -2,7 +2,7 @@
 
 It reads JSON lines and writes JSON lines. The first line it reads is how to start, `{"chrome": path, "proxy": url}`;
 each further one asks for a page, `{"id": 1, "url": …, "seconds": 20}`, and is answered with `{"id": 1, "url": …,
-"html": …}` or `{"id": 1, "problem": …}`; `{"stop": 1}` says that nobody waits for it any more. It ends,
+"status": 200, "html": …}` or `{"id": 1, "problem": …}`; `{"stop": 1}` says that nobody waits for it any more. It ends,
 with its browser, when its input ends.
 """
 
@@ -13,12 +13,13 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from agent.web.chromium import FLAGS
+from agent.web.chromium import FLAGS, SANDBOXES
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser, Page, Playwright, Response
 
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
 _MOST = 8_000_000
@@ -35,6 +36,23 @@ _PATIENCE = 3.0
 """Seconds that it is given nevertheless."""
 _TEXT = "() => document.body ? document.body.innerText.length : 0"
 _HTML = """most => {
+    const targets = ['aria-controls', 'data-target', 'data-bs-target', 'href'];
+    const ids = [...document.querySelectorAll('[aria-controls], [data-target], [data-bs-target], a[href^="#"]')]
+        .flatMap(one => targets.flatMap(name => (one.getAttribute(name) || '').split(/\\s+/)));
+    const opened = new Set(ids.map(id => document.getElementById(id.replace(/^#/, ''))).filter(one => one));
+    const around = new Set();
+    for (const one of opened)
+        for (let up = one.parentElement; up && !around.has(up); up = up.parentElement) around.add(up);
+    const unseen = [], waiting = document.body ? [...document.body.children] : [];
+    while (waiting.length) {
+        const one = waiting.pop();
+        if (opened.has(one) || one.matches('script, style, template, noscript, link, meta, svg, rp')) continue;
+        const style = getComputedStyle(one);
+        const isOut = style.display === 'none' || (style.visibility !== 'visible' && !(one.innerText || '').trim());
+        if (isOut && !around.has(one)) unseen.push(one);
+        else waiting.push(...one.children);
+    }
+    for (const one of unseen) one.setAttribute('hidden', '');
     const copy = document.documentElement.cloneNode(true);
     const inside = node => [...node.querySelectorAll('*')].filter(one => one.shadowRoot);
     const real = inside(document), shown = document.createElement('div');
@@ -42,6 +60,7 @@ _HTML = """most => {
     if (real.length) copy.querySelector('body').append(shown);
     return copy.outerHTML.slice(0, most);
 }"""
+"""The source, in which what the page's style hides is marked as hidden, except what a button or a link opens."""
 
 
 def main() -> None:
@@ -58,12 +77,7 @@ async def _serve(replies: TextIO) -> None:
     lines = await _input()
     start = json.loads(await lines.readline())
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=start["chrome"],
-            args=[*FLAGS, _NO_PICTURES],
-            proxy={"server": start["proxy"], "bypass": "<-loopback>"},
-            chromium_sandbox=os.geteuid() != 0,
-        )
+        browser = await launched(playwright, start["chrome"], start["proxy"], SANDBOXES)
         ending = False
 
         def ended(_: Browser) -> None:
@@ -85,6 +99,34 @@ async def _serve(replies: TextIO) -> None:
         await browser.close()
 
 
+async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: Sequence[bool]) -> Browser:
+    """A browser, in a sandbox of its own where the machine allows that.
+
+    Args:
+        playwright: Starts it.
+        chrome: The program.
+        proxy: Through which every request goes, those to this machine too.
+        sandboxes: Whether it has a sandbox, in the order to try.
+
+    Raises:
+        Error: Of Playwright; it does not start.
+    """
+    from playwright.async_api import Error
+
+    for has_sandbox in sandboxes:
+        try:
+            return await playwright.chromium.launch(
+                executable_path=chrome,
+                args=[*FLAGS, _NO_PICTURES],
+                proxy={"server": proxy, "bypass": "<-loopback>"},
+                chromium_sandbox=has_sandbox,
+            )
+        except Error:
+            if has_sandbox == sandboxes[-1]:
+                raise
+    raise ValueError("there is no way to start it")
+
+
 async def _answer(browser: Browser, asked: dict[str, Any], places: asyncio.Semaphore, replies: TextIO) -> None:
     async with places:
         try:
@@ -101,10 +143,18 @@ async def _drawn(browser: Browser, url: str, seconds: float) -> dict[str, Any]:
     until = time.monotonic() + seconds
     context = await browser.new_context(service_workers="block", accept_downloads=False)
     try:
-        page = await context.new_page()
+        page, statuses = await context.new_page(), [200]
+
+        def hear(response: Response) -> None:
+            """Scripts may lead on: the last answer is that of the page shown."""
+            if response.request.is_navigation_request() and response.frame == page.main_frame:
+                statuses.append(response.status)
+
+        page.on("response", hear)
         await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
         await _settled(page, until)
-        return {"url": page.url, "html": await page.evaluate(_HTML, _MOST)}
+        html = await page.evaluate(_HTML, _MOST)
+        return {"url": page.url, "status": statuses[-1], "html": html}
     finally:
         await context.close()
 

@@ -52,6 +52,8 @@ class Extracted:
     notes: tuple[str, ...]
     wants_scripts: bool
     """There is little to read here, and scripts would write the rest."""
+    hidden: int = 0
+    """Characters that were left out because nobody sees them."""
 
 
 def extract(html: str, url: str) -> Extracted:
@@ -78,7 +80,7 @@ def extract(html: str, url: str) -> Extracted:
     for title_of_frame, target in dict.fromkeys(frames):
         links = links if target in links else (*links, target)
         markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
-    return Extracted(title, markdown.strip(), links, published, tuple(notes), wants_scripts)
+    return Extracted(title, markdown.strip(), links, published, tuple(notes), wants_scripts, hidden)
 
 
 def _wants_scripts(tree: Any) -> bool:

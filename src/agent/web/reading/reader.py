@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.files.problem import FileProblem
+from agent.web.address import route_of
 from agent.web.fetching.addresses import read_address
 from agent.web.fetching.charsets import PAGE_TYPES
 from agent.web.fetching.http import Http
 from agent.web.fetching.names import file_name, new_file
 from agent.web.fetching.problems import StatusProblem
 from agent.web.fetching.response import Response
-from agent.web.protocol import Page, Reason, WebProblem
+from agent.web.protocol import Page, WebProblem
 from agent.web.reading.archive import ARCHIVE, Archive
+from agent.web.reading.as_page import file_page, html_page, video_page, with_note
 from agent.web.reading.gemini import GEMINI, Gemini
-from agent.web.reading.rendered import Renderer
+from agent.web.reading.rendered import Drawn, Renderer
 from agent.web.reading.walls import look_for_login, look_for_wall
-from agent.web.reading.youtube import YOUTUBE, Video, YouTube, video_id
-from mcp_tools.text import one_line, printable
+from agent.web.reading.youtube import YOUTUBE, YouTube, video_id
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.web.reading.markdown import Extracted
 
-_MOST_TEXT = 400_000
-"""Characters that are taken of a file; the rest is read from its path."""
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
 
@@ -72,7 +69,7 @@ class WebReader:
         Raises:
             WebProblem: It could not be had.
         """
-        url = str(read_address(url))
+        url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
             return await self._video_page(video)
         try:
@@ -83,7 +80,7 @@ class WebReader:
             await asyncio.to_thread(_look_behind, problem)
             return await self._archived_page(url, problem)
         look_for_login(url, response.url, response.text if response.charset else "")
-        return await self._page(response)
+        return await self._page(response, route)
 
     async def aclose(self) -> None:
         """Closes connections, and the browser."""
@@ -92,14 +89,21 @@ class WebReader:
         finally:
             await self._http.aclose()
 
-    async def _page(self, response: Response) -> Page:
+    async def _page(self, response: Response, route: str = "", *, draws: bool = True) -> Page:
+        """What came from an address.
+
+        Args:
+            response: It.
+            route: What its scripts are to show, where the address says it.
+            draws: Whether a browser may open the address again.
+        """
         from agent.files.kinds import kind_of
 
         path = await asyncio.to_thread(self._keep, response)
         kind = await asyncio.to_thread(kind_of, path)
         if kind == "html" or (kind in _TEXT_KINDS and response.media_type in PAGE_TYPES):
             path.unlink()
-            return await self._html_page(response)
+            return await self._read_html(response, route, draws=draws)
         return await self._file_page(response, path, kind)
 
     async def _large_file(self, url: str, problem: WebProblem) -> Page:
@@ -112,46 +116,53 @@ class WebReader:
         from agent.web.fetching.download import download_file
 
         try:
-            path = await download_file(self._http, url, self._folder, pages=False)
+            kept = await download_file(self._http, url, self._folder, pages=False)
         except WebProblem as failure:
             raise failure if failure.reason == "too_large" else problem from None
-        kind = await asyncio.to_thread(kind_of, path)
+        kind = await asyncio.to_thread(kind_of, kept.path)
         if kind == "html":
-            path.unlink()
+            kept.path.unlink()
             raise problem
-        return await file_page(path, url, kind)
+        return await file_page(kept.path, kept.url, kind)
 
-    async def _html_page(self, response: Response) -> Page:
+    async def _read_html(self, response: Response, route: str, *, draws: bool) -> Page:
         found = await _extracted(response.text, response.url)
-        if found.wants_scripts:
-            return await self._drawn_page(response, found)
-        return _as_page(found, response.url)
+        if not (found.wants_scripts or route):
+            return html_page(found, response.url)
+        if draws:
+            return await self._drawn_page(response.url, route, found)
+        return with_note(html_page(found, response.url), "What its scripts write is missing: copies are not drawn.")
 
-    async def _drawn_page(self, response: Response, plain: Extracted) -> Page:
+    async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
         """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
         try:
-            drawn = await self._renderer.draw(response.url)
-            found = await _extracted(drawn.html, drawn.url)
+            drawn = await self._renderer.draw(f"{url}#{route}" if route else url)
+            found = await _shown(drawn)
         except WebProblem as problem:
             if not plain.markdown or problem.reason != "browser":
                 raise
             note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
-            return with_note(_as_page(plain, response.url), note)
-        if len(found.markdown) <= len(plain.markdown):
-            return _as_page(plain, response.url)
-        return replace(_as_page(found, drawn.url), via="rendered")
+            return with_note(html_page(plain, url), note)
+        shows_more = route or len(found.markdown) + found.hidden > len(plain.markdown)
+        if found.markdown and shows_more:
+            return replace(html_page(found, drawn.url), via="rendered")
+        return html_page(plain, url)
 
     async def _archived_page(self, url: str, problem: WebProblem) -> Page:
         """The archive's copy of a page that is gone.
 
         Raises:
-            WebProblem: The page is not gone, or there is no copy: the problem itself.
+            WebProblem: The page is not gone, or there is no copy to read: the problem itself.
         """
         gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
         kept = await self._archive.latest(url) if gone else None
         if kept is None:
             raise problem
-        page = replace(await self._page(kept.response), url=kept.url, via="archive")
+        try:
+            copy = await self._page(kept.response, draws=False)  # a browser would open the page that is gone
+        except WebProblem:
+            raise problem from None
+        page = replace(copy, url=kept.url, via="archive")
         return with_note(page, f"The page is gone: {problem.message} This is its copy of {kept.date}.")
 
     async def _video_page(self, video: str) -> Page:
@@ -167,7 +178,7 @@ class WebReader:
                 raise result
         if isinstance(said, WebProblem) and not isinstance(seen, str):
             raise said
-        return _video_as_page(address, said, seen)
+        return video_page(address, said, seen)
 
     async def _seen(self, address: str) -> str | None:
         return await self._gemini.watch(address) if self._gemini is not None else None
@@ -183,58 +194,11 @@ class WebReader:
         return path
 
 
-async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) -> Page:
-    """A file as a page.
-
-    Args:
-        path: The file.
-        url: Where it was.
-        kind: Its kind by content.
-        notes: What is to be said of it.
-
-    Raises:
-        WebProblem: It cannot be read.
-    """
-    from agent.files.reading import read
-
-    try:
-        reading = await read(path, to=1_000_000, limit=_MOST_TEXT)
-    except FileProblem as problem:
-        reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
-        raise WebProblem(
-            reason, f"{one_line(url, 200)}: {problem.message} It is kept as {path.name}.", remedy=problem.remedy
-        ) from problem
-    more = (
-        [f"There is more of it than is shown ({reading.where}): read the file {path.name} itself."]
-        if reading.more
-        else []
-    )
-    return Page(
-        url=url,
-        title=path.name,
-        markdown=reading.text,
-        kind=kind,
-        fetched=now(),
-        path=path,
-        notes=(*notes, *reading.lost, *more),
-    )
-
-
-def now() -> str:
-    """The time in UTC, ISO, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def with_note(page: Page, *notes: str) -> Page:
-    """The page with something to be said of it first."""
-    return replace(page, notes=(*notes, *page.notes))
-
-
 def _called_otherwise(said: str, kind: str) -> str:
     return f"The server calls it {said}; by its content it is {kind}."
 
 
-async def _extracted(html: str, url: str) -> Extracted:
+async def _extracted(html: str, url: str, status: int = 200) -> Extracted:
     """What a page says.
 
     Raises:
@@ -243,41 +207,24 @@ async def _extracted(html: str, url: str) -> Extracted:
     from agent.web.reading.markdown import extract
 
     found = await asyncio.to_thread(extract, html, url)
-    look_for_wall(html, found.markdown, url)
+    look_for_wall(html, found.markdown, url, status=status)
     return found
 
 
-def _as_page(found: Extracted, url: str) -> Page:
-    if not found.markdown:
-        raise WebProblem("no_result", f"{one_line(url, 200)} has no text to read.", remedy="Take another source.")
-    return Page(
-        url=url,
-        title=found.title,
-        markdown=found.markdown,
-        links=found.links,
-        fetched=now(),
-        published=found.published,
-        notes=found.notes,
-    )
+async def _shown(drawn: Drawn) -> Extracted:
+    """What a drawn page says.
 
-
-def _video_as_page(address: str, said: Video | BaseException, seen: str | BaseException | None) -> Page:
-    """A video as a page; of its two parts one may be missing, and the notes say why."""
-    title, parts, notes, via = "", [], [], "gemini"
-    if isinstance(said, Video):
-        title, via = said.title, "transcript"
-        parts.append(f"## What is said\n\n{said.transcript}")
-        notes += [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
-    elif isinstance(said, WebProblem):
-        notes.append(said.message)
-    if isinstance(seen, str):
-        parts.append(f"## What is seen\n\n{printable(seen)}")
-        notes.append("What is seen was described by Gemini.")
-    elif isinstance(seen, WebProblem):
-        notes.append(f"What is seen is missing: {seen.message}")
-    head = [f"# {title}"] if title else []
-    markdown = "\n\n".join([*head, *parts])
-    return Page(address, title, markdown, kind="video", via=via, fetched=now(), notes=tuple(notes))
+    Raises:
+        WebProblem: It is a wall, or what its server tells browsers in place of it (`browser`).
+    """
+    found = await _extracted(drawn.html, drawn.url, drawn.status)
+    if drawn.status >= 400:
+        raise WebProblem(
+            "browser",
+            f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}.",
+            remedy="Take another source.",
+        )
+    return found
 
 
 def _look_behind(problem: WebProblem) -> None:

@@ -7,10 +7,8 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,9 @@ from urllib.parse import urlsplit
 
 from agent.web.chromium import find_chromium
 from agent.web.fetching.guard import AddressGuard
+from agent.web.fetching.proxies import proxy_for
 from agent.web.fetching.proxy import GuardedProxy
+from agent.web.leftovers import end_all, new_profile, sweep
 from agent.web.protocol import WebProblem
 from agent.web.reading.drawing import AT_ONCE, PATIENCE
 from mcp_tools.sandbox.interpreter import executable
@@ -42,6 +42,9 @@ class Drawn:
     url: str
     """After redirects, those of scripts among them."""
     html: str
+    """Its source; what its style hides has the attribute `hidden`."""
+    status: int = 200
+    """With which the server answered the browser."""
 
 
 class Renderer:
@@ -74,12 +77,8 @@ class Renderer:
         except _GoneError:
             told = await self._once_more(url, seconds)
         if problem := told.get("problem"):
-            raise WebProblem(
-                "browser",
-                f"{one_line(url, 200)} could not be drawn: {one_line(str(problem), 200)}.",
-                remedy="Take another source.",
-            )
-        drawn = Drawn(told["url"], told["html"])
+            raise _undrawn(url, str(problem))
+        drawn = Drawn(told["url"], told["html"], told["status"])
         await self._check(drawn.url)
         return drawn
 
@@ -102,8 +101,15 @@ class Renderer:
     async def _check(self, url: str) -> None:
         """Scripts may lead anywhere; what the proxy refused must not be taken for a page."""
         parts = urlsplit(url)
-        if parts.hostname:
+        if not parts.hostname:
+            return
+        try:
             await self._guard.addresses(parts.hostname, parts.port or 80)
+        except WebProblem as problem:
+            if problem.reason != "dns":
+                raise
+            if not proxy_for(parts.scheme, parts.hostname):  # behind a proxy, the proxy alone may look names up
+                raise _undrawn(url, problem.message.rstrip(".")) from problem
 
     async def _started(self) -> _Process:
         async with self._starting:
@@ -137,8 +143,9 @@ class _Process:
             WebProblem: The browser does not start.
         """
         async with contextlib.AsyncExitStack() as opened:
-            scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="alita-draw-")
-            opened.push_async_callback(asyncio.to_thread, shutil.rmtree, scratch, ignore_errors=True)
+            await asyncio.to_thread(sweep)
+            scratch = new_profile()  # in no thread: whoever cancels that would not know of the folder
+            opened.push_async_callback(_ended, scratch)
             proxy = await opened.enter_async_context(GuardedProxy(guard))
             started = cls(await _launched(scratch), opened.pop_all())
         try:
@@ -232,7 +239,20 @@ class _Process:
                 future.set_exception(_GoneError())
 
 
-async def _launched(scratch: str) -> asyncio.subprocess.Process:
+def _undrawn(url: str, why: str) -> WebProblem:
+    return WebProblem(
+        "browser",
+        f"{one_line(url, 200)} could not be drawn: {one_line(why, 200)}.",
+        remedy="Take another source.",
+    )
+
+
+async def _ended(scratch: Path) -> None:
+    """Kills what still runs in a folder, a browser that hangs among it, and removes the folder."""
+    await asyncio.shield(asyncio.to_thread(end_all, scratch))
+
+
+async def _launched(scratch: Path) -> asyncio.subprocess.Process:
     """The process that draws.
 
     Raises:
@@ -242,7 +262,7 @@ async def _launched(scratch: str) -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
             *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
-            env={**environment, "TMPDIR": scratch},
+            env={**environment, "TMPDIR": str(scratch)},
             cwd=scratch,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

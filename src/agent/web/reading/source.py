@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
+from agent.web.address import route_of
 from mcp_tools.text import one_line, printable
 
 _UNSEEN = frozenset(
@@ -140,8 +141,8 @@ def mark_links(tree: Any, url: str, mark: str) -> list[str]:
     numbers: dict[str, int] = {}
     for anchor in tree.xpath("//a[@href]"):
         href = anchor.get("href").strip()
-        target = "" if href.startswith("#") else _absolute(base, href)
-        if not target or ("#" in target and urldefrag(target).url == here):
+        target = "" if href.startswith("#") and not route_of(href) else _absolute(base, href)
+        if not target or ("#" in target and urldefrag(target).url == here and not route_of(target)):
             anchor.tag = "span"
         else:
             anchor.set("href", f"{mark}{numbers.setdefault(target, len(numbers))}")

@@ -10,6 +10,8 @@ from mcp_tools.text import one_line
 
 _LONGEST = 2500
 """Characters of text that a wall has at most; what has more is content that happens to have one."""
+_FEW = 800
+"""Characters of text that a captcha has at most, where nothing but its words tells it."""
 _CAPTCHA_SOURCE = re.compile(
     r"challenges\.cloudflare\.com|/cdn-cgi/challenge-platform/|cf-chl-|google\.com/recaptcha/|recaptcha/api\.js"
     r"|hcaptcha\.com/|g-recaptcha|h-captcha|cf-turnstile|geo\.captcha-delivery\.com|px-captcha|funcaptcha|arkoselabs",
@@ -22,6 +24,13 @@ _CAPTCHA_WORDS = re.compile(
     r"|access to this page has been denied",
     re.I,
 )
+_CAPTCHA_ALONE = re.compile(
+    r"\A\W*just a moment(\.\.\.|…)|(verify|verifying|verifies|confirm|make sure|checking)\W+(that )?(if )?"
+    r"you(['’]| a)re (a |not a )?(human|robot|bot)\b|performing security verification|unusual traffic from your"
+    r"|complete the captcha|enter the characters you see|access to this page has been denied"
+    r"|enable javascript and cookies to continue",
+    re.I,
+)
 _PAYWALL_SOURCE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false|class="[^"]*\bpaywall\b|id="paywall', re.I)
 _PAYWALL_WORDS = re.compile(
     r"(subscribe|subscription|become a (member|subscriber)|start your (free )?trial)( \w+){0,6}"
@@ -30,9 +39,18 @@ _PAYWALL_WORDS = re.compile(
     r"|you('ve| have) (reached|read|used)( \w+){0,4} (limit|free articles?)|unlock this (article|story)",
     re.I,
 )
+_PAYWALL_ALONE = re.compile(
+    r"(subscribe|subscription|subscriber|become a member|start your (free )?trial)( \w+){0,6} to "
+    r"(continue|keep|unlock|read (the (full|rest|whole|entire)|this) )|(continue|keep) reading( \w+){0,6} "
+    r"(subscribe|subscription)|(story|article|content|page) is( only)? for (paying |our )?subscribers"
+    r"|you(['’]ve| have) (reached|read|used)( \w+){0,4} (limit|free articles?)|unlock this (article|story)",
+    re.I,
+)
 _LOGIN_WORDS = re.compile(
     r"(log|sign) ?in to (continue|view|see|read|access)|you (must|need to) (log|sign) ?in|please (log|sign) ?in", re.I
 )
+_MARKS = re.compile(r"\]\[\d+\]|[\[*_#]")
+"""Of Markdown: links and emphasis stand within the words."""
 _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
 _PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
 
@@ -70,19 +88,44 @@ def look_for_wall(html: str, text: str, url: str, *, status: int = 200) -> None:
     refused = status in (401, 402, 403, 429, 503)
     asks, has_widget = bool(_CAPTCHA_WORDS.search(text)), bool(_CAPTCHA_SOURCE.search(html))
     if (refused and (has_widget or asks)) or (short and asks and has_widget):
-        raise WebProblem(
-            "captcha",
-            f"{shown} wants a proof that a person is there (captcha), and shows nothing else.",
-            remedy="Take another source.",
-        )
+        raise _wants_person(shown)
     if _PAYWALL_WORDS.search(text) and (short or _PAYWALL_SOURCE.search(html)):
-        raise WebProblem(
-            "paywall",
-            f"{shown} shows its text to subscribers only.",
-            remedy="Take another source, or an archived version.",
-        )
+        raise _wants_subscription(shown)
     if short and _PASSWORD.search(html) and (refused or _LOGIN_WORDS.search(text)):
         raise _wants_login(shown)
+
+
+def look_for_wall_in_words(text: str, url: str) -> None:
+    """Raises when a text whose source nobody knows is a wall's: only words that hardly any content has tell it.
+
+    Args:
+        text: What there is to read, as Markdown.
+        url: Where it was.
+
+    Raises:
+        WebProblem: A proof that a person is there is wanted (`captcha`), or money (`paywall`).
+    """
+    words = _MARKS.sub("", text)
+    if len(words) <= _FEW and _CAPTCHA_ALONE.search(words):
+        raise _wants_person(one_line(url, 200))
+    if len(words) <= _LONGEST and _PAYWALL_ALONE.search(words):
+        raise _wants_subscription(one_line(url, 200))
+
+
+def _wants_person(shown: str) -> WebProblem:
+    return WebProblem(
+        "captcha",
+        f"{shown} wants a proof that a person is there (captcha), and shows nothing else.",
+        remedy="Take another source.",
+    )
+
+
+def _wants_subscription(shown: str) -> WebProblem:
+    return WebProblem(
+        "paywall",
+        f"{shown} shows its text to subscribers only.",
+        remedy="Take another source, or an archived version.",
+    )
 
 
 def _wants_login(shown: str) -> WebProblem:

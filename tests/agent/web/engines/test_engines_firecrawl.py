@@ -193,3 +193,30 @@ async def test_what_is_invisible_in_a_page_is_gone() -> None:
         page = await engine.read("https://a.example/x")
         await engine.aclose()
     assert (page.title, page.markdown) == ("Elbe", "The Elbe is long.")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "reason"),
+    [
+        ("# Just a moment…\n\nVerify you are human by completing the action below.", 200, "captcha"),
+        ("Are you a robot? We have detected unusual traffic.", 403, "captcha"),
+        ("# The dock\n\nIt was dug in 1931.\n\n[Subscribe](/buy) to continue reading.", 200, "paywall"),
+    ],
+)
+async def test_a_wall_is_no_page(text: str, status: int, reason: str) -> None:
+    """Firecrawl gives walls as pages: their words tell them."""
+    with FirecrawlServer({"https://a.example/x": ("The dock", text)}) as own:
+        own.metadata = {"statusCode": status}
+        engine = Firecrawl(None, own.url)
+        with pytest.raises(WebProblem) as caught:
+            await engine.read("https://a.example/x")
+        await engine.aclose()
+    assert caught.value.reason == reason
+
+
+async def test_a_file_with_the_words_of_a_wall_is_read() -> None:
+    with FirecrawlServer({"https://a.example/x": ("Words", "Subscribe to continue reading.")}) as own:
+        own.metadata = {"contentType": "application/pdf"}
+        engine = Firecrawl(None, own.url)
+        assert (await engine.read("https://a.example/x")).kind == "pdf"
+        await engine.aclose()

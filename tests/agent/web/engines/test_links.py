@@ -17,6 +17,12 @@ def test_links_are_absolute_and_numbered_and_pictures_are_words():
     )
 
 
+def test_a_route_of_the_same_page_is_a_link():
+    text = "[tides](#/tides), [winds](#!winds), [top](#top)"
+    links = ("https://a.example/x/#/tides", "https://a.example/x/#!winds")
+    assert number_links(text, URL) == ("[tides][1], [winds][2], top", links)
+
+
 @pytest.mark.parametrize(
     "text",
     ["[" * 100_000, "[" + "\\[" * 50_000, "[](" + " " * 100_000, "[](" * 33_000, '[](a "' * 16_000, "[](a(b)" * 14_000],

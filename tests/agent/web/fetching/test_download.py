@@ -23,15 +23,21 @@ def _in(folder: Path) -> list[Path]:
 
 async def test_a_file_is_kept_under_its_own_name(web: WebServer, client: Http, tmp_path: Path) -> None:
     web.page("/get", PDF, headers={"Content-Disposition": 'attachment; filename="tides.pdf"'})
-    path = await download_file(client, f"{web.url}/get", tmp_path / "files", kinds={"pdf"})
-    assert (path.name, path.read_bytes()) == ("tides.pdf", PDF)
+    kept = await download_file(client, f"{web.url}/get", tmp_path / "files", kinds={"pdf"})
+    assert (kept.path.name, kept.path.read_bytes(), kept.url) == ("tides.pdf", PDF, f"{web.url}/get")
+
+
+async def test_it_is_told_where_a_file_was_behind_redirects(web: WebServer, client: Http, tmp_path: Path) -> None:
+    web.page("/here", b"", status=302, headers={"Location": "/there.pdf"})
+    web.page("/there.pdf", PDF)
+    assert (await download_file(client, f"{web.url}/here", tmp_path)).url == f"{web.url}/there.pdf"
 
 
 async def test_two_files_of_one_name_do_not_meet(web: WebServer, client: Http, tmp_path: Path) -> None:
     web.page("/a.csv", "a,b\n1,2\n")
-    paths = await asyncio.gather(*(download_file(client, f"{web.url}/a.csv", tmp_path) for _ in range(5)))
-    assert len(set(paths)) == 5
-    assert {path.read_text() for path in paths} == {"a,b\n1,2\n"}
+    kept = await asyncio.gather(*(download_file(client, f"{web.url}/a.csv", tmp_path) for _ in range(5)))
+    assert len({one.path for one in kept}) == 5
+    assert {one.path.read_text() for one in kept} == {"a,b\n1,2\n"}
 
 
 async def test_too_large_a_file_leaves_nothing(web: WebServer, client: Http, tmp_path: Path) -> None:
@@ -62,9 +68,9 @@ async def test_another_kind_than_wanted_leaves_nothing(
 
 async def test_a_download_that_breaks_is_begun_anew(web: WebServer, client: Http, tmp_path: Path) -> None:
     web.route("/a.pdf", answers=[Answer(200, PDF[:100], cut=True), Answer(200, PDF)])
-    path = await download_file(client, f"{web.url}/a.pdf", tmp_path)
-    assert path.read_bytes() == PDF
-    assert _in(tmp_path) == [path]
+    kept = await download_file(client, f"{web.url}/a.pdf", tmp_path)
+    assert kept.path.read_bytes() == PDF
+    assert _in(tmp_path) == [kept.path]
 
 
 async def test_a_download_that_is_given_up_leaves_nothing(web: WebServer, client: Http, tmp_path: Path) -> None:

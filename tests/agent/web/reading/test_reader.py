@@ -84,7 +84,9 @@ async def test_a_file_that_is_too_large_for_a_page_is_kept_on_disk(web: WebServe
     web.page(
         "/tides.csv", b"day,crowns\n" + b"2026-11-22,407.25,kell dock\n" * rows, headers={"Content-Type": "text/csv"}
     )
-    page = await reader.read(f"{web.url}/tides.csv")
+    web.page("/get", b"", status=302, headers={"Location": "/tides.csv"})
+    page = await reader.read(f"{web.url}/get")
+    assert page.url == f"{web.url}/tides.csv"
     assert page.path is not None
     assert page.path.stat().st_size > MOST
     assert (page.kind, "kell dock" in page.markdown, len(page.markdown) < 500_000) == ("csv", True, True)

@@ -53,7 +53,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _processes(place: Path) -> dict[str, bytes]:
     """The processes of drawing in a place, by their numbers, with their commands; other tests may draw, too."""
-    mark = f"{place}/alita-draw-".encode()
+    mark = f"{place}/alita-browser-".encode()
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -188,8 +188,11 @@ def _environment(number: str) -> bytes:
         return b""
 
 
-async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, place: Path) -> None:
-    """The process that asked for the page dies without a word; no key of its environment was in the browser's."""
+async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, renderer: Renderer, place: Path) -> None:
+    """The process that asked for the page dies without a word; no key of its environment was in the browser's.
+
+    Whoever draws next removes the profile.
+    """
     web.page("/a", f"<p>{PROSE}</p>")
     code = (
         "import asyncio, sys\nfrom agent.web.fetching.guard import AddressGuard\n"
@@ -211,6 +214,26 @@ async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, place: 
     assert not any(b"key-in-clear" in _environment(number) for number in numbers)
     process.kill()
     await process.wait()
+    left = _profiles(place)
+    assert len(left) == 1
+    await renderer.draw(f"{web.url}/a")
+    assert len(_profiles(place)) == 1
+    assert _profiles(place) != left
+    await renderer.aclose()
+    assert _profiles(place) == []
+
+
+async def test_a_browser_that_hangs_is_ended(web: WebServer, renderer: Renderer, place: Path) -> None:
+    """It does not hear that whoever drove it is gone."""
+    web.page("/a", f"<p>{PROSE}</p>")
+    await renderer.draw(f"{web.url}/a")
+    for number, command in _processes(place).items():
+        if b"--user-data-dir" in command and b"--type=" not in command:
+            os.kill(int(number), signal.SIGSTOP)
+    _kill(place, b"agent.web.reading.drawing")
+    await renderer.aclose()
+    assert _processes(place) == {}
+    assert _profiles(place) == []
 
 
 async def test_a_process_that_does_not_start_is_told_and_leaves_nothing(
@@ -221,11 +244,11 @@ async def test_a_process_that_does_not_start_is_told_and_leaves_nothing(
     with pytest.raises(WebProblem, match="does not start") as caught:
         await Renderer(AddressGuard(allow_private=True)).draw("http://127.0.0.1:9/")
     assert caught.value.reason == "browser"
-    assert not any(folder.name.startswith("alita-draw-") for folder in _folders(place))
+    assert _profiles(place) == []
 
 
-def _folders(place: Path) -> list[Path]:
-    return list(place.iterdir())
+def _profiles(place: Path) -> list[Path]:
+    return list(place.glob("alita-browser-*"))
 
 
 async def test_every_error_of_drawing_is_a_reply(renderer: Renderer) -> None:
