@@ -1,6 +1,6 @@
 """P7: the benchmark runner itself, 200 questions, 32 at once, at a model that takes 200 ms.
 
-    python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32] [--kills 0]
+    python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32] [--kills 10]
 
 A local server answers every question with one decision after 200 ms: one model call a question. The runner is the real
 one: processes, journal of every run, ledger with a sync before an attempt counts. Ideal is the waiting alone, questions
@@ -9,8 +9,8 @@ processor time is that of runner and workers between these moments; memory is wh
 pages counted once) beyond what one process holds after the same imports. Beside it, at the same server: the bare
 `openai` SDK that asks the same in one process, without agent, log or isolation.
 
-With --kills N a small benchmark is killed with SIGKILL at N random moments and gone on with: how many finished attempts
-were lost or doubled is told. It takes some minutes.
+Then a small benchmark is killed with SIGKILL at random moments, --kills of them, and gone on with: how many finished
+attempts were lost or doubled is told. Fifty take some minutes, 0 leaves it out.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=32)
-    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()
     found = figures(options.questions, options.at_once, options.kills)
     made = rows(found, options.questions, options.at_once)

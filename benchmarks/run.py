@@ -69,7 +69,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "reader": own_rows,
     "browser": own_rows,
 }
-WITH_MODEL = ("routing", "accuracy", "browser_tasks")
+WITH_MODEL = ("routing", "accuracy", "browser_tasks", "gaia_sample")
 
 
 def main() -> int:
