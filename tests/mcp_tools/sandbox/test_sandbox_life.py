@@ -134,7 +134,8 @@ async def test_closing_ends_every_process() -> None:
 async def test_an_interpreter_that_is_killed_takes_only_its_calls(isolated: WarmSandbox) -> None:
     running = asyncio.create_task(isolated.run(Job(SLEEP, "f")))
     await asyncio.sleep(0.2)
-    for pid in {plain_zygote(isolated).pid, *descendants(plain_zygote(isolated).pid)}:
+    # the oldest first: it would tell how a younger one ended
+    for pid in sorted({plain_zygote(isolated).pid, *descendants(plain_zygote(isolated).pid)}):
         os.kill(pid, signal.SIGKILL)
     outcome = await asyncio.wait_for(running, 5)
     assert outcome.problem is not None
