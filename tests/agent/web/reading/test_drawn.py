@@ -14,6 +14,7 @@ from agent.web.fetching.http import Http
 from agent.web.protocol import WebProblem
 from agent.web.reading.drawing import launched
 from agent.web.reading.reader import WebReader
+from support.public_web import public_client
 from support.web_server import Answer, Asked, WebServer
 
 PROSE = "The ferry to the islands leaves the east quay three times a day, and twice on Sundays in winter. "
@@ -36,17 +37,7 @@ async def reader(client: Http, tmp_path: Path) -> AsyncIterator[WebReader]:
 
 async def test_a_copy_of_a_page_that_is_gone_is_not_drawn(web: WebServer, tmp_path: Path) -> None:
     """A browser would open the address that is dead, and show what stands there now."""
-
-    async def resolve(host: str, port: int) -> list[str]:
-        return ["127.0.0.1"]
-
-    client = Http(allow_private=True, resolve=resolve)
-    strict = client.guard.addresses
-
-    async def addresses(host: str, port: int) -> list[str]:
-        return ["8.8.8.8"] if (host, port) == ("gone.example", 443) else await strict(host, port)
-
-    client.guard.addresses = addresses  # type: ignore[method-assign]  # there is no public address to serve at
+    client = public_client(web)
     snapshot = f"{web.url}/web/20190405060708/{web.at('gone.example')}/town"
     told: dict[str, Any] = {"archived_snapshots": {"closest": {"available": True, "url": snapshot, "status": "200"}}}
     web.page("/town", f"<p>This domain is for sale. {PROSE * 5}</p>", status=404)

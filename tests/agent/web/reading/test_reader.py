@@ -15,6 +15,7 @@ from agent.web.fetching.http import MOST, Http
 from agent.web.protocol import WebProblem
 from agent.web.reading.reader import WebReader
 from support.pdf_bytes import PdfBytes
+from support.public_web import public_client
 from support.web_server import Answer, Asked, WebServer
 
 PROSE = "The bridge over the sound was opened in 1931 and carries two lanes, a tram and a path for walkers. "
@@ -218,22 +219,6 @@ async def test_a_page_of_scripts_without_a_browser_says_what_is_missing(web: Web
     assert (await _fails(reader, f"{web.url}/none")).reason == "browser"
 
 
-def _public(web: WebServer) -> Http:
-    """A client for which `gone.example` is a public host whose address leads to the server."""
-
-    async def resolve(host: str, port: int) -> list[str]:
-        return ["127.0.0.1"]
-
-    client = Http(allow_private=True, resolve=resolve)
-    strict = client.guard.addresses
-
-    async def addresses(host: str, port: int) -> list[str]:
-        return ["8.8.8.8"] if (host, port) == ("gone.example", 443) else await strict(host, port)
-
-    client.guard.addresses = addresses  # type: ignore[method-assign]  # there is no public address to serve at
-    return client
-
-
 @pytest.mark.parametrize("status", [404, 410])
 async def test_a_page_that_is_gone_comes_from_the_archive(web: WebServer, tmp_path: Path, status: int) -> None:
     url = f"{web.at('gone.example')}/town?x=1"
@@ -247,7 +232,7 @@ async def test_a_page_that_is_gone_comes_from_the_archive(web: WebServer, tmp_pa
     web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
     web.page("/robots.txt", "User-agent: *\nDisallow: /web/", headers={})
     web.page("/web/20190405060708id_/*", f"<title>Old</title><article><p>{PROSE * 2}<a href=/b>b</a></p></article>")
-    reader = WebReader(_public(web), tmp_path, archive=web.url)
+    reader = WebReader(public_client(web), tmp_path, archive=web.url)
     page = await reader.read(url)
     assert (page.via, page.url, page.title) == ("archive", snapshot, "Old")
     assert page.links == (f"{web.at('gone.example')}/b",)
@@ -267,7 +252,7 @@ async def test_a_page_that_is_gone_comes_from_the_archive(web: WebServer, tmp_pa
 )  # fmt: skip
 async def test_what_the_archive_does_not_have_stays_gone(web: WebServer, tmp_path: Path, told: Any) -> None:
     web.route("/wayback/available", lambda _: Answer(200, json.dumps(told)))
-    reader = WebReader(_public(web), tmp_path, archive=web.url)
+    reader = WebReader(public_client(web), tmp_path, archive=web.url)
     problem = await _fails(reader, f"{web.at('gone.example')}/town")
     assert (problem.reason, "404" in problem.message) == ("http", True)
     await reader.aclose()

@@ -1,0 +1,22 @@
+"""A server of this machine that passes for a public host."""
+
+from __future__ import annotations
+
+from agent.web.fetching.http import Http
+from support.web_server import WebServer
+
+
+def public_client(web: WebServer) -> Http:
+    """A client for which `gone.example` is a public host whose address leads to the server."""
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    client = Http(allow_private=True, resolve=resolve)
+    strict = client.guard.addresses
+
+    async def addresses(host: str, port: int) -> list[str]:
+        return ["8.8.8.8"] if (host, port) == ("gone.example", 443) else await strict(host, port)
+
+    client.guard.addresses = addresses  # type: ignore[method-assign]  # there is no public address to serve at
+    return client
