@@ -1,6 +1,6 @@
 """P7: the benchmark runner itself, 200 questions, 32 at once, at a model that takes 200 ms.
 
-    python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32] [--kills 10]
+    python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32]
 
 A local server answers every question with one decision after 200 ms: one model call a question. The runner is the real
 one: processes, journal of every run, ledger with a sync before an attempt counts. Ideal is the waiting alone, questions
@@ -8,9 +8,6 @@ one: processes, journal of every run, ledger with a sync before an attempt count
 processor time is that of runner and workers between these moments; memory is what all of them hold at the end (shared
 pages counted once) beyond what one process holds after the same imports. Beside it, at the same server: the bare
 `openai` SDK that asks the same in one process, without agent, log or isolation.
-
-Then a small benchmark is killed with SIGKILL at random moments, --kills of them, and gone on with: how many finished
-attempts were lost or doubled is told. Fifty take some minutes, 0 leaves it out.
 """
 
 from __future__ import annotations
@@ -20,12 +17,10 @@ import asyncio
 import json
 import math
 import os
-import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -176,37 +171,6 @@ def bare(url: str, count: int, at_once: int) -> Figures:
     return {"wall": wall, "cpu": time.process_time() - before}
 
 
-def killed(url: str, folder: Path, times: int) -> Figures:
-    """Kills a benchmark at random moments, and goes on each time; counts what was lost and doubled."""
-    from agent.gaia.records import read_ledger
-
-    count, rng = 6 * times, random.Random(20261122)
-    questions, ledger = question_file(folder, count), folder / "out.ledger.jsonl"
-    command = [sys.executable, str(ROOT / "src" / "gaia_benchmark.py"), str(questions), "--output", "out.json"]
-    command += ["--resume", "--model", "m", "--base-url", url, "--concurrency", "4"]
-    environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home")}
-    seen: set[str] = set()
-    lost = 0
-    for number in range(times + 1):
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
-        if number == times:
-            process.wait()
-        else:
-            began, before = time.monotonic(), ledger.stat().st_size if ledger.exists() else 0
-            while not (ledger.exists() and ledger.stat().st_size > before) and time.monotonic() - began < 60:
-                time.sleep(0.01)
-            time.sleep(rng.uniform(0, 0.8))
-            process.kill()
-            process.wait()
-        done = [a.task_id for a in read_ledger(ledger).attempts if a.status == "ok"]
-        lost += len(seen - set(done))
-        seen |= set(done)
-    doubled = sum(amount - 1 for amount in Counter(done).values())
-    return {"kills": times, "questions": count, "done": len(set(done)), "lost": lost, "doubled": doubled}
-
-
 def in_a_process(what: str, *arguments: object) -> Figures:
     """What a fresh process measured."""
     command = [sys.executable, __file__, "--part", what, *map(str, arguments)]
@@ -225,21 +189,19 @@ def part(what: str, arguments: list[str]) -> Figures:
     os.environ["ALITA_HOME"] = str(folder / "home")
     if what == "ours":
         return ours(url, folder, count, at_once)
-    return bare(url, count, at_once) if what == "bare" else killed(url, folder, count)
+    return bare(url, count, at_once)
 
 
-def figures(count: int, at_once: int, kills: int) -> Figures:
+def figures(count: int, at_once: int) -> Figures:
     """All parts, one after the other, at one server."""
     server = subprocess.Popen([sys.executable, __file__, "--part", "serve"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
     try:
-        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        with tempfile.TemporaryDirectory() as one:
             found: Figures = {"imported": in_a_process("imported")}
             found["bare"] = in_a_process("bare", url, one, count, at_once)
             found["ours"] = in_a_process("ours", url, one, count, at_once)
-            if kills:
-                found["killed"] = in_a_process("killed", url, two, kills, 0)
     finally:
         server.kill()
         server.wait()
@@ -252,16 +214,11 @@ def rows(found: Figures, count: int, at_once: int) -> list[Figure]:
     told, sdk = found["ours"], found["bare"]
     cpu, more = 1000 * told["cpu"] / count, told["mb"] - found["imported"]["mb"]
     wall = f"{count} questions, {at_once} at once: wall / ideal"
-    made = [
+    return [
         at_most("P7", wall, told["wall"] / ideal, 1.10, sdk["wall"] / ideal),
         time_at_most("P7", "processor time a question, ms", cpu, 6, 1000 * sdk["cpu"] / count),
         at_most("P7", "memory over the imports, MiB", more, 30),
     ]
-    if "killed" in found:
-        wrong = found["killed"]["lost"] + found["killed"]["doubled"]
-        name = f"attempts lost or doubled by {found['killed']['kills']} kills"
-        made.append(at_most("", name, wrong, 0))
-    return made
 
 
 def main() -> int:
@@ -277,9 +234,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=32)
-    parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()
-    found = figures(options.questions, options.at_once, options.kills)
+    found = figures(options.questions, options.at_once)
     made = rows(found, options.questions, options.at_once)
     print(json.dumps({**found, "rows": [row._asdict() for row in made]}) if options.json else as_text(made))
     return 0

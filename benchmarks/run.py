@@ -66,6 +66,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "serving": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,
+    "kills": own_rows,
     "reader": own_rows,
     "browser": own_rows,
 }

@@ -28,6 +28,7 @@ from agent.settings import Settings
 from mcp_tools.checks import RULES
 from mcp_tools.definition import LINT_RULES
 from mcp_tools.sandbox import Limits, protocol
+from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 
 DOCS = Path(__file__).parent
 
@@ -77,6 +78,7 @@ def limits() -> str:
     for field in dataclasses.fields(Limits):
         word, _, unit = field.name.rpartition("_")
         rows.append((names.get(word, word), f"{field.default:,.0f} {units.get(unit, unit)}"))
+    rows.append(("the scratch folder", f"{QUOTA_BYTES:,} bytes, {QUOTA_FILES:,} files"))
     return table(("limit of a call", "usually"), *rows)
 
 

@@ -16,17 +16,19 @@ from agent.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.configured import Configured
 from agent.errors import RunError
-from agent.events import Event, Note, RunFinished
+from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
+from agent.external import Confirm
 from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
 from agent.opened import Opened
+from agent.project_choice import require_allowed
 from agent.question import usable
 from agent.run_settings import WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
 from agent.store.answers import AnswerCache
 from agent.store.journal import Journal
-from agent.store.redact import Redactor
+from agent.store.redact import RedactedStream, Redactor
 from agent.store.runs import (
     InputFile,
     Run,
@@ -48,7 +50,14 @@ Listener = Callable[[Event], None]
 class Alita:
     """Answers questions, one at a time. Open it with `async with await Alita.open(settings) as alita`."""
 
-    def __init__(self, settings: Settings, *, streams: bool = False, beside: Alita | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        streams: bool = False,
+        confirm: Confirm | None = None,
+        beside: Alita | None = None,
+    ) -> None:
         self._settings = settings
         self._streams = streams
         self._answers = AnswerCache(settings.cache_dir / "answers")
@@ -56,23 +65,32 @@ class Alita:
         self._redactor: Redactor = (
             beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
         )
-        self._opened: Opened = beside._opened if beside else Opened(self._external, self._tell)
+        self._opened: Opened = beside._opened if beside else Opened(self._external, self._tell, confirm)
         self._is_guest = beside is not None
         self._listener: Listener = _silent
+        self._written = RedactedStream(self._redactor)
+        self._warnings: list[str] = []
         self._running: Running | None = None
         self._draining = False
         self.newest: Answer | None = None
         """What the newest run came to, also when it raised."""
 
     @classmethod
-    async def open(cls, settings: Settings, *, streams: bool = False) -> Self:
+    async def open(cls, settings: Settings, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
         """Nothing is started or connected before a question needs it.
 
         Args:
             settings: Everything that can be set.
             streams: Whether the text of an answer is told while the model writes it (`AnswerWritten`).
+            confirm: Asks whether an external tool is called, where that needs consent: its server says something else
+                of it than before, or a project chose the model. Also whether a doubtful action is done. Without it,
+                these are refused.
+
+        Raises:
+            SettingsError: Only a project's files chose who answers, and the user has not allowed that.
         """
-        return cls(settings, streams=streams)
+        require_allowed(settings)
+        return cls(settings, streams=streams, confirm=confirm)
 
     def beside(self, **settings: Any) -> Alita:
         """One that answers at the same time, with what this one has opened; with other settings where they are given.
@@ -96,6 +114,16 @@ class Alita:
     def seconds(self) -> float:
         """Work on the present question so far, in seconds; 0 without one."""
         return self._running.seconds if self._running is not None else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the present question's limit of time, below zero beyond it; None without one."""
+        return self._running.seconds_left if self._running is not None else None
+
+    @property
+    def partial(self) -> Answer | None:
+        """What the present question came to so far; None without one."""
+        return self._running.answer if self._running is not None else None
 
     def drain(self) -> None:
         """Lets the present step finish and saves the run, which `resume` goes on with."""
@@ -133,7 +161,8 @@ class Alita:
 
         Args:
             question: What is asked.
-            files: Files that come with it.
+            files: Files that come with it. What cannot be read of them is told to the model, and the question is
+                asked all the same.
             on_event: Told what happens, step by step.
             approve: Decides whether a proved tool is kept, once for each; without it the setting `approval` does.
             conversation: The turns before this question, which may refer to them. Those of a long conversation are
@@ -142,7 +171,7 @@ class Alita:
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
 
         Raises:
-            UsageError: The question is empty or too long, or a file cannot be read.
+            UsageError: The question is empty or too long.
             UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
         """
         self._listener = on_event or _silent
@@ -172,16 +201,22 @@ class Alita:
         manner = Manner(approve=approve, conversation=conversation)
         answer = await self._run(run, journal, self._settings, manner)
         if answer.status == "answered" and not any(map(self._external.offers, answer.tools_used)):
-            self._answers.put(answer.restated or question, inputs, configuration, answer)
+            standalone = answer.restated or question
+            tools = self._opened.tools_behind(self._settings, standalone, answer)
+            self._answers.put(standalone, inputs, configuration, answer, tools)
         return answer
 
     def _known(self, settings: Settings, question: str, files: Sequence[InputFile]) -> Answer | None:
         """The answer given before, with these files and settings."""
-        return self._answers.get(question, files, self._configuration(settings)) if settings.use_cache else None
+        if not settings.use_cache:
+            return None
+        states = partial(self._opened.states, settings)
+        return self._answers.get(question, files, self._configuration(settings), states)
 
     def _configuration(self, settings: Settings) -> dict[str, Any]:
-        """What makes an answer another one: settings, and what external servers are there."""
-        return configuration_of(settings) | self._external.configuration
+        """What makes an answer another one: settings, the folder of the tools, and what external servers are there."""
+        folder = {"tools_dir": str(settings.tools_dir.resolve())}
+        return configuration_of(settings) | folder | self._external.configuration
 
     async def resume(
         self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
@@ -200,7 +235,8 @@ class Alita:
         runs = self._settings.runs_dir
         run = load_run(runs, find_unfinished(runs, run_id))
         _require_unchanged(run)
-        journal = Journal.resume(journal_path(runs, run.run_id), self._redactor)
+        failed = run.status in {"failed", "declined"}
+        journal = Journal.resume(journal_path(runs, run.run_id), self._redactor, failed=failed)
         settings = settings_as_in(run, self._settings, goes_on=True)
         return await self._run(run, journal, settings, Manner(resumed=True, approve=approve))
 
@@ -244,6 +280,9 @@ class Alita:
 
     async def _run(self, run: Run, journal: Journal, settings: Settings, manner: Manner) -> Answer:
         budget = _budget(settings, replayed=None if manner.live else run.answer)
+        if manner.resumed:
+            before = run.answer or Answer("", "interrupted")
+            budget.go_on(max(before.seconds, journal.seconds), before.waited)
         known = partial(self._known, settings)
         around = Surroundings(settings, self._opened, self._redactor, self._tell, known, self._streams)
         self._running = running = Running(run, journal, budget, around, manner)
@@ -274,11 +313,20 @@ class Alita:
             self._settings = own
 
     def _finish(self, answer: Answer) -> Answer:
+        answer = self._redactor.values(replace(answer, warnings=tuple(dict.fromkeys(self._warnings))))
+        self._warnings.clear()
         self._tell(RunFinished(answer))
         return answer
 
     def _tell(self, event: Event) -> None:
-        self._listener(event)
+        """Passes an event on without keys; of an answer that grows, what may begin a key waits for the rest."""
+        text = self._written.add(event.text) if isinstance(event, AnswerWritten) else self._written.end()
+        if text:
+            self._listener(AnswerWritten(text))
+        if isinstance(event, Warned):
+            self._warnings.append(event.text)
+        if not isinstance(event, AnswerWritten):
+            self._listener(self._redactor.values(event))
 
 
 def _budget(settings: Settings, *, replayed: Answer | None) -> Budget:
@@ -293,8 +341,7 @@ def _require_unchanged(run: Run) -> None:
     """A run that goes on must see the files that it saw.
 
     Raises:
-        RunError: One was changed since.
-        UsageError: One cannot be read.
+        RunError: One was changed since, or is gone.
     """
     for file in run.files:
         if describe_file(Path(file.path)) != file:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from agent.errors import AlitaError, ModelDeclinedError
 from agent.models.protocol import Usage
 
+_MAY_ASK_FOR_JSON = re.compile(
+    r"\bjson\b|\bdict|\bobject|\barray|\blist literal|\bprint|\boutput|\breturn|\bscript|\bcode\b|\bprogram",
+    re.IGNORECASE,
+)
 SCHEMA = 1
 """Version of the object that `--json` prints: members are added within it, never changed or removed."""
 
@@ -50,6 +56,11 @@ class Answer:
     """Seconds in which it waited for an endpoint's rate limit."""
     sources: tuple[Citation, ...] = ()
     """What it rests on; none where nothing of the web does."""
+    set_apart: tuple[str, ...] = ()
+    """Instructions in foreign text that were taken for no evidence, and actions that were not done, as sentences."""
+
+    warnings: tuple[str, ...] = ()
+    """What the user has to know of the run: weaker isolation than before, a model that a project chose."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
@@ -75,6 +86,8 @@ class Answer:
             "error": self.error,
             "restated": self.restated,
             "sources": [asdict(source) for source in self.sources],
+            "set_apart": list(self.set_apart),
+            "warnings": list(self.warnings),
         }
 
     @classmethod
@@ -90,8 +103,48 @@ class Answer:
             restated=data.get("restated"),
             waited=data.get("waited", 0.0),
             sources=tuple(Citation(**source) for source in data.get("sources", ())),
+            set_apart=tuple(data.get("set_apart", ())),
+            warnings=tuple(data.get("warnings", ())),
             **same,
         )
+
+
+def unwrapped(text: str, question: str) -> str:
+    """The answer that a model put into JSON, as plain text; where the question may ask for JSON, as it is.
+
+    A list of numbers is left alone: it is as people write it, too.
+    """
+    if text[:1] not in ("{", "[") or _MAY_ASK_FOR_JSON.search(question):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not value or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
+        return text
+    said = _said(_inner(value))
+    return unwrapped(said, question) if said or isinstance(value, dict) else text
+
+
+def _inner(value: Any) -> Any:
+    """What stands in an object under the name of an answer, or alone."""
+    if not isinstance(value, dict):
+        return value
+    names = [name for name in ("next", "answer", "final_answer", "result", "value") if name in value]
+    if names or len(value) == 1:
+        return _inner(value[names[0] if names else next(iter(value))])
+    return value
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_said(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        nested = any(isinstance(inner, list | dict) for inner in value)
+        return ("; " if nested else ", ").join(map(_said, value))
+    return value.strip() if isinstance(value, str) else json.dumps(value)
 
 
 def status_of(error: AlitaError) -> AnswerStatus:

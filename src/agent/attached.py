@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from agent.context import Context
 from agent.events import FileRead
 from agent.state import AttachedFile, State, Step
-from agent.web.injection import findings
-from mcp_tools.prompt import data_block
+from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import printable
 
 TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
@@ -18,7 +19,7 @@ TREES = frozenset(["json", "jsonld", "xml"])
 PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"])
 ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])
 _MEMBERS = 12
-"""Files of archives that are looked at; the others stand in the archive's summary."""
+"""Files of archives that are looked at; programs find the others by the names in the archive's summary."""
 _SHOWN = 4_000
 """Characters of beginnings in one prompt, all files together."""
 
@@ -29,10 +30,8 @@ async def look_at_files(context: Context) -> list[AttachedFile]:
     for path in context.files:
         seen = await _look(context, path, path.name)
         found.append(seen)
-        if seen["kind"] in ARCHIVES:
-            names = _member_names(seen["data"])
-            for member, name in list(zip(seen["data"], names, strict=True))[:_MEMBERS]:
-                found.append(await _look(context, Path(member), f"{path.name}/{name}"))
+        for name, member in list(_members(seen).items())[:_MEMBERS]:
+            found.append(await _look(context, Path(member), f"{path.name}/{name}"))
     return found
 
 
@@ -72,30 +71,34 @@ async def _look(context: Context, path: Path, name: str) -> AttachedFile:
     context.emit(
         FileRead(name, seen["kind"], "preview", tuple(seen["lost"]), ok=not seen["problem"], message=seen["problem"])
     )
-    for found in findings(name, seen["beginning"]):
-        context.emit(found)
     return seen
 
 
-def _member_names(paths: Sequence[str]) -> list[str]:
-    """The paths without the folder that they have in common."""
-    if len(paths) < 2:
-        return [Path(path).name for path in paths]
-    common = len(Path(paths[0]).parts)
-    for path in paths:
-        parts, first = Path(path).parts[:-1], Path(paths[0]).parts
-        common = min(common, next((n for n, part in enumerate(parts) if first[n : n + 1] != (part,)), len(parts)))
-    return [str(Path(*Path(path).parts[common:])) for path in paths]
+def _members(file: AttachedFile) -> dict[str, str]:
+    """The paths of an archive's files, by the names that they have in it."""
+    named: Any = file["facts"].get("files", []) if file["kind"] in ARCHIVES else []
+    pairs = zip((str(one["name"]) for one in named), file["data"], strict=False)
+    return {name: path for name, path in pairs if path.endswith(f"/{name}")}
 
 
 def granted(state: State, context: Context) -> tuple[Path, ...]:
-    """What programs may read: the files, and the folders of what was made of them."""
+    """What programs may read: the files that are there, and the folders of what was made of them."""
+    attached = state.get("attached", [])
     folders = [
-        Path(os.path.commonpath([Path(path).parent for path in file["data"]]))
-        for file in state.get("attached", [])
-        if file["data"]
+        Path(os.path.commonpath([Path(path).parent for path in file["data"]])) for file in attached if file["data"]
     ]
-    return tuple(dict.fromkeys((*context.files, *folders)))
+    return tuple(dict.fromkeys((*present(state, context), *folders)))
+
+
+def present(state: State, context: Context) -> tuple[Path, ...]:
+    """The files of the question without those that are missing."""
+    missing = {file["path"] for file in state.get("attached", []) if is_missing(file)}
+    return tuple(path for path in context.files if str(path) not in missing)
+
+
+def is_missing(file: AttachedFile) -> bool:
+    """Whether there is no such file, or nobody may open it."""
+    return file["facts"].get("problem") == "missing"
 
 
 def readable(state: State) -> list[AttachedFile]:
@@ -105,14 +108,38 @@ def readable(state: State) -> list[AttachedFile]:
 
 
 def file_named(name: str, state: State) -> AttachedFile | None:
-    """The file that a decision means: by its name, its path or the end of it; without a name the next unread one."""
+    """The file that a decision means, by its name or its path; without a name the next unread one."""
     files = state.get("attached", [])
     if not name:
         return next_unread(state) or (files[0] if files else None)
+    path = paths_by_name(files).get(name.removeprefix("./"), name)
+    return next((file for file in files if file["path"] == path), None)
+
+
+def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
+    """The paths of files by every name that means one of them alone.
+
+    A file of an archive is called `pack.zip/data/in.txt`, and by the end of that, `data/in.txt` or `in.txt`, unless it
+    is another file's whole name. A name that several files have means none of them.
+    """
+    whole, ends = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for file in files:
-        if name in (file["name"], file["path"]):
-            return file
-    return next((file for file in files if Path(file["name"]).name == Path(name).name), None)
+        inside = {f"{file['name']}/{name}": path for name, path in _members(file).items()}
+        for name, path in {file["name"]: file["path"], **inside}.items():
+            parts = name.split("/")
+            whole[name].add(path)
+            for start in range(1, len(parts)):
+                ends["/".join(parts[start:])].add(path)
+    return {name: min(paths) for name, paths in {**ends, **whole}.items() if len(paths) == 1}
+
+
+def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:
+    """What is said of a name that means no file, or several."""
+    if not files:
+        return "No file is attached: attach one with --file, or answer without."
+    known = paths_by_name(files)
+    listed = ", ".join(file["name"] if file["name"] in known else file["path"] for file in files)
+    return f"There is no attached file {name!r}; the files are: {listed}."
 
 
 def next_unread(state: State) -> AttachedFile | None:
@@ -134,15 +161,16 @@ def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
     )
 
 
-def files_text(files: Sequence[AttachedFile]) -> str:
+def files_text(files: Sequence[AttachedFile]) -> DataText:
     """All files as a prompt shows them: what they are, how they begin, and what is not shown, marked as data."""
     room = max(300, _SHOWN // max(len(files), 1))
-    return "\n".join(data_block(file["name"], _described(file, room)) for file in files)
+    return data_blocks(data_block(file["name"], _described(file, room)) for file in files)
 
 
 def _described(file: AttachedFile, room: int) -> str:
     if file["problem"]:
-        return f"path: {file['path']}\nIt cannot be read: {printable(file['problem'])}"
+        where = "" if is_missing(file) else f"path: {file['path']}, {file['size']:,} bytes\n"
+        return f"{where}It cannot be read: {printable(file['problem'])}"
     beginning = printable(file["beginning"])
     cut = f"\n[… {len(beginning) - room:,} characters of the preview left out …]" if len(beginning) > room else ""
     pages = f", {file['sections']:,} page{'s' * (file['sections'] != 1)} to read" if file["sections"] else ""
@@ -152,6 +180,15 @@ def _described(file: AttachedFile, room: int) -> str:
         printable(file["summary"]),
         f"It begins:\n{beginning[:room]}{cut}" if beginning else "",
         f"Not shown: {printable(' '.join(file['lost']))}" if file["lost"] else "",
-        f"For programs also: {', '.join(file['data'][:5])}" if file["data"] else "",
+        _for_programs(file),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _for_programs(file: AttachedFile) -> str:
+    """Where programs find what was made of a file; each path is the one that they open."""
+    for name, path in _members(file).items():
+        return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
+    made = [path for path in file["data"] if path != file["path"]]
+    listed = ", ".join(made) if len(made) < 4 else f"{len(made)} files in {os.path.commonpath(made)}"
+    return f"For programs also: {listed}" if made else ""

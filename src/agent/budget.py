@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
+from agent.errors import StoppedError
 from agent.models.protocol import Usage
+
+T = TypeVar("T")
 
 Limit = Literal["steps", "tokens", "seconds", "cost"]
 
@@ -71,6 +74,11 @@ class Budget:
     """All that is no work, the waits among it."""
     _deadlines: set[asyncio.Timeout] = field(default_factory=set)
 
+    def go_on(self, seconds: float, waited: float) -> None:
+        """Counts what the run took before it was interrupted."""
+        self.started -= seconds
+        self._waits.ended += waited
+
     def spend(self, usage: Usage) -> None:
         """Adds the usage of one call."""
         self.usage = self.usage + usage
@@ -127,6 +135,18 @@ class Budget:
                 yield
             finally:
                 self._deadlines.discard(deadline)
+
+    async def within(self, call: Awaitable[T]) -> T:
+        """What a call gives, within the wall time.
+
+        Raises:
+            StoppedError: The time is over.
+        """
+        try:
+            async with self.until_spent():
+                return await call
+        except TimeoutError:
+            raise StoppedError("the limit of seconds is reached") from None
 
     def _set_deadlines(self) -> None:
         for deadline in self._deadlines:

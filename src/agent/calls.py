@@ -9,7 +9,6 @@ from pathlib import Path
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.steps import value_text
-from agent.web.injection import findings
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.run import run_tool
 from mcp_tools.text import one_line
@@ -62,8 +61,6 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json])
     reply = await context.external.call(name, arguments, context.budget.seconds_left)
     text = value_text(reply.value) if reply.ok and reply.value is not None else reply.text
     context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds))
-    for found in findings(f"tool {name}", text):
-        context.emit(found)
     if not reply.ok:
         failed = "was not called" if reply.kind in {"arguments", "unknown"} else "failed"
         return CallResult(False, None, f"{shown} {failed}: {text}")

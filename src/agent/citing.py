@@ -37,7 +37,7 @@ def with_citations(
         chosen = [by_number[number] for number in dict.fromkeys(numbers)]
     else:
         chosen = _saying(bare, sources) or (list(sources) if computed else [])
-    shown = bare if _is_bare(bare) else text
+    shown = bare if bare and _is_bare(bare) else text
     return shown, tuple(_citation(source, bare) for source in chosen[: max(_LISTED, len(set(numbers)))])
 
 

@@ -9,7 +9,7 @@ from agent.conversation import Conversation, Turn
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
-from mcp_tools.prompt import load_prompt
+from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
 
 MOST_SHOWN = {False: 16_000, True: 4_000}
@@ -22,7 +22,7 @@ LONGEST_SUMMARY = 2_000
 _TOKENS = 600
 
 
-async def compact(context: Context, earlier: Conversation, source: Conversation | None = None) -> str:
+async def compact(context: Context, earlier: Conversation, source: Conversation | None = None) -> DataText:
     """The conversation as a prompt shows it.
 
     Args:

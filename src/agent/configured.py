@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.project_choice import ProjectChoice
 from mcp_tools.clients.files import configured
 from mcp_tools.clients.standing import standing_of
 from mcp_tools.clients.trust import FILE, Decisions
@@ -29,6 +30,8 @@ class Configured:
     def __init__(self, settings: Settings, project: Path) -> None:
         found = configured(settings.config_dir, project)
         self.decisions = Decisions(settings.data_dir / FILE)
+        self.choice = ProjectChoice.of(settings)
+        """What the project's files choose about who answers."""
         self.project = project
         self._data_dir = settings.data_dir
         self._is_told = False

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
 from agent.errors import ModelOutputError
-from agent.events import AnswerWritten, Event, ModelCalled, Note
-from agent.external import ExternalTools, NoExternalTools
+from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
+from agent.external import Consent, ExternalTools, NoExternalTools
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
+
+_THOUGHTS = 12_000
+"""Tokens in which a model may think before it writes what it is asked for."""
 
 
 class RoleModels(Protocol):
@@ -50,6 +53,8 @@ class Context:
     run_id: str
     files: tuple[Path, ...] = ()
     external: ExternalTools = field(default_factory=NoExternalTools)
+    consent: Consent | None = None
+    """Asks the user about a doubtful action; None asks nobody."""
     approval: Approval | None = None
     """Decides which proved tools are kept; None keeps all."""
     reader: JournaledFiles | None = None
@@ -64,7 +69,10 @@ class Context:
     """Searches and reads the web; None where nothing does."""
     browser: JournaledBrowser | None = None
     """Operates sites."""
-
+    secrets: tuple[str, ...] = ()
+    """Keys in clear, which no action may carry away."""
+    apart: list[str] = field(default_factory=list)
+    """What was set apart so far."""
     streams: bool = False
     """Whether the front end wants to see an answer while it is written."""
 
@@ -72,6 +80,12 @@ class Context:
     def on_answer(self) -> Callable[[str], None] | None:
         """Takes each further piece of an answer's text; None where nobody wants to see it grow."""
         return (lambda text: self.emit(AnswerWritten(text))) if self.streams else None
+
+    def set_apart(self, event: InstructionFound | ActionRefused) -> None:
+        """Tells of something that was not believed, or not done; the answer will say so, too."""
+        if str(event) not in self.apart:
+            self.apart.append(str(event))
+            self.emit(event)
 
     def is_weak(self, role: str) -> bool:
         """Whether the role's model needs votes and rules beside it."""
@@ -120,13 +134,13 @@ class Context:
         return [await model.complete(messages, **self._fitting(model, options)) for _ in range(count)]
 
     def _fitting(self, model: Model, options: dict[str, Any]) -> dict[str, Any]:
-        """The options without the length and the stop that keep a weak model from rambling.
+        """The options as they are sent: other models than weak ones get room to think, which counts as output.
 
-        A strong model may think before it writes, which counts as output, and may open a code block after prose. Only
-        the last call, which goes beyond a limit of the run, has a length for every model.
+        Only the last call, which goes beyond a limit of the run, has no such room.
         """
         if self.seed is not None:
             options = {**options, "seed": self.seed + (options.get("seed") or 0)}
-        if model.name in WEAK_MODELS or self.budget.last_call:
+        most = options.get("max_tokens")
+        if most is None or model.name in WEAK_MODELS or self.budget.last_call:
             return options
-        return {name: value for name, value in options.items() if name not in {"max_tokens", "stop"}}
+        return {**options, "max_tokens": most + _THOUGHTS}

@@ -9,7 +9,7 @@ from typing import Any, Self
 from agent.answer import Answer
 from agent.models.protocol import Usage
 from agent.steps import preview
-from mcp_tools.prompt import data_block
+from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.tool import Json
 
 QUESTION_SHOWN = 500
@@ -118,10 +118,10 @@ class Conversation:
         """Lets a new summary stand for the old one and `count` more turns."""
         self.summary, self.summarised = summary, self.summarised + count
 
-    def shown(self, turns: list[Turn]) -> str:
+    def shown(self, turns: list[Turn]) -> DataText:
         """The summary and some of the turns in a prompt, marked as data."""
         blocks = [data_block("summary of earlier turns", self.summary)] if self.summary else []
-        return "\n".join([*blocks, *(data_block("earlier turn", turn.shown) for turn in turns)])
+        return data_blocks([*blocks, *(data_block("earlier turn", turn.shown) for turn in turns)])
 
     def as_json(self) -> dict[str, Json]:
         """What a session's file holds of it."""

@@ -239,12 +239,28 @@ class BrowserStepped(_Event):
 
 @dataclass(frozen=True, slots=True)
 class InstructionFound(_Event):
-    """Text from outside holds what looks like an instruction to the agent; it was shown as data only."""
+    """A passage tells its reader what to answer or to do, and holds what would have been the answer: no evidence."""
 
     kind: ClassVar[str] = "instruction_found"
     source: str
     """Address, file or tool."""
     excerpt: str
+
+    def __str__(self) -> str:
+        return f"{self.source} tells its reader what to do; that is no evidence: {self.excerpt}"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRefused(_Event):
+    """An action was not done: only text of others wants it, or it carries away what is the user's."""
+
+    kind: ClassVar[str] = "action_refused"
+    action: str
+    """`browse https://…`, in short."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"not done: {self.action}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +304,7 @@ Event: TypeAlias = (
     | PageRead
     | BrowserStepped
     | InstructionFound
+    | ActionRefused
     | AnswerWritten
     | RunFinished
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_tools.clients.results import Reply
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
+    from agent.budget import Budget
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
 
@@ -17,6 +19,99 @@ KIND = "external"
 """What the journal calls these calls."""
 SERVER = "server"
 """The key that marks a shown tool as external: the name of its server."""
+_LONGEST_NAME, _MOST_WORDS = 64, 4
+"""Of what a schema may name outside of a block of data."""
+
+
+def arguments_schema(tool: dict[str, Json]) -> dict[str, Json]:
+    """The form of a tool's arguments. Of an external one without its prose, which only a block of data may hold."""
+    schema: Any = tool.get("inputSchema") or {"type": "object"}
+    return _without_prose(schema) if SERVER in tool else schema
+
+
+def _without_prose(schema: dict[str, Any]) -> dict[str, Any]:
+    bare = {key: value for key, value in schema.items() if key != "description"}
+    if not all(_is_plain(value) for value in [*bare.get("enum", []), bare.get("const")]):
+        bare = {key: value for key, value in bare.items() if key not in {"enum", "const"}}
+    if "properties" in bare:
+        named = {name: _without_prose(inner) for name, inner in bare["properties"].items() if _is_plain(name)}
+        bare |= {"properties": named, "required": [name for name in bare.get("required", []) if name in named]}
+    if "items" in bare:
+        bare["items"] = _without_prose(bare["items"])
+    if "anyOf" in bare:
+        bare["anyOf"] = [_without_prose(branch) for branch in bare["anyOf"]]
+    return bare
+
+
+def _is_plain(value: Json) -> bool:
+    """Whether a name or a choice is one, and no prose."""
+    return not isinstance(value, str) or (len(value) <= _LONGEST_NAME and len(value.split()) <= _MOST_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class CallProposal:
+    """A call of an external tool, or another action, that someone has to allow."""
+
+    name: str
+    arguments: dict[str, Json]
+    reason: str
+    """Why it is asked about."""
+    definition: str = ""
+    """What the server now says of the tool, where that has changed."""
+    is_doubtful: bool = False
+    """Whether it would be refused unasked because it may come from foreign text alone."""
+
+
+Confirm = Callable[[CallProposal], Awaitable[bool]]
+"""Says whether a call is made."""
+
+
+class Consent:
+    """Who allows the calls and actions that need it; the clock of the run stands still meanwhile.
+
+    Args:
+        confirm: Asks; None where nobody can be asked.
+        budget: The run's.
+        each_call: Why every call needs it; empty where only calls of changed tools do.
+    """
+
+    def __init__(self, confirm: Confirm | None, budget: Budget, each_call: str = "") -> None:
+        self._confirm = confirm
+        self._budget = budget
+        self._each_call = each_call
+        self._asking = asyncio.Lock()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is somebody to ask."""
+        return self._confirm is not None
+
+    async def allows(self, call: CallProposal) -> bool:
+        """What somebody says who is asked; nobody says no."""
+        if self._confirm is None:
+            return False
+        async with self._asking:
+            with self._budget.standing_still():
+                return await self._confirm(call)
+
+    async def refusal(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
+        """Why a call is not made; empty when it may be."""
+        changed = await servers.changed(name)
+        reasons = [self._each_call] if self._each_call else []
+        reasons += ["its server now says something else of it than when you trusted it"] if changed else []
+        if not reasons:
+            return ""
+        why = ", and ".join(reasons)
+        if not self.can_ask:
+            allow = (
+                f"alita mcp enable {changed.server}" if changed else "ask on a terminal, or name the models yourself"
+            )
+            return f"{name} was not called: {why}, and nobody can be asked here. To allow it: {allow}"
+        if not await self.allows(CallProposal(name, arguments, why, changed.definition if changed else "")):
+            return f"{name} was not called: the user did not allow it"
+        if changed:
+            servers.trust(name)
+        return ""
 
 
 class ExternalTools(Protocol):
@@ -28,7 +123,7 @@ class ExternalTools(Protocol):
         ...
 
     async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
-        """The tools that fit a query best, best first: name, description, inputSchema, server."""
+        """The tools that fit a query best, best first: name, description, inputSchema, readOnly, server."""
         ...
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
@@ -56,13 +151,17 @@ class JournaledExternalTools:
     Args:
         servers: None where none is configured, and for a replay.
         journal: Records every call.
+        consent: Allows the calls that need it.
         note: Told what the user should know of the servers, in a replay too.
     """
 
     is_active = True
 
-    def __init__(self, servers: Servers | None, journal: Journal, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, servers: Servers | None, journal: Journal, consent: Consent, note: Callable[[str], None]
+    ) -> None:
         self._servers = servers
+        self._consent = consent
         self._journal = journal
         self._note = note
 
@@ -72,7 +171,13 @@ class JournaledExternalTools:
         async def perform() -> Json:
             found = await self._servers.search(query, limit) if self._servers else []
             tools = [
-                {"name": t.name, "description": t.description, "inputSchema": t.input_schema, SERVER: t.server}
+                {
+                    "name": t.name,
+                    "description": t.description,
+                    "inputSchema": t.input_schema,
+                    "readOnly": t.hints.get("readOnlyHint") is True,
+                    SERVER: t.server,
+                }
                 for t in found
             ]
             return {"tools": tools, "notes": self._notes()}
@@ -85,9 +190,12 @@ class JournaledExternalTools:
         async def perform() -> Json:
             if self._servers is None:
                 reply = Reply(False, f"the server of {name} is not configured here any more", kind="unknown")
+            elif refusal := await self._consent.refusal(name, arguments, self._servers):
+                reply = Reply(False, refusal, kind="refused")
             else:
                 reply = await self._servers.call(name, arguments, seconds)
-            return {"reply": asdict(reply), "notes": self._notes()}
+            refused = [reply.text] if reply.kind == "refused" else []
+            return {"reply": asdict(reply), "notes": [*self._notes(), *refused]}
 
         request = {"call": name, "arguments": arguments}
         return Reply(**self._told(await self._journal.call(KIND, request, perform))["reply"])
@@ -101,8 +209,10 @@ class JournaledExternalTools:
         return output
 
 
-def journaled(servers: Servers | None, journal: Journal, note: Callable[[str], None]) -> ExternalTools:
+def journaled(
+    servers: Servers | None, journal: Journal, consent: Consent, note: Callable[[str], None]
+) -> ExternalTools:
     """The external tools of a run: those of the servers, or those that its journal knows."""
     if servers is None and not journal.knows(KIND):
         return NoExternalTools()
-    return JournaledExternalTools(servers, journal, note)
+    return JournaledExternalTools(servers, journal, consent, note)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.errors import SettingsError
+
 CONFIG_FILE = "config.toml"
 """The user's settings, in the config folder."""
 PROJECT_FILE = "alita.toml"
@@ -45,8 +47,13 @@ def _find(environment: Mapping[str, str]) -> Folders:
 
     dirs = platformdirs.PlatformDirs("alita", appauthor=False)
     session = environment.get("XDG_RUNTIME_DIR", "")
-    runtime = Path(session) / "alita" if session and Path(session).is_dir() else dirs.user_cache_path / "runtime"
-    return Folders(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, runtime)
+    try:
+        runtime = Path(session) / "alita" if session and Path(session).is_dir() else dirs.user_cache_path / "runtime"
+        return Folders(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, runtime)
+    except RuntimeError as error:  # as in containers that run as any user id
+        raise SettingsError(
+            "this user has no home folder", remedy="Set ALITA_HOME to a folder that it owns."
+        ) from error
 
 
 def default_tools_folder(data: Path, current: Path) -> Path:

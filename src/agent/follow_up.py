@@ -16,7 +16,7 @@ from agent.events import Note, Restated
 from agent.models.protocol import Role
 from agent.question import LONGEST_QUESTION
 from agent.references import refers_back
-from mcp_tools.prompt import load_prompt
+from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
@@ -43,6 +43,8 @@ class FollowUp:
 
     question: str
     """It stands alone."""
+    said: tuple[str, ...]
+    """What the user wrote: the message, and the questions before it."""
     answer: str | None = None
     """Its answer, where it needs no work."""
 
@@ -56,9 +58,11 @@ async def understand(context: Context, message: str, conversation: Conversation 
         conversation: The turns before it; None when only the journal has them.
         known: Looks into the answers given before.
     """
-    question = await _standing_alone(context, message, conversation)
+    earlier = await _recorded(context, message, conversation)
+    said = (message, *(turn.question for turn in earlier.turns)) if earlier else (message,)
+    question = await _standing_alone(context, message, earlier, conversation) if earlier else message
     if (exact := None if context.files else compute(question)) is not None:
-        return FollowUp(question, exact)
+        return FollowUp(question, said, exact)
 
     async def look() -> Json:
         found = known(question)
@@ -66,28 +70,35 @@ async def understand(context: Context, message: str, conversation: Conversation 
 
     found = await context.journal.call("answers", {"question": question}, look)
     if found is None:
-        return FollowUp(question)
+        return FollowUp(question, said)
     answer = Answer.from_json(found)
     context.emit(Note(f"answered before, in run {answer.run_id}; --no-cache, or /retry in a session, asks again"))
-    return FollowUp(question, answer.text)
+    return FollowUp(question, said, answer.text)
 
 
-async def _standing_alone(context: Context, message: str, conversation: Conversation | None) -> str:
+async def _recorded(context: Context, message: str, conversation: Conversation | None) -> Conversation | None:
+    """What the run knows of the conversation; None where that is lost."""
+
     async def take() -> Json:
         return Conversation.for_a_run(conversation).as_json() if conversation else None
 
     recorded = await context.journal.call("conversation", {"message": message}, take)
     if recorded is None:
         context.emit(Note("the conversation before this question is lost: it is taken as it is"))
-        return message
+        return None
+    return Conversation.from_json(recorded)
+
+
+async def _standing_alone(
+    context: Context, message: str, earlier: Conversation, conversation: Conversation | None
+) -> str:
     if context.is_weak(Role.PLANNER) and not refers_back(message):
         return message
-    earlier = Conversation.from_json(recorded)
     shown = await compact(context, earlier, conversation)
     return await _restated(context, message, shown)
 
 
-async def _restated(context: Context, message: str, shown: str) -> str:
+async def _restated(context: Context, message: str, shown: DataText) -> str:
     """The message as a question that stands alone; as it is, where the model's reply is of no use."""
     messages = load_prompt("agent", "restate").render(conversation=shown, question=message)
     try:

@@ -20,7 +20,9 @@ from pydantic import ValidationError
 
 from agent.errors import SettingsError
 from agent.folders import PROJECT_FILE, Folders, default_tools_folder, find_folders
-from agent.settings import Settings, implied_model
+from agent.models.names import SCRIPTED
+from agent.models.protocol import ROLES
+from agent.settings import Settings, implied_model, split_names
 
 _USERINFO = re.compile(r"//[^/]*@")
 KEYS = ("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
@@ -50,6 +52,12 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
     **dict.fromkeys(FOLDERS, "it would move what alita keeps"),
 }
+DECIDING = (
+    *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),
+    *("speech", "speech_model", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key"),
+)
+"""What decides whose model answers, and who receives questions, searches and recordings. From a project's file it is
+used once the user has allowed it."""
 NOT_FOR_DOTENV = (
     *(
         "isolation",
@@ -105,9 +113,12 @@ def read_settings(
     dotenv = _dotenv_layer(current / ".env")
     exported = _variables_layer(environment)
     given = {name: value for name, value in (flags or {}).items() if value is not None}
+    project = _project_layer(current / PROJECT_FILE)
+    for layer in (project, dotenv):
+        _refuse_scripts(layer)
     layers = (
         _user_layer(folders.config_file),
-        _project_layer(current / PROJECT_FILE),
+        project,
         dotenv,
         exported,
         Layer(given, {name: f"flag --{name.replace('_', '-')}" for name in given}),
@@ -118,9 +129,27 @@ def read_settings(
     if not merged.values.get("model"):
         merged.values["model"], merged.names["model"] = implied_model(merged.values)
     try:
-        return Settings(**merged.values).remember(merged.names)
+        return Settings(**merged.values).remember(merged.names, current, _chosen(merged, project, dotenv))
     except ValidationError as error:
         raise _explained(error, merged.names) from None
+
+
+def _chosen(merged: Layer, *project: Layer) -> list[str]:
+    """The settings with which a project's files decide who answers, where nothing of the user's overrides them."""
+    sources = {(name, source) for layer in project for name, source in layer.names.items()}
+    chosen = [name for name in DECIDING if (name, merged.names.get(name)) in sources]
+    implied = ["model"] if {"base_url", "api_key"} & {*chosen} and merged.names["model"].startswith("default") else []
+    return [*chosen, *implied]
+
+
+def _refuse_scripts(layer: Layer) -> None:
+    """A scripted model is a program: it comes from the user alone."""
+    for name in ("model", "fallback", *ROLES):
+        if any(str(model).strip().startswith(SCRIPTED) for model in split_names(layer.values.get(name)) or ()):
+            raise SettingsError(
+                f"{layer.names[name]} sets {name} to a script, which a project may not: it would decide what is done.",
+                remedy="Name the script yourself: --model scripted:FILE",
+            )
 
 
 def _merge(layers: Iterable[Layer]) -> Layer:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from agent.events import Event, Note, Warned
-from agent.external import ExternalTools, journaled
+from agent.external import Confirm, Consent, ExternalTools, journaled
 from agent.fetching import fetch_weights
 from agent.models.names import EMBEDDED
 from agent.models.roles import Models, model_settings, open_models
-from mcp_tools.library import Library
+from agent.sandboxes import isolation_lowered, open_for
+from mcp_tools.errors import LibraryError, UnknownToolError
+from mcp_tools.library import Approval, Library
+from mcp_tools.library.trust import SERVED
 
 if TYPE_CHECKING:
+    from agent.answer import Answer
+    from agent.budget import Budget
     from agent.configured import Configured
     from agent.settings import Settings
     from agent.store.journal import Journal
@@ -28,9 +33,11 @@ class Opened:
     Args:
         external: The servers that are configured.
         tell: Told what a user should know of the opening.
+        confirm: Asks whether a call or an action that needs consent is done; None where nobody can be asked.
     """
 
-    def __init__(self, external: Configured, tell: Callable[[Event], None]) -> None:
+    def __init__(self, external: Configured, tell: Callable[[Event], None], confirm: Confirm | None = None) -> None:
+        self._confirm = confirm
         self.stopping = threading.Event()
         """Set by whoever wants what takes long to end early."""
         self._external = external
@@ -69,10 +76,11 @@ class Opened:
         async with self._opening:
             if self._sandbox is None:
                 self._sandbox = await self._open_sandbox(settings)
+        if lowered := isolation_lowered(settings, self._sandbox.isolation):
+            self._tell(Warned(lowered))
         return self._sandbox
 
     async def _open_sandbox(self, settings: Settings) -> Sandbox:
-        from agent.sandboxes import open_for
         from mcp_tools.sandbox.protocol import Level
 
         sandbox = await open_for(settings)
@@ -86,9 +94,36 @@ class Opened:
             self._library = Library(settings.tools_dir, settings.approvals_file)
         return self._library
 
-    def external(self, journal: Journal, *, live: bool) -> ExternalTools:
+    def tools_behind(self, settings: Settings, question: str, answer: Answer) -> dict[str, str]:
+        """The states of the tools that an answer rests on: those it used, and those shown for its question."""
+        from agent.nodes.plan import SHOWN_TOOLS
+
+        shown = (hit.tool.name for hit in self.library(settings).search(question, SHOWN_TOOLS))
+        return self.states(settings, {*answer.tools_used, *answer.tools_created, *shown})
+
+    def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:
+        """For each tool a text that is another one when the tool is, or when it is no longer approved."""
+        return {name: self._state(settings, name) for name in names}
+
+    def _state(self, settings: Settings, name: str) -> str:
+        try:
+            tool = self.library(settings).get(name)
+        except (UnknownToolError, LibraryError):
+            return ""
+        now = Approval.of(tool)
+        return " ".join((now.source, now.definition, now.capabilities, str(tool.status in SERVED)))
+
+    def consent(self, budget: Budget, *, live: bool) -> Consent:
+        """Who allows what needs it in a run; a replay asks nobody."""
+        choice = self._external.choice
+        each_call = "this folder's files chose the model that asks for it" if choice and choice.decides_model else ""
+        return Consent(self._confirm if live else None, budget, each_call)
+
+    def external(self, journal: Journal, consent: Consent, *, live: bool) -> ExternalTools:
         """The tools of external servers, which begin to start; a replay starts none."""
         if live:
+            if self._external.choice is not None:
+                self._tell(Warned(f"this folder's files choose who answers: {self._external.choice.told}"))
             for note in self._external.news():
                 self._tell(Note(note))
             self._servers = self._servers or self._external.servers()
@@ -96,7 +131,7 @@ class Opened:
         if servers is not None:
             servers.forgive()
             servers.start()
-        return journaled(servers, journal, lambda text: self._tell(Note(text)))
+        return journaled(servers, journal, consent, lambda text: self._tell(Note(text)))
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""

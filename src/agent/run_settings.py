@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.models.protocol import Role
-from agent.models.roles import ROLES
+from agent.models.protocol import ROLES, Role
 from agent.state import Wish
 
 if TYPE_CHECKING:

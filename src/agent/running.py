@@ -16,12 +16,11 @@ from agent.approval import Approval, Approve
 from agent.context import Context
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
-from agent.follow_up import FOLLOWS, understand
-from agent.models.protocol import Role, Usage
+from agent.follow_up import FOLLOWS, FollowUp, understand
+from agent.models.protocol import Role
 from agent.run_models import RunModels
 from agent.run_settings import wish_of
 from agent.sandboxes import BudgetedSandbox
-from agent.store.checkpoints import checkpoints, stopped_state
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
@@ -93,10 +92,13 @@ class Running:
         self.settings = around.settings
         self._run = run
         self._journal = journal
+        self._folder = journal.path.parent.absolute()
+        """Programs open what is kept in it by the paths that prompts show."""
         self._budget = budget
         self._around = around
         self._manner = manner
         self._state: dict[str, Any] = {}
+        self._apart: list[str] = []
         self._error: str | None = None
         self._control: RunControl | None = None
         self._web: RunWeb | None = None
@@ -112,6 +114,12 @@ class Running:
     def seconds(self) -> float:
         """Work so far, in seconds."""
         return self._budget.seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the limit of time, below zero beyond it; None without one."""
+        limit = self._budget.limits.seconds
+        return None if limit is None else limit - self._budget.seconds
 
     @property
     def answer(self) -> Answer:
@@ -132,6 +140,7 @@ class Running:
             limit=state.get("limit"),
             restated=state.get("restated"),
             sources=tuple(Citation(**source) for source in state.get("cited", [])),
+            set_apart=tuple(self._apart),
         )
 
     async def finish(self) -> Answer:
@@ -166,10 +175,10 @@ class Running:
         context = await self._context()
         if context is None:
             return
-        question = await self._question(context)
+        asked = await self._question(context)
         if "status" not in self._state:
             try:
-                await self._through_graph(question, context)
+                await self._through_graph(asked, context)
             except StoppedError as halted:  # while something was fetched: the run goes on from there another time
                 self._around.tell(Note(halted.message))
 
@@ -184,7 +193,8 @@ class Running:
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
         importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
-        external = opened.external(journal, live=live)
+        consent = opened.consent(budget, live=live)
+        external = opened.external(journal, consent, live=live)
         with budget.standing_still():
             sandbox = await opened.sandbox(self.settings) if live else None
         await importing
@@ -200,13 +210,16 @@ class Running:
             run_id=self._run.run_id,
             files=tuple(Path(file.path) for file in self._run.files),
             external=external,
+            consent=consent,
             approval=decided if "approval" in self._run.configuration else None,
             reader=self._reader(),
             sees=bool(self.settings.vision),
             seed=self.settings.seed,
+            apart=self._apart,
             guard=guard,
             web=self._journaled_web(guard),
             browser=self._browser(guard),
+            secrets=self._around.redactor.secrets,
             streams=self._around.streams,
         )
 
@@ -218,10 +231,12 @@ class Running:
             return JournaledWeb(None, None, journal, tell, guard)
         from agent.web.opening import RunWeb
 
-        self._web = web = RunWeb(self.settings, journal.path.parent / WEB, Heard(tell))
+        self._web = web = RunWeb(self.settings, self._folder / WEB, Heard(tell))
         return JournaledWeb(web, web, journal, tell, guard, budget=self._budget)
 
     def _reader(self) -> JournaledFiles:
+        from agent.files.apart import unconfined
+
         async def before_speech() -> None:
             from agent.fetching import fetch_speech
             from agent.files.media.speech import from_settings
@@ -229,7 +244,9 @@ class Running:
             with self._budget.standing_still():
                 await fetch_speech(from_settings(self.settings), self._around.tell, self._around.opened.stopping)
 
-        return JournaledFiles(self._journal.path.parent / FILES, self._journal, before_speech)
+        if self._run.files and self._manner.live and (gap := unconfined()):
+            self._around.tell(Note(f"The processes that read files are not confined on this machine: {gap}."))
+        return JournaledFiles(self._folder / FILES, self._journal, before_speech, budget=self._budget)
 
     def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
         from agent.browser.opening import BrowserSettings
@@ -240,7 +257,7 @@ class Running:
         wanted = BrowserSettings(
             s.chrome, s.allow_private, s.logins, s.browser_hosts, s.browser_steps, s.browser_seconds, sees=sees
         )
-        folder = self._journal.path.parent / PICTURES
+        folder = self._folder / PICTURES
         blocks = guard.blocks if guard else None
         return JournaledBrowser(wanted, folder, self._journal, self._around.tell, blocks, self._budget)
 
@@ -251,11 +268,11 @@ class Running:
 
         return LeakGuard(self._around.tell, self._run.question)
 
-    async def _question(self, context: Context) -> str:
+    async def _question(self, context: Context) -> FollowUp:
         """The question that the graph answers; a follow-up whose answer is known already fills the state."""
         run, known = self._run, self._around.known
         if FOLLOWS not in run.configuration:
-            return run.question
+            return FollowUp(run.question, (run.question,))
         found = await understand(
             context,
             run.question,
@@ -266,10 +283,13 @@ class Running:
             self._state["restated"] = found.question
         if found.answer is not None and wish_of(run) != "create":
             self._state.update(text=found.answer, status="answered")
-        return found.question
+        return found
 
-    async def _through_graph(self, question: str, context: Context) -> None:
-        """Fills the state with the graph's after each step; without a status, it did not come to its end."""
+    async def _through_graph(self, asked: FollowUp, context: Context) -> None:
+        """Fills the state with the graph's after each step; without a status, it did not come to its end.
+
+        A run that goes on does so from its beginning: what stands in its journal takes no time and costs nothing.
+        """
         from langgraph.errors import GraphDrained
         from langgraph.runtime import RunControl
 
@@ -278,34 +298,18 @@ class Running:
         self._control = RunControl()
         if self._draining:
             self.drain()
-        run_id = self._run.run_id
-        config: Any = {"configurable": {"thread_id": run_id}, "recursion_limit": 10_000}
-        start: Any = {"question": question, "files": [file.name for file in context.files]}
+        config: Any = {"recursion_limit": 10_000}
+        files = [file.name for file in context.files]
+        start: Any = {"question": asked.question, "said": list(asked.said), "files": files}
         if (wish := wish_of(self._run)) != "answer":
             start["wish"] = wish
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
-        folder = self.settings.runs_dir / run_id if self._manner.live else None
-        kept = checkpoints(folder, resumed=self._manner.resumed, finished=lambda: "status" in self._state)
-        async with kept as checkpointer:
-            graph = build_graph(checkpointer)
-            if self._manner.resumed and (stopped := await stopped_state(graph, config)) is not None:
-                self._state.update(stopped)
-                start = None
-                context.journal.skip(self._state.get("calls", 0))
-                if context.web is not None:
-                    context.web.recall()
-                context.budget.usage = Usage(**self._state.get("usage", {}))
-            with contextlib.suppress(GraphDrained):
-                async for values in graph.astream(
-                    start,
-                    config,
-                    context=context,
-                    stream_mode="values",
-                    durability="exit" if checkpointer else None,
-                    control=self._control,
-                ):
-                    self._state.update(values)
+        with contextlib.suppress(GraphDrained):
+            async for values in build_graph().astream(
+                start, config, context=context, stream_mode="values", control=self._control
+            ):
+                self._state.update(values)
 
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""

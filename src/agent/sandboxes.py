@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from agent.errors import StorageError
+from agent.store.written import write_file
+from mcp_tools.written import private_folder
 
 if TYPE_CHECKING:
     from agent.budget import Budget
@@ -25,6 +31,33 @@ async def open_for(settings: Settings) -> Sandbox:
     wanted = settings.isolation
     named = wanted if wanted in {"bubblewrap", "sandlock"} else None
     return await open_sandbox(backend=named, allow_weak=wanted == "none")
+
+
+def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
+    """What to tell a user whose tools are isolated less than before; empty otherwise. Remembers the best level.
+
+    Who names a back end has decided, and is told nothing.
+    """
+    from mcp_tools.sandbox.protocol import Level
+
+    if settings.isolation != "auto":
+        return ""
+    levels = list(Level)  # from the strongest
+    path = settings.data_dir / "isolation.json"
+    try:
+        before = Level(json.loads(path.read_text("utf-8"))["level"])
+    except (OSError, ValueError, KeyError, TypeError):
+        before = levels[-1]
+    if levels.index(isolation.level) <= levels.index(before):
+        if isolation.level is not before:
+            with contextlib.suppress(OSError, StorageError):
+                private_folder(path.parent)
+                write_file(path, json.dumps({"level": isolation.level}) + "\n")
+        return ""
+    return (
+        f"tools are isolated less than before here: {isolation.level} ({isolation.backend}), it was {before}; "
+        f'`alita doctor` tells how to get it back, and isolation = "{isolation.backend}" in your settings accepts it'
+    )
 
 
 class BudgetedSandbox:

@@ -7,7 +7,7 @@ of these it came from. The layers are read in `agent.layers`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -25,13 +25,14 @@ _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
 
 
-def _split(value: Any) -> Any:
+def split_names(value: Any) -> Any:
+    """The names in a text with commas; anything else as it is."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 """Models in the order in which they are tried; in a variable or a flag, separated by commas."""
 
 
@@ -135,6 +136,8 @@ class Settings(BaseSettings):
     hf_token: SecretStr | None = Field(None, description="Token of the Hugging Face hub.")
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+    _chosen_by_project: frozenset[str] = PrivateAttr(default=frozenset())
+    _project: Path = PrivateAttr(default_factory=Path.cwd)
 
     @classmethod
     def settings_customise_sources(
@@ -192,10 +195,28 @@ class Settings(BaseSettings):
         strange = next(c for c in text if not (c.isascii() and c.isprintable()))
         raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
 
-    def remember(self, sources: Mapping[str, str]) -> Settings:
-        """These settings, knowing where each value came from."""
+    def remember(self, sources: Mapping[str, str], project: Path, chosen_by_project: Iterable[str]) -> Settings:
+        """These settings, knowing where each value came from.
+
+        Args:
+            sources: The source of each value.
+            project: The folder whose files were read.
+            chosen_by_project: The settings with which those files decide who answers.
+        """
         self._sources.update(sources)
+        self._project = project
+        self._chosen_by_project = frozenset(chosen_by_project)
         return self
+
+    @property
+    def project(self) -> Path:
+        """The folder whose `alita.toml` and `.env` were read."""
+        return self._project
+
+    @property
+    def chosen_by_project(self) -> frozenset[str]:
+        """The settings with which a project's files decide who answers; see `agent.project_choice`."""
+        return self._chosen_by_project
 
     def models_for(self, role: str) -> tuple[str, ...]:
         """The models of a role in the order in which they are tried."""

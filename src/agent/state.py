@@ -67,13 +67,6 @@ class CitedSource(TypedDict):
     """What it says, as it stands there, the most telling first."""
 
 
-class OpenPage(TypedDict):
-    """The page of the web that was read last, whose links can be followed by their numbers."""
-
-    url: str
-    links: list[str]
-
-
 def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
     """The sources by number; what a source said before stays."""
     by_number = {source["number"]: source for source in old}
@@ -88,6 +81,8 @@ class State(TypedDict, total=False):
     """What a run knows. Everything that is not plain JSON lives in the context."""
 
     question: str
+    said: list[str]
+    """The user's own words: the message, and the questions before it; the question may be restated by a model."""
     files: list[str]
     wish: Wish
     """Missing where it is an answer."""
@@ -96,7 +91,7 @@ class State(TypedDict, total=False):
     without: list[Action]
     """Actions that are not possible in this run."""
     tools: list[dict[str, Json]]
-    """The few tools that may fit: name, description, inputSchema; of the library's `asked`, what it was made for; of
+    """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
     an external one `server`, the server's name."""
     decision: dict[str, Json]
     steps: Annotated[list[Step], operator.add]
@@ -104,17 +99,14 @@ class State(TypedDict, total=False):
     used: Annotated[list[str], operator.add]
     sources: Annotated[list[CitedSource], merged]
     """What was found on the web."""
-    open_page: OpenPage
+    links: Annotated[dict[str, str], operator.or_]
+    """Addresses of the links that were shown: `3.14` is link 14 in what step 3 read."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None
     """The limit that ended the run."""
     text: str
     """The answer's text."""
-    calls: int
-    """How far the run has come in its journal."""
-    usage: dict[str, Json]
-    """What the run has cost so far."""
     status: str
 
 
@@ -130,7 +122,7 @@ class Decision:
     answer: str = ""
     """The answer's text, for `answer`."""
     file: str = ""
-    """What to read, for `read_file`: a file, the next unread one without; or a page, by address or as `link 3`."""
+    """What to read, for `read_file`: a file, the next unread one without; or a page, by address or as `link 2.3`."""
     page: int = 1
     """Where to read it."""
     find: str = ""

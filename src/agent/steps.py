@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from agent.state import Decision, State, Step
-from mcp_tools.prompt import data_block
+from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
@@ -25,11 +25,16 @@ def decision_of(state: State) -> Decision:
     return Decision(**state["decision"])
 
 
+def step_number(state: State) -> int:
+    """The number of the step that is under way."""
+    return len(state.get("steps", [])) + 1
+
+
 def step(state: State, *, ok: bool, finding: str, value: Json = None) -> Step:
     """The record of the action that the present decision asked for."""
     decision = decision_of(state)
     return Step(
-        number=len(state.get("steps", [])) + 1,
+        number=step_number(state),
         action=decision.action,
         input=decision.input,
         ok=ok,
@@ -47,11 +52,12 @@ def preview(text: str, size: int = PREVIEW) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[len(text) - tail :]}"
 
 
-def evidence_text(steps: Sequence[Step]) -> str:
+def evidence_text(steps: Sequence[Step]) -> DataText:
     """All findings, oldest first, marked as data."""
     if not steps:
-        return "none"
-    return "\n" + "\n".join(_shown(f"step {s['number']} {s['action']}", s["finding"], _size(s)) for s in steps)
+        return NO_DATA
+    shown = data_blocks(_shown(f"step {s['number']} {s['action']}", s["finding"], _size(s)) for s in steps)
+    return DataText(f"\n{shown}")
 
 
 def _size(step: Step) -> int:
@@ -59,14 +65,14 @@ def _size(step: Step) -> int:
     return READING + _SURROUNDINGS if step["action"] in _SIZED else PREVIEW
 
 
-def _shown(source: str, finding: str, size: int) -> str:
+def _shown(source: str, finding: str, size: int) -> DataText:
     """One finding. Every later decision shows it again: those that are short are remembered."""
     return _short_block(source, finding) if len(finding) <= size else data_block(source, preview(finding, size))
 
 
 @lru_cache(maxsize=512)
-def _short_block(source: str, finding: str) -> str:
-    return data_block(source, printable(finding))
+def _short_block(source: str, finding: str) -> DataText:
+    return data_block(source, finding)
 
 
 def reading_of(step: Step) -> str:

@@ -19,7 +19,7 @@ _TEST_TOKENS = {False: 300, True: 160}
 """A weak model, which gets long examples wrong anyway, may write short ones only: they cost it seconds."""
 _CODE_TOKENS = 600
 _END_OF_CODE = "\n```\n"
-"""What follows the code is an explanation that nobody reads."""
+"""What follows code that the prompt has begun is an explanation that nobody reads; elsewhere, it may open the code."""
 _ROLE = {"writer": Role.WRITER, "examiner": Role.EXAMINER}
 
 
@@ -49,8 +49,9 @@ class ModelWriter:
         self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
     ) -> list[str]:
         """`count` independent texts."""
-        if messages[-1]["role"] == "assistant" and not self._context.is_weak(_ROLE[part]):
-            messages = messages[:-1]
+        begun = messages[-1]["role"] == "assistant"
+        if begun and not self._context.is_weak(_ROLE[part]):
+            messages, begun = messages[:-1], False
         completions = await self._context.sample(
             _ROLE[part],
             messages,
@@ -58,7 +59,7 @@ class ModelWriter:
             temperature=temperature,
             seed=seed,
             max_tokens=_CODE_TOKENS,
-            stop=[_END_OF_CODE],
+            stop=[_END_OF_CODE] if begun else None,
         )
         return [completion.text for completion in completions]
 

@@ -1,26 +1,45 @@
-"""A person's approval: what became of a tool since the last one, what speaks against it, and the approval itself."""
+"""A person's approval: what became of a tool since the last one, what speaks against it, and the approval itself.
+
+A tool that is approved has passed its tests, here and now: those that its JSON file holds, whoever wrote them.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Awaitable, Callable, Iterator
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from mcp_tools.checks.check import check
+from mcp_tools.create.answers import answer_key
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.definition.look_alikes import look_alikes
 from mcp_tools.definition.rules import flag
-from mcp_tools.errors import LibraryError
+from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Flaw, Library
-from mcp_tools.library.files import META_HASH, META_PROVENANCE, object_path
+from mcp_tools.library.files import CAPABILITIES, EXAMPLES, META_HASH, META_PROVENANCE, object_path
+from mcp_tools.library.folder import read as read_file
 from mcp_tools.library.trust import SERVED
 from mcp_tools.packages import imported
-from mcp_tools.sandbox.protocol import Job, Problem, Sandbox
-from mcp_tools.tool import Json, Status, Tool, call_text
+from mcp_tools.run import limits_of
+from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
+from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
+
+_LONGEST_PATH = 4096
 
 Open = Callable[[], Awaitable[Sandbox]]
-"""Opens a sandbox, or gives the one that is open: only a file that was edited needs it."""
+"""Opens a sandbox, or gives the one that is open: a tool that is approved as it stands needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """How the tests of a tool went."""
+
+    passed: list[Json] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    """Each as the call with what it gave and what it should have given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +60,8 @@ class Review:
     """What the linter says of its definition."""
     obstacles: list[str] = field(default_factory=list)
     """Why it cannot be approved."""
-    failed: list[str] = field(default_factory=list)
-    """Those of its kept tests that an edited source fails."""
+    tests: Tests = field(default_factory=lambda: Tests())
+    """How its tests went; none were run of a tool that is approved as it stands."""
 
     @property
     def changed(self) -> list[str]:
@@ -55,8 +74,14 @@ class Review:
         return self.before is not None and self.now is not None and not self.changed and not self.is_edited
 
 
-async def review(library: Library, name: str, open_sandbox: Open) -> Review:
-    """Looks at a tool as it stands. A source that was edited by hand gets its schemas from the sandbox.
+async def review(library: Library, name: str, open_sandbox: Open, read: Sequence[Path] = ()) -> Review:
+    """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
+
+    Args:
+        library: Where it is.
+        name: The tool's.
+        open_sandbox: Where its tests run.
+        read: Files that the tests of a tool that reads files may read, beside those in the library's folder.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -64,20 +89,17 @@ async def review(library: Library, name: str, open_sandbox: Open) -> Review:
     """
     standing = library.standing(name)
     is_edited = isinstance(standing, Flaw)
-    tool, failed = (await _rederived(library, standing, open_sandbox)) if isinstance(standing, Flaw) else (standing, [])
+    tool = await _rederived(library, standing, open_sandbox) if isinstance(standing, Flaw) else standing
     flags = [*lint(definition_of(tool)), *_name_flags(library, name)]
     errors = [found for found in flags if found.severity == "error"]
-    before = library.approvals.read().by_name.get(name)
-    return Review(
-        tool,
-        is_edited,
-        before,
-        None if errors else Approval.of(tool),
-        _difference(library.kept(name, before.source) if before else None, tool),
-        flags,
-        [*_check_obstacles(tool), *(str(error) for error in errors)],
-        failed,
-    )
+    before, now = library.approvals.read().by_name.get(name), None if errors else Approval.of(tool)
+    obstacles = [*_check_obstacles(tool), *(str(error) for error in errors)]
+    tests = Tests()
+    if not obstacles and (is_edited or before is None or now is None or before.differences(now)):
+        tests = await run_tests(library, tool, await open_sandbox(), read)
+        obstacles += [f"a test fails: {failure}" for failure in tests.failed] or _without_tests(tool)
+    difference = _difference(library.kept(name, before.source) if before else None, tool)
+    return Review(tool, is_edited, before, now, difference, flags, obstacles, tests)
 
 
 def approve(library: Library, seen: Review) -> Tool:
@@ -92,7 +114,7 @@ def approve(library: Library, seen: Review) -> Tool:
         raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
     if not seen.is_edited:
         return library.approve(name, seen=seen.tool)
-    if _source(library, name) != seen.tool.source:
+    if as_written(library, name).source != seen.tool.source:
         raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
     registered = library.register(seen.tool, replace=True)
     return library.approve(name, seen=registered)
@@ -103,69 +125,176 @@ def _name_flags(library: Library, name: str) -> Iterator[Flag]:
         yield flag("look-alike", "name", f"it passes for the tool {other}")
 
 
-async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> tuple[Tool, list[str]]:
-    """The tool that an edited source makes, and which of the tests that are known it fails."""
+def as_written(library: Library, name: str) -> Tool:
+    """A tool as its files have it; of one that was written by hand its source, its tests and its capabilities.
+
+    Raises:
+        UnknownToolError: There is no such tool.
+        LibraryError: Its files are damaged beyond that.
+    """
+    standing = library.standing(name)
+    if isinstance(standing, Tool):
+        return standing
+    if standing.kind not in {"changed", "incomplete"}:
+        raise LibraryError(standing.message, remedy=standing.remedy)
+    try:
+        source = library.source(name).decode()
+    except UnknownToolError:
+        raise LibraryError(standing.message, remedy=standing.remedy) from None
+    except UnicodeDecodeError as error:
+        raise LibraryError(f"{name}.py is not UTF-8: {error.reason} at byte {error.start}") from None
+    # It is what an approval would make of it: its tests decide whether it does.
+    tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_provenance(library, name))
+    if tool.provenance.get("parent_version") == tool.source_hash:  # only examples or capabilities are new
+        del tool.provenance["parent_version"]
+    return tool
+
+
+async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
+    """The tool that an edited source makes, with its schemas."""
     name = flaw.name
-    if flaw.kind not in {"changed", "incomplete"} or not library.path(name).is_file():
-        raise LibraryError(flaw.message, remedy=flaw.remedy)
-    source, provenance = _source(library, name), _provenance(library, name)
-    tool = Tool(name, "", {}, {}, source, provenance=provenance)
-    if obstacles := _check_obstacles(replace(tool, status=Status.VERIFIED)):
+    tool = as_written(library, name)
+    if obstacles := _check_obstacles(tool):
         listed = "\n".join(f"  {obstacle}" for obstacle in obstacles)
         raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=f"correct {library.path(name)}")
     sandbox = await open_sandbox()
-    described = await sandbox.describe(source, name, packages=imported(source, tool.capabilities.packages))
+    described = await sandbox.describe(tool.source, name, packages=imported(tool.source, tool.capabilities.packages))
     if isinstance(described, Problem):
         raise LibraryError(
             f"no schema can be derived from {name}.py: {described.message}", remedy=f"correct {library.path(name)}"
         )
-    tests, failed = await _tested(tool, sandbox)
-    return (
-        Tool(
-            name,
-            described.description,
-            described.input_schema,
-            described.output_schema,
-            source,
-            {"title": name.replace("_", " ").capitalize(), **definition_of(tool)["annotations"]},
-            Status.VERIFIED,
-            {**provenance, "tests": tests, "edited": True},
-        ),
-        failed,
+    return replace(
+        tool,
+        description=described.description,
+        input_schema=described.input_schema,
+        output_schema=described.output_schema,
+        annotations={"title": name.replace("_", " ").capitalize(), **definition_of(tool)["annotations"]},
     )
 
 
-async def _tested(tool: Tool, sandbox: Sandbox) -> tuple[list[Json], list[str]]:
-    """The tests of its provenance that a source still passes, and the calls of those that it fails."""
-    passed, failed = [], []
-    for test in tool.provenance.get("tests", []):
-        if not isinstance(test, dict) or not isinstance(test.get("arguments"), dict):
+async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> Tests:
+    """Runs the tests of a tool. A path in their arguments is that of a file in the library's folder, or of `read`."""
+    done = Tests()
+    for test in tests_of(tool):
+        arguments, granted = _with_files(library, tool, test["arguments"], read)
+        packages = imported(tool.source, tool.capabilities.packages)
+        limits = limits_of(tool, Limits())
+        job = Job(tool.source, tool.name, arguments, read=granted, packages=packages, limits=limits)
+        outcome = await sandbox.run(job)
+        if outcome.ok and _is_expected(outcome.value, test):
+            done.passed.append(test)
             continue
-        outcome = await sandbox.run(Job(tool.source, tool.name, test["arguments"]))
-        if outcome.ok and outcome.value == test.get("expected"):
-            passed.append(test)
-        else:
-            failed.append(call_text(tool.name, test["arguments"], longest=40))
-    return passed, failed
+        came = repr(outcome.value) if outcome.problem is None else outcome.problem.message
+        call = call_text(tool.name, test["arguments"], longest=40)
+        done.failed.append(f"{call} gives {came:.200}, expected {test['expected']!r:.200}")
+    return done
 
 
-def _source(library: Library, name: str) -> str:
-    try:
-        return library.path(name).read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise LibraryError(f"{name}.py is not UTF-8: {error.reason} at byte {error.start}") from None
-    except OSError as error:
-        raise LibraryError(f"{name}.py cannot be read: {error.strerror}") from None
+def tests_of(tool: Tool) -> list[dict[str, Json]]:
+    """The tests that a tool's file holds; what is no test is not one of them."""
+    listed = tool.provenance.get("tests")
+    return [
+        test
+        for test in (listed if isinstance(listed, list) else [])
+        if isinstance(test, dict) and isinstance(test.get("arguments"), dict) and "expected" in test
+    ]
+
+
+def _is_expected(value: Json, test: dict[str, Json]) -> bool:
+    if test.get("origin") in {"examiner", "agreement"}:  # a model wrote it, with the digits and quotes of its taste
+        return answer_key(value) == answer_key(test["expected"])
+    return _is_same(value, test["expected"])
+
+
+def _is_same(value: Json, expected: Json) -> bool:
+    """Whether two JSON values are equal, numbers within what adding them up may lose."""
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return value is expected
+    if isinstance(value, int | float) and isinstance(expected, int | float):
+        return value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(_is_same, value, expected))
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(_is_same(value[key], expected[key]) for key in value)
+    return bool(value == expected)
+
+
+def _with_files(
+    library: Library, tool: Tool, arguments: dict[str, Json], read: Sequence[Path]
+) -> tuple[dict[str, Json], tuple[Path, ...]]:
+    """The arguments of a test with whole paths, and the files among them that it may read."""
+    if not tool.capabilities.read:
+        return arguments, ()
+    places = [library.folder.resolve(), *(path.resolve() for path in read)]
+    granted: list[Path] = []
+
+    def found(value: Json) -> Json:
+        if isinstance(value, list):
+            return [found(inner) for inner in value]
+        if not isinstance(value, str) or not value or "\0" in value or len(value) > _LONGEST_PATH:
+            return value
+        path = (library.folder / value).resolve()
+        if not any(path.is_relative_to(place) for place in places) or not path.is_file():
+            return value
+        granted.append(path)
+        return str(path)
+
+    return {name: found(value) for name, value in arguments.items()}, tuple(granted)
+
+
+def _without_tests(tool: Tool) -> list[str]:
+    if tests_of(tool):
+        return []
+    form = '{"examples": [{"arguments": {…}, "result": …}]}'
+    return [f"no test shows that it works: write calls with their results into {tool.name}.json: {form}"]
 
 
 def _provenance(library: Library, name: str) -> dict[str, Json]:
-    """What the JSON file of an edited source says of its origin; nothing where there is none."""
+    """What the JSON file of an edited source says of its origin, with the examples that a person wrote as tests.
+
+    Raises:
+        LibraryError: The examples or the capabilities in it are not of their form.
+    """
+    path = object_path(library.folder, name)
     try:
-        meta = json.loads(object_path(library.folder, name).read_bytes())["_meta"]
-        found, version = meta[META_PROVENANCE], meta[META_HASH]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        content = json.loads(read_file(path))
+    except FileNotFoundError:
         return {}
-    return {**found, "parent_version": version} if isinstance(found, dict) else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise LibraryError(f"{path.name} cannot be read: {error}", remedy=f"correct {path}") from None
+    meta = content.get("_meta", {})
+    kept = meta.get(META_PROVENANCE, {}) if isinstance(meta, dict) else {}
+    kept = kept if isinstance(kept, dict) else {}
+    provenance = {**kept, "edited": True}
+    if version := meta.get(META_HASH) if isinstance(meta, dict) else None:
+        provenance["parent_version"] = version
+    try:
+        written = _examples(content.get(EXAMPLES, []))
+        declared = content.get(CAPABILITIES, kept.get(CAPABILITIES, {}))
+        Capabilities.from_json(declared)
+    except ValueError as error:
+        raise LibraryError(f"{path.name}: {error}", remedy=f"correct {path}") from None
+    known = [test["arguments"] for test in written]
+    older = kept.get("tests", [])
+    older = [test for test in older if isinstance(test, dict)] if isinstance(older, list) else []
+    tests = [*written, *(test for test in older if test.get("arguments") not in known)]
+    return {**provenance, "tests": tests, CAPABILITIES: declared}
+
+
+def _examples(listed: Json) -> list[dict[str, Json]]:
+    """The examples as tests.
+
+    Raises:
+        ValueError: One is not of the form that is told.
+    """
+    if not isinstance(listed, list):
+        raise ValueError("examples must be a list")
+    for number, example in enumerate(listed):
+        if not isinstance(example, dict) or example.keys() != {"arguments", "result"}:
+            raise ValueError(f"examples[{number}] must hold `arguments` and `result`, and nothing else")
+        if not isinstance(example["arguments"], dict):
+            raise ValueError(f"examples[{number}].arguments must be an object")
+    return [{"arguments": e["arguments"], "expected": e["result"], "origin": "person"} for e in listed]
 
 
 def _check_obstacles(tool: Tool) -> list[str]:

@@ -5,15 +5,39 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from mcp_tools.text import printable
+
 _TURN = re.compile(r"^<!-- (system|user|assistant) -->$", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_MISWRITTEN = re.compile(r"^[ \t]*<!--.*-->[ \t]*$|\{\{(?!\w+\}\}).*", re.MULTILINE)
-_DATA_TAG = re.compile(r"<(?=\s*/?\s*data\b)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\{(\w+)(:data)?\}\}")
+_MISWRITTEN = re.compile(r"^[ \t]*<!--.*-->[ \t]*$|\{\{(?!\w+(?::data)?\}\}).*", re.MULTILINE)
+_TAG = re.compile(
+    r"[<\uff1c\ufe64\u2039\u27e8\u3008\u276e\u2770\u02c2\u1438]"  # what looks like <
+    r"(?=[\s/\\\uff0f\u2044\u2215\u29f8]{0,20}([\w\u0300-\u036f]{1,20}))"
+)
+_LIKE_LATIN = str.maketrans("\u0430\u0251\u03b1\u1d00\u0501\u0257\u1d05\u0442\u03c4\u1d1b", "aaaadddttt")
+"""Letters of other writings that look like those of `data`."""
+_TOKEN = re.compile(
+    r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|think|(?:start|end)_of_turn|tool_(?:call|response)s?)>|</?SYS>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])"
+)
+"""How the control tokens of chat templates begin: many tokenizers read them wherever they stand."""
+_LONGEST_SOURCE = 300
+
+
+class DataText(str):
+    """Blocks of data and nothing else: the only text that a `{{name:data}}` of a prompt takes."""
+
+    __slots__ = ()
+
+
+NO_DATA = DataText("none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +45,8 @@ class Prompt:
     """A template of chat messages.
 
     In the file, `<!-- system -->`, `<!-- user -->` or `<!-- assistant -->` alone on a line opens a message, and
-    `{{name}}` stands for a value. What precedes the first message is a note to the reader.
+    `{{name}}` stands for a value. What others wrote goes where `{{name:data}}` stands, which takes only the blocks
+    that `data_block` makes. What precedes the first message is a note to the reader.
     """
 
     name: str
@@ -30,19 +55,28 @@ class Prompt:
     @property
     def placeholders(self) -> frozenset[str]:
         """The names that `render` wants."""
-        return _placeholders(self.turns)
+        return frozenset(name for name, _ in _placeholders(self.turns))
+
+    @property
+    def data(self) -> frozenset[str]:
+        """Those of them that take data only."""
+        return frozenset(name for name, is_data in _placeholders(self.turns) if is_data)
 
     def render(self, **values: object) -> list[dict[str, Any]]:
         """The messages with every placeholder filled.
 
         Raises:
             KeyError: A placeholder has no value, or a value has no placeholder.
+            TypeError: A value that must be data is not marked as such.
         """
         wanted = self.placeholders
         if missing := wanted - values.keys():
             raise KeyError(f"prompt {self.name}: no value for {', '.join(sorted(missing))}")
         if unknown := values.keys() - wanted:
             raise KeyError(f"prompt {self.name}: no placeholder {', '.join(sorted(unknown))}")
+        for name in self.data:
+            if not isinstance(values[name], DataText):
+                raise TypeError(f"prompt {self.name}: {name} is not marked as data")
         return [
             {"role": role, "content": _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)}
             for role, text in self.turns
@@ -50,8 +84,8 @@ class Prompt:
 
 
 @cache
-def _placeholders(turns: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    return frozenset(name for _, text in turns for name in _PLACEHOLDER.findall(text))
+def _placeholders(turns: tuple[tuple[str, str], ...]) -> frozenset[tuple[str, str]]:
+    return frozenset(found for _, text in turns for found in _PLACEHOLDER.findall(text))
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
@@ -87,7 +121,27 @@ def prompts_hash(package: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
-def data_block(source: str, text: str) -> str:
-    """Text from a file, a page or a tool, marked as data: nothing in it is an instruction, nor ends the block."""
-    named = " ".join(source.split()).replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return f'<data source="{named}">\n{_DATA_TAG.sub("&lt;", text)}\n</data>'
+def data_block(source: str, text: str) -> DataText:
+    """Text from a file, a page or a tool, marked as data: nothing in it ends the block or imitates one.
+
+    Neither do control tokens of chat templates stay in it, nor characters that cannot be seen.
+    """
+    named = _plain(" ".join(source.split())[:_LONGEST_SOURCE])
+    named = named.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return DataText(f'<data source="{named}">\n{_plain(text)}\n</data>')
+
+
+def data_blocks(blocks: Iterable[DataText]) -> DataText:
+    """Several blocks, one below the other."""
+    return DataText("\n".join(blocks))
+
+
+def _plain(text: str) -> str:
+    text = _TAG.sub(lambda tag: "&lt;" if _is_data(tag[1]) else tag[0], printable(text))
+    return _TOKEN.sub(lambda token: "&lt;" if token[0] == "<" else "&#91;", text)
+
+
+def _is_data(word: str) -> bool:
+    """Whether a tag's name is read as `data`, in whatever writing."""
+    letters = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+    return letters.casefold().translate(_LIKE_LATIN) == "data"

@@ -11,6 +11,7 @@ from mcp_tools.checks.protocol import Report
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.library.trust import SERVED
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Description, Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Tool
@@ -40,7 +41,7 @@ async def run_tool(
         arguments: Its arguments, validated before it runs.
         sandbox: Where it runs.
         read: Files or folders that it may read.
-        limits: The usual ones when not given.
+        limits: The usual ones when not given; the time and the memory that an approved tool declares come before both.
 
     Raises:
         ArgumentsError: The arguments do not fit the tool's inputSchema.
@@ -48,13 +49,24 @@ async def run_tool(
     validate_arguments(tool, arguments)
     granted = tuple(path.absolute() for path in read)
     packages = imported(tool.source, tool.capabilities.packages)
-    job = Job(tool.source, tool.name, arguments, read=granted, packages=packages, limits=limits or Limits())
+    limits = limits_of(tool, limits or Limits())
+    job = Job(tool.source, tool.name, arguments, read=granted, packages=packages, limits=limits)
     outcome = await sandbox.run(job)
     misfits = validate_result(tool, outcome.value) if outcome.ok else []
     if not misfits:
         return outcome
     message = f"the result is not what the tool promises: {'; '.join(misfits)}"
     return replace(outcome, ok=False, value=None, problem=Problem("result", message))
+
+
+def limits_of(tool: Tool, usual: Limits) -> Limits:
+    """The limits of a tool's calls: those that it declares and somebody approved, else the usual ones."""
+    if tool.status not in SERVED:
+        return usual
+    seconds, memory = tool.capabilities.seconds, tool.capabilities.memory_mb
+    if seconds is not None:
+        usual = replace(usual, wall_seconds=seconds, cpu_seconds=seconds)
+    return usual if memory is None else replace(usual, memory_mb=memory)
 
 
 async def run_source(

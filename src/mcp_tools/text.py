@@ -44,5 +44,6 @@ def joiners_in_place(text: str) -> set[int]:
 
 def one_line(text: str, width: int = 100) -> str:
     """The text on one line of at most `width` characters, with an ellipsis where it was cut."""
-    line = " ".join(printable(text).split())
-    return line if len(line) <= width else line[: width - 1] + "…"
+    beginning = text[: 100 * width + 1000]  # pages have titles of millions of characters
+    line = " ".join(printable(beginning).split())
+    return line if len(line) <= width and len(beginning) == len(text) else line[: width - 1] + "…"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict with string keys."""
@@ -32,6 +32,55 @@ class Capabilities:
     """Hosts it may speak to. No back end grants any yet: a tool that names one is refused."""
     packages: tuple[str, ...] = ()
     """Packages beyond the standard library, as PEP 508 requirements."""
+    seconds: float | None = None
+    """How long a call may take, where the usual limit is too short."""
+    memory_mb: int | None = None
+    """How much memory a call may use in MiB, where the usual limit is too small."""
+
+    @classmethod
+    def from_json(cls, declared: Json) -> Self:
+        """The capabilities that a tool's file declares; what it does not name is not granted.
+
+        Raises:
+            ValueError: It names something unknown, or a value is of the wrong kind; the message says which.
+        """
+        if not isinstance(declared, dict):
+            raise ValueError(f"capabilities must be an object, not {declared!r:.60}")
+        known = [field.name for field in fields(cls)]
+        for name, value in declared.items():
+            if name not in known:
+                raise ValueError(f"capabilities has no {name!r:.60}; it may hold {', '.join(known)}")
+            if not _fits_capability(name, value):
+                raise ValueError(f"capabilities.{name} must be {_CAPABILITY_FORMS[name]}, not {value!r:.60}")
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in declared.items()
+        }
+        return cls(**given)
+
+
+_LONGEST_SECONDS = 3600
+_MOST_MEMORY_MB = 65_536
+_CAPABILITY_FORMS = {
+    "read": "true or false",
+    "hosts": "a list of texts",
+    "packages": "a list of texts",
+    "seconds": f"a number above 0 and up to {_LONGEST_SECONDS}, or null",
+    "memory_mb": f"a whole number from 1 to {_MOST_MEMORY_MB}, or null",
+}
+
+
+def _fits_capability(name: str, value: Json) -> bool:
+    if name == "read":
+        return isinstance(value, bool)
+    if name in {"hosts", "packages"}:
+        return isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
+    if value is None:
+        return True
+    if isinstance(value, bool):
+        return False
+    if name == "seconds":
+        return isinstance(value, int | float) and 0 < value <= _LONGEST_SECONDS
+    return isinstance(value, int) and 1 <= value <= _MOST_MEMORY_MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +140,7 @@ class Tool:
     @property
     def capabilities(self) -> Capabilities:
         """What it may touch, as its provenance declares."""
-        declared = self.provenance.get("capabilities", {})
-        return Capabilities(
-            read=bool(declared.get("read", False)),
-            hosts=tuple(declared.get("hosts", ())),
-            packages=tuple(declared.get("packages", ())),
-        )
+        return Capabilities.from_json(self.provenance.get("capabilities", {}))
 
 
 def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:

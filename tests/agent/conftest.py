@@ -15,6 +15,7 @@ import pytest
 
 from agent.answer import Answer
 from agent.events import Event, Note
+from agent.external import Confirm
 from mcp_tools.library import Library
 from support.fibonacci import Line, write_script
 
@@ -28,6 +29,8 @@ class Desk:
     model: str = ""
     flags: dict[str, Any] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    confirm: Confirm | None = None
+    """Allows calls of external tools that need it."""
 
     @property
     def tools_dir(self) -> Path:
@@ -35,7 +38,7 @@ class Desk:
 
     @property
     def library(self) -> Library:
-        return Library(self.tools_dir)
+        return Library(self.tools_dir, self.home / "data" / "approvals.json")
 
     @property
     def runs(self) -> Path:
@@ -71,7 +74,7 @@ class Desk:
         self.events.clear()
         given = {"model": self.model or None, "tools_dir": str(self.tools_dir), **self.flags, **flags}
         settings = read_settings(given, environment={"ALITA_HOME": str(self.home)}, current=self.folder)
-        async with await Alita.open(settings) as alita:
+        async with await Alita.open(settings, confirm=self.confirm) as alita:
             return await work(alita)
 
 

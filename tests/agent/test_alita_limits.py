@@ -8,7 +8,7 @@ from agent.events import ModelCalled
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply
 
 GUESS = {"text": "about 40", "when": "You give the final answer"}
-SEARCHES = [decide("browse", when="step 1"), decide("search")]
+SEARCHES = [decide("browse", when='"step 1'), decide("search")]
 
 
 @pytest.mark.parametrize("steps", [1, 2])

@@ -7,19 +7,21 @@ import json
 import shutil
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from agent.errors import ModelError, RunError
 from agent.events import ModelCalled, RunStarted, StepStarted, ToolCalled
 from agent.store.journal import Journal
-from agent.store.runs import journal_path, load_run
+from agent.store.runs import journal_path, load_run, save_run
+from agent.traces.read import read_trace
 from mcp_tools.library import Library
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
 from support.forked import Forked
 
-TOLD = decide("answer", answer="done", when="step 3")
-SEARCHES = [TOLD, decide("browse", when="step 2"), decide("read_file", when="step 1"), decide("search")]
+TOLD = decide("answer", answer="done", when='"step 3')
+SEARCHES = [TOLD, decide("browse", when='"step 2'), decide("read_file", when='"step 1'), decide("search")]
 """Three steps that find nothing, and the answer."""
 MANY = 14
 
@@ -123,7 +125,7 @@ async def test_a_stopped_run_saves_its_step_and_goes_on_behind_it(desk, step):
     answer = await desk.resume(stopped.run_id)
     assert (answer.text, answer.status, answer.steps) == ("done", "answered", 3)
     assert answer.usage.calls == 4, "what the first process spent is counted too"
-    assert len(desk.of(ModelCalled)) == 4 - step
+    assert [event.step for event in desk.of(StepStarted)] == [1, 2, 3, 4]
     assert desk.of(RunStarted)[0].resumed
     replayed = await desk.replay(stopped.run_id)
     assert (replayed.text, replayed.steps, replayed.usage.calls) == ("done", 3, 4)
@@ -184,23 +186,15 @@ async def test_a_stop_before_the_first_step_is_no_answer(desk):
     assert (await desk.resume()).text == "done"
 
 
-async def test_a_damaged_state_is_no_loss(desk):
-    stopped = await stopped_when(desk.plays(*SEARCHES), "Who won?", chosen(2))
-    for path in (desk.runs / stopped.run_id).glob("checkpoints.sqlite*"):
-        path.write_bytes(b"nonsense" * 1000)
-    answer = await desk.resume()
-    assert (answer.text, answer.steps) == ("done", 3)
-
-
 async def test_a_failed_run_is_tried_again(desk):
-    unreachable = {"error": "unreachable", "message": "no connection", "when": "step 2"}
+    unreachable = {"error": "unreachable", "message": "no connection", "when": '"step 2'}
     with pytest.raises(ModelError, match="no connection"):
         await desk.plays(unreachable, *SEARCHES).ask("Who won?")
     saved = load_run(desk.runs, only_run(desk))
     assert (saved.status, saved.answer.error, saved.answer.steps) == ("failed", "no connection", 2)
     desk.plays(*SEARCHES)
     assert (await desk.resume()).text == "done"
-    assert len(desk.of(ModelCalled)) == 2
+    assert [event.step for event in desk.of(StepStarted)] == [1, 2, 3, 4]
 
 
 async def test_a_finished_run_is_not_resumed(desk):
@@ -247,7 +241,7 @@ async def test_a_replay_of_a_fallback_asks_nobody_either(desk, openai_server):
 
 async def test_a_replay_that_goes_on_live_from_a_step(desk):
     first = await desk.plays(*SEARCHES).ask("Who won?")
-    desk.plays(decide("answer", answer="another", when="step 2"))
+    desk.plays(decide("answer", answer="another", when='"step 2'))
     fork = await desk.replay(first.run_id, until=2)
     assert (fork.text, fork.steps) == ("another", 2)
     assert fork.run_id != first.run_id
@@ -373,3 +367,73 @@ def test_killed_before_the_first_call(desk):
     answer = asyncio.run(desk.resume())
     assert (answer.text, answer.status) == (ANSWER, "answered")
     assert asyncio.run(desk.replay(answer.run_id)).text == ANSWER
+
+
+WRONG = {"role": "writer", "text": "```python\nprint(1 / 0)\n```"}
+MENDED = {"role": "writer", "text": "```python\nprint(6 * 7)\n```", "when": "The program failed"}
+ALL_KINDS = [
+    decide("answer", answer="done", when="A program printed: 42"),
+    decide("run_code", when="nth_fibonacci(n=57) = "),
+    MENDED,
+    {**WRONG, "when": "Tools: none"},
+    *STORY[1:],
+]
+"""A tool is made and called, a program fails and is mended, and the answer is given."""
+
+
+def seen(desk, answer):
+    """What a run told and left behind, but for times."""
+    told = [(type(event).__name__, getattr(event, "step", None), getattr(event, "name", None)) for event in desk.events]
+    trace = read_trace(desk.runs, answer.run_id)
+    assert json.loads(json.dumps(trace.as_json()))["run"]["answer"]["seconds"] == round(answer.seconds, 3)
+    steps = []
+    for step in trace.steps:
+        calls = sorted((call.kind, call.title, call.ok) for call in step.calls)  # some are made side by side
+        steps.append((step.number, step.action, step.why, calls))
+    return replace(answer, run_id="", seconds=0.0), told, steps
+
+
+@pytest.mark.timeout(240)
+async def test_a_run_killed_at_any_entry_of_its_journal_goes_on_as_if_it_had_not_been(desk, tmp_path):
+    whole = await desk.plays(*ALL_KINDS).ask(QUESTION)
+    expected = seen(desk, whole)
+    assert [event.action for event in desk.of(StepStarted)] == ["create_tool", "run_code", "answer"]
+    folder, kept = desk.runs / whole.run_id, tmp_path / "kept"
+    shutil.copytree(folder, kept)
+    lines = (kept / "journal.jsonl").read_text().splitlines(keepends=True)
+    registered = next(n for n, line in enumerate(lines) if '"register":' in line)
+    for count in range(len(lines)):
+        (folder / "journal.jsonl").write_text("".join(lines[:count]))
+        run = load_run(desk.runs, whole.run_id)
+        save_run(desk.runs, replace(run, status="running", answer=None))
+        if count <= registered:
+            shutil.rmtree(desk.tools_dir)
+        desk.plays(*ALL_KINDS)
+        went_on = await desk.resume()
+        for part, before in zip(seen(desk, went_on), expected, strict=True):
+            assert part == before, f"killed after {count} lines"
+        marks = [line for line in (folder / "journal.jsonl").read_text().splitlines() if '"mark":' in line]
+        assert len(marks) == 3
+
+
+async def test_the_time_before_an_interruption_counts(desk):
+    slow = {**decide("search"), "delay": 0.5}
+    stopped = await stopped_when(desk.plays(*SEARCHES[:-1], slow), "Who won?", chosen(1))
+    assert stopped.seconds > 0.5
+    answer = await desk.resume()
+    assert answer.seconds > stopped.seconds
+    assert load_run(desk.runs, answer.run_id).answer.seconds == round(answer.seconds, 3)
+
+
+async def test_what_failed_on_the_way_is_not_tried_again_after_a_kill(desk):
+    """Only failures that ended a run are: the others were part of it."""
+    lines = [decide("answer", answer="no", when='"step 1'), {"role": "coordinator", "error": "output"}]
+    await desk.plays(*lines, decide("search")).ask("Who won?")
+    run = load_run(desk.runs, only_run(desk))
+    path = journal_path(desk.runs, run.run_id)
+    kept = path.read_text().splitlines(keepends=True)
+    failed = next(n for n, line in enumerate(kept) if '"error":' in line)
+    path.write_text("".join(kept[: failed + 1]))
+    save_run(desk.runs, replace(run, status="running", answer=None))
+    assert (await desk.plays(lines[0], decide("search")).resume()).text == "no"
+    assert path.read_text().count('"error":') == 1

@@ -20,7 +20,7 @@ LONG = "The lighthouse was lit in 1874 and its last keeper left when the light b
         ("1875", "1875", []),
         ("74", "74", []),
         ("a[3]", "a[3]", []),
-        ("[1]", "", [1]),
+        ("[1]", "[1]", [1]),
         (f"{LONG} [2] It is open. [1]", f"{LONG} [2] It is open. [1]", [2, 1]),
         ("It was lit in 1874 [1]. It is 37 m high [1].", "It was lit in 1874 [1]. It is 37 m high [1].", [1]),
     ],

@@ -8,9 +8,13 @@ import os
 import pytest
 
 from agent.errors import RunError
-from agent.events import ToolCalled, ToolFound
+from agent.events import ToolCalled, ToolFound, Warned
+from agent.layers import read_settings
+from agent.project_choice import ProjectChoice
+from mcp_tools.child import INHERITED
 from mcp_tools.clients.entry import ServerEntry
 from mcp_tools.clients.forms import parse
+from mcp_tools.clients.seen import FILE as SEEN
 from mcp_tools.clients.trust import FILE, Decisions
 from support.external import is_alive, plain, starts, write_servers
 from support.fibonacci import decide
@@ -150,7 +154,7 @@ async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
     answer = await desk.plays(decide("answer", answer="told", when="calc__env() = "), use).ask("Tell the environment.")
     journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
     (reply,) = [r["output"]["reply"] for r in map(json.loads, journal.splitlines()) if "call" in r.get("request", {})]
-    assert set(json.loads(reply["text"])) - {"LC_CTYPE"} == {"PATH", "HOME", "MCP_LOG"} | ({"LANG"} & set(os.environ))
+    assert set(json.loads(reply["text"])) - {"LC_CTYPE"} == {"MCP_LOG"} | (set(INHERITED) & set(os.environ))
 
 
 async def test_tools_that_a_server_adds_are_shown_from_then_on(desk, log):
@@ -170,7 +174,7 @@ async def test_a_project_starts_nothing_that_was_not_allowed(desk, log):
     assert starts(log) == []
     (entry,) = parse(path.read_text(), path, "project").entries
     assert isinstance(entry, ServerEntry)
-    Decisions(desk.home / "data" / FILE).decide(entry, desk.folder, "trusted")
+    Decisions(desk.home / "data" / FILE).decide(entry.digest, desk.folder, "trusted")
     assert (await desk.plays(FOUND, USE).ask(QUESTION)).text == "42"
     changed = write_servers(desk.folder / ".mcp.json", calc=plain("banner", env={"MCP_LOG": str(log)}))
     await desk.plays(say).ask(QUESTION, use_cache=False)
@@ -195,3 +199,52 @@ async def test_what_was_not_called_cannot_be_replayed(desk, log):
     journal.write_text("".join(line + "\n" for line in journal.read_text().splitlines() if '"call":' not in line))
     with pytest.raises(RunError, match="external call"):
         await desk.replay(answer.run_id)
+
+
+REFUSED = decide("answer", answer="not called", when="was not called")
+
+
+def allows(desk, answer):
+    """Somebody who is asked, and says so; what they were asked."""
+    asked = []
+
+    async def confirm(call):
+        asked.append(call)
+        return answer
+
+    desk.confirm = confirm
+    return asked
+
+
+async def test_where_a_project_chose_the_model_each_call_is_asked_about(desk, log):
+    serve(desk, log)
+    (desk.folder / "alita.toml").write_text('fallback = ["theirs"]')
+    settings = read_settings({}, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
+    choice = ProjectChoice.of(settings)
+    Decisions(desk.home / "data" / FILE).decide(choice.digest, desk.folder, "trusted")
+    assert (await desk.plays(REFUSED, USE).ask(QUESTION)).text == "not called"
+    assert "this folder's files chose the model that asks for it, and nobody can be asked here" in desk.notes
+    assert ["this folder's files choose who answers" in warning.text for warning in desk.of(Warned)] == [True]
+    asked = allows(desk, False)
+    assert (await desk.plays(REFUSED, USE).ask(QUESTION, use_cache=False)).text == "not called"
+    assert [(call.name, call.arguments) for call in asked] == [("calc__add", {"a": 20, "b": 22})]
+    asked = allows(desk, True)
+    assert (await desk.plays(FOUND, USE).ask(QUESTION, use_cache=False)).text == "42"
+    assert len(asked) == 1
+
+
+async def test_a_tool_that_its_server_redefined_is_called_once_that_is_allowed(desk, log):
+    serve(desk, log)
+    assert (await desk.plays(FOUND, USE).ask(QUESTION)).text == "42"
+    seen = desk.home / "data" / SEEN
+    document = json.loads(seen.read_text())
+    for tools in document["servers"].values():
+        tools["add"] = {"trusted": "what it said before"}
+    seen.write_text(json.dumps(document))
+    assert (await desk.plays(REFUSED, USE).ask(QUESTION, use_cache=False)).text == "not called"
+    assert "To allow it: alita mcp enable calc" in desk.notes
+    asked = allows(desk, True)
+    assert (await desk.plays(FOUND, USE).ask(QUESTION, use_cache=False)).text == "42"
+    assert "Add two whole numbers" in asked[0].definition
+    assert (await desk.plays(FOUND, USE).ask(QUESTION, use_cache=False)).text == "42"
+    assert len(asked) == 1, "what was allowed is trusted from then on"

@@ -50,6 +50,6 @@ def test_the_state_is_plain_json_and_survives_the_strict_serializer():
 
     assert _msgpack.STRICT_MSGPACK_ENABLED
     step = {"number": 1, "action": "search", "input": "", "ok": False, "finding": "é?", "value": {"a": [1, 2.5]}}
-    state: State = {"question": "q", "steps": [step], "usage": {"cost": None}, "calls": 3}
+    state: State = {"question": "q", "steps": [step], "sources": []}
     serde = JsonPlusSerializer()
     assert serde.loads_typed(serde.dumps_typed(state)) == state

@@ -7,7 +7,9 @@ import pytest
 
 from agent.errors import SettingsError
 from agent.layers import ACCEPTED_VARIABLES, read_settings, variables
+from agent.project_choice import ProjectChoice, require_allowed
 from agent.settings import Settings
+from mcp_tools.clients.trust import FILE, Decisions
 
 
 @pytest.fixture
@@ -224,3 +226,66 @@ def test_keys_are_never_shown(place):
 def test_the_settings_file_may_be_elsewhere(place, tmp_path):
     (tmp_path / "config.toml").write_text("max_steps = 9")
     assert place.read(ALITA_CONFIG_DIR=str(tmp_path)).max_steps == 9
+
+
+SCRIPTS = [
+    'model = "scripted:x"',
+    'fallback = ["a", "scripted:x"]',
+    'writer = "a, scripted:x"',
+    'browser = ["scripted:x"]',
+]
+
+
+@pytest.mark.parametrize("line", SCRIPTS)
+def test_a_project_names_no_script(place, line):
+    (place.project / "alita.toml").write_text(line)
+    with pytest.raises(SettingsError, match=r"alita\.toml sets \w+ to a script"):
+        place.read({"model": "mine"})
+    (place.project / "alita.toml").unlink()
+    (place.project / ".env").write_text("LLM_MODEL_NAME=scripted:x")
+    with pytest.raises(SettingsError, match=r"LLM_MODEL_NAME\) sets model to a script"):
+        place.read()
+    (place.project / ".env").unlink()
+    place.user(line)
+    assert place.read(ALITA_MODEL="scripted:y").model == "scripted:y"
+
+
+@pytest.mark.parametrize(
+    ("toml", "dotenv", "chosen"),
+    [
+        ("max_steps = 3", "ALITA_PLAIN=1", set()),
+        ('model = "m"', "", {"model"}),
+        ('planner = ["p"]\nengines = ["arxiv"]', "", {"planner", "engines"}),
+        ("", "OPENAI_BASE_URL=http://own.example/v1", {"base_url", "model"}),
+        ("", "OPENAI_API_KEY=own-key", {"api_key", "model"}),
+        ("", "TAVILY_API_KEY=own-key", {"tavily_api_key"}),
+        ('speech = "api"', "", {"speech"}),
+    ],
+)
+def test_what_a_project_chooses_is_used_once_it_is_allowed_as_it_stands(place, toml, dotenv, chosen):
+    (place.project / "alita.toml").write_text(toml)
+    (place.project / ".env").write_text(dotenv)
+    settings = place.read()
+    assert settings.chosen_by_project == chosen
+    if not chosen:
+        return require_allowed(settings)
+    with pytest.raises(SettingsError, match="choose who answers, and you have not allowed that") as caught:
+        require_allowed(settings)
+    assert "own-key" not in caught.value.message
+    assert "alita config trust" in caught.value.remedy
+    choice = ProjectChoice.of(settings)
+    decisions = Decisions(settings.data_dir / FILE)
+    decisions.decide(choice.digest, place.project, "trusted")
+    require_allowed(place.read())
+    (place.project / "alita.toml").write_text(f"{toml}\nfallback = ['another']")
+    with pytest.raises(SettingsError):
+        require_allowed(place.read())
+    return None
+
+
+def test_what_the_user_names_overrides_a_project_and_asks_nothing(place):
+    (place.project / "alita.toml").write_text('model = "theirs"')
+    for settings in (place.read({"model": "mine"}), place.read(ALITA_MODEL="mine")):
+        assert settings.chosen_by_project == set()
+    (place.project / "alita.toml").write_text('model = "theirs"\nplanner = "theirs"')
+    assert place.read({"model": "mine"}).chosen_by_project == {"planner"}

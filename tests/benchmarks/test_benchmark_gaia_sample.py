@@ -45,12 +45,12 @@ async def test_without_the_mark_the_last_line_counts():
     assert (await gaia_sample.ask_alone(ROWS["library-loans"], model))["answer"] == "15"
 
 
-async def test_the_model_alone_is_told_of_a_file_that_cannot_be_read(monkeypatch, tmp_path):
+async def test_the_model_alone_is_told_of_an_empty_file(monkeypatch, tmp_path):
     (tmp_path / "library-loans.csv").write_bytes(b"")
     monkeypatch.setattr(gaia_sample, "SAMPLE", tmp_path)
     model = ScriptedModel(["FINAL ANSWER: none"])
     await gaia_sample.ask_alone(ROWS["library-loans"], model)
-    assert "cannot be read" in str(model.requests)
+    assert "empty, 0 bytes" in str(model.requests)
 
 
 def test_every_answer_is_brought_into_form_and_scored_alike():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -70,10 +72,10 @@ async def test_a_tool_as_it_was_approved_needs_no_sandbox(library: Library) -> N
     assert approve(library, seen).name == "times_two"
 
 
-async def test_a_changed_object_is_shown_with_what_changed(library: Library) -> None:
+async def test_a_changed_object_is_shown_with_what_changed(library: Library, sandbox: Sandbox) -> None:
     path = object_path(library.folder, "times_two")
     path.write_text(path.read_text().replace("Double a number.", "Double a number. See ~/.ssh/config."))
-    seen = await review(library, "times_two", never)
+    seen = await look(library, sandbox)
     assert seen.changed == ["definition"]
     assert '+ "description": "Double a number. See ~/.ssh/config.",' in seen.diff
     assert [flag.rule for flag in seen.flags] == ["secret-path"]
@@ -104,21 +106,139 @@ async def test_an_edited_source_gets_its_schemas_anew(library: Library, sandbox:
     assert library.kept("times_two", old) is not None
 
 
-async def test_tests_that_an_edited_source_fails_are_told_and_no_longer_kept(
-    library: Library, sandbox: Sandbox
-) -> None:
+async def test_an_edited_source_that_fails_a_test_is_not_approved(library: Library, sandbox: Sandbox) -> None:
+    """Nothing of it is dropped: whoever meant the change corrects the test."""
     library.path("times_two").write_text(SOURCE.replace("n * 2", "n * 3"))
     seen = await look(library, sandbox)
-    assert seen.failed == ["times_two(n=2)"]
-    assert approve(library, seen).provenance["tests"] == [{"arguments": {"n": 0}, "expected": 0}]
+    assert seen.tests.failed == ["times_two(n=2) gives 6, expected 4"]
+    with pytest.raises(LibraryError, match=r"a test fails: times_two\(n=2\) gives 6, expected 4"):
+        approve(library, seen)
+    assert library.served() == []
+    write_json(library, "times_two", {"examples": [{"arguments": {"n": 2}, "result": 6}]})
+    assert approve(library, await look(library, sandbox)).provenance["tests"] == [
+        {"arguments": {"n": 2}, "expected": 6, "origin": "person"},
+        {"arguments": {"n": 0}, "expected": 0},
+    ]
 
 
-async def test_a_source_without_its_object_becomes_a_tool(library: Library, sandbox: Sandbox) -> None:
-    library.path("half").write_text('def half(n: float) -> float:\n    """Halve a number."""\n    return n / 2\n')
+HALF = 'def half(n: float) -> float:\n    """Halve a number."""\n    return n / 2\n'
+
+
+def write_json(library: Library, name: str, added: dict[str, object]) -> None:
+    """What a person writes into the JSON file of a tool."""
+    path = object_path(library.folder, name)
+    document = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(document | added))
+
+
+async def test_a_source_that_a_person_wrote_is_verified_by_its_examples(library: Library, sandbox: Sandbox) -> None:
+    """Without one it stays what it is, and is told what is missing; a float may differ by what adding up loses."""
+    library.path("half").write_text(HALF)
+    with pytest.raises(LibraryError, match=r'no test shows that it works: .* half\.json: \{"examples":'):
+        approve(library, await look(library, sandbox, "half"))
+    write_json(library, "half", {"examples": [{"arguments": {"n": 1}, "result": 0.7}]})
+    with pytest.raises(LibraryError, match=r"half\(n=1\) gives 0\.5, expected 0\.7"):
+        approve(library, await look(library, sandbox, "half"))
+    write_json(library, "half", {"examples": [{"arguments": {"n": 0.2 + 0.4}, "result": 0.3}]})
     seen = await look(library, sandbox, "half")
     assert seen.before is None
-    approve(library, seen)
+    assert approve(library, seen).status is Status.VERIFIED
     assert [tool.name for tool in library.served()] == ["half", "times_two"]
+    assert "examples" not in json.loads(object_path(library.folder, "half").read_text())
+    assert (await review(library, "half", never)).is_approved
+
+
+async def test_new_examples_of_an_approved_tool_are_tried_before_it_is_served_again(
+    library: Library, sandbox: Sandbox
+) -> None:
+    write_json(library, "times_two", {"examples": [{"arguments": {"n": 5}, "result": 11}]})
+    assert library.served() == []
+    with pytest.raises(LibraryError, match="gives 10, expected 11"):
+        approve(library, await look(library, sandbox))
+    write_json(library, "times_two", {"examples": [{"arguments": {"n": 5}, "result": 10}]})
+    kept = approve(library, await look(library, sandbox)).provenance
+    assert [test["arguments"]["n"] for test in kept["tests"]] == [5, 2, 0]
+    assert "parent_version" not in kept
+
+
+async def test_a_tool_that_claims_tests_is_verified_by_running_them(library: Library, sandbox: Sandbox) -> None:
+    """Its files came from elsewhere, whole; they say that it is verified."""
+    for extension in ("py", "json"):
+        path = library.folder / f"times_two.{extension}"
+        path.write_text(path.read_text().replace("times_two", "triple").replace("return n * 2", "return n * 3"))
+        path.rename(library.folder / f"triple.{extension}")
+    document = json.loads(object_path(library.folder, "triple").read_text())
+    document["_meta"]["alita/source-hash"] = hashlib.sha256(library.path("triple").read_bytes()).hexdigest()
+    object_path(library.folder, "triple").write_text(json.dumps(document))
+    assert library.get("triple").status is Status.DRAFT
+    with pytest.raises(LibraryError, match=r"a test fails: triple\(n=2\) gives 6, expected 4"):
+        approve(library, await look(library, sandbox, "triple"))
+    document["_meta"]["alita/provenance"]["tests"] = []
+    object_path(library.folder, "triple").write_text(json.dumps(document))
+    with pytest.raises(LibraryError, match="no test shows that it works"):
+        approve(library, await look(library, sandbox, "triple"))
+
+
+TOTAL = """import time
+
+def total(path: str, column: str) -> int:
+    \"\"\"Add up a column of a table.\"\"\"
+    time.sleep(0.6)
+    with open(path, encoding="utf-8") as file:
+        head, *rows = [line.strip().split(",") for line in file]
+    return sum(int(row[head.index(column)]) for row in rows)
+"""
+
+
+async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sandbox) -> None:
+    """A file in the library's folder may be read by its tests, another one only when that is granted."""
+    library.path("total").write_text(TOTAL)
+    (library.folder / "data").mkdir()
+    (library.folder / "data" / "sold.csv").write_text("tea,milk\n3,1\n4,1\n")
+    outside = library.folder.parent / "other.csv"
+    outside.write_text("tea\n9\n")
+    example = {"arguments": {"path": "data/sold.csv", "column": "tea"}, "result": 7}
+    write_json(library, "total", {"examples": [example], "capabilities": {}})
+    with pytest.raises(LibraryError, match="reads-only-with-grant"):
+        await look(library, sandbox, "total")
+    write_json(library, "total", {"capabilities": {"read": True, "seconds": 0.3}})
+    with pytest.raises(LibraryError, match=r"a test fails: .* 0\.3"):
+        approve(library, await look(library, sandbox, "total"))
+    write_json(library, "total", {"capabilities": {"read": True, "seconds": 20, "memory_mb": 700}})
+    kept = approve(library, await look(library, sandbox, "total"))
+    assert (kept.capabilities.read, kept.capabilities.seconds, kept.capabilities.memory_mb) == (True, 20, 700)
+    there = {"arguments": {"path": str(outside), "column": "tea"}, "result": 9}
+    write_json(library, "total", {"examples": [there]})
+    assert len((await look(library, sandbox, "total")).tests.failed) == 1
+
+    async def opened() -> Sandbox:
+        return sandbox
+
+    assert not (await review(library, "total", opened, [outside])).tests.failed
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ({"examples": {}}, "examples must be a list"),
+        ({"examples": [{"arguments": {"n": 1}}]}, r"examples\[0\] must hold `arguments` and `result`"),
+        ({"examples": [{"arguments": [1], "result": 1}]}, r"examples\[0\].arguments must be an object"),
+        ({"capabilities": []}, "capabilities must be an object"),
+        ({"capabilities": {"network": True}}, "capabilities has no 'network'; it may hold read, hosts, packages"),
+        ({"capabilities": {"read": "yes"}}, "capabilities.read must be true or false, not 'yes'"),
+        ({"capabilities": {"packages": "pandas"}}, "capabilities.packages must be a list of texts"),
+        ({"capabilities": {"seconds": 0}}, "capabilities.seconds must be a number above 0"),
+        ({"capabilities": {"memory_mb": True}}, "capabilities.memory_mb must be a whole number"),
+        ({"capabilities": {"hosts": ["example.org"]}}, "no-hosts"),
+    ],
+)
+async def test_what_a_person_wrote_wrong_is_told(
+    library: Library, sandbox: Sandbox, written: dict[str, object], reason: str
+) -> None:
+    library.path("half").write_text(HALF)
+    write_json(library, "half", written)
+    with pytest.raises(LibraryError, match=reason):
+        approve(library, await look(library, sandbox, "half"))
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class PlayedModel:
         Raises:
             ModelError: The actions are used up.
         """
-        value: Any = self._text
+        value: Any = "fact" if schema is not None and "fact" in schema.get("enum", ()) else self._text
         if schema is not None and "properties" in schema:
             following = self._next(str(messages[-1]["content"]), schema)
             value = {"found": self._text if following == "done" else "", "next": following}

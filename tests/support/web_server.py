@@ -138,6 +138,9 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             self.do_GET()
 
+        def do_CONNECT(self) -> None:
+            self.do_GET()  # it is noted that a proxy was asked for a tunnel; there is none
+
         def _send(self, answer: Answer) -> None:
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
             self.send_response(answer.status)

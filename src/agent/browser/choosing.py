@@ -12,8 +12,7 @@ from agent.browser.protocol import Ask
 from agent.browser.rules import asked_value
 from agent.browser.view import Element, View
 from agent.copied import plain
-from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.text import printable
+from mcp_tools.prompt import DataText, data_block, load_prompt
 
 PART = 1_600
 """Characters of a page in one question: a weak model reads some fifteen tokens in the time in which it writes four."""
@@ -78,12 +77,13 @@ async def with_text(ask: Ask, question: str, action: Action) -> Action:
 
 
 async def _ask_text(ask: Ask, question: str, element: Element) -> str:
-    field = printable(str(element).partition("] ")[2])
+    field = str(element).partition("] ")[2]
     messages = load_prompt("agent", "browser_value").render(task=question, field=data_block("field", field))
-    form: dict[str, Any] = {"type": "string", "maxLength": _LONGEST}
-    if element.options:
-        form = {"enum": list(element.options)}
-    return str((await ask(messages, schema=form, temperature=0, max_tokens=_TOKENS)).parsed)
+    return str((await ask(messages, schema=_text_form(element.options), temperature=0, max_tokens=_TOKENS)).parsed)
+
+
+def _text_form(options: Sequence[str]) -> dict[str, Any]:
+    return {"enum": list(options)} if options else {"type": "string", "maxLength": _LONGEST}
 
 
 def states(text: str, found: str) -> bool:
@@ -97,6 +97,6 @@ def says(question: str, found: str) -> bool:
     return plain(found) in plain(question)
 
 
-def page_block(part: str, done: Sequence[str]) -> str:
+def page_block(part: str, done: Sequence[str]) -> DataText:
     """A page, marked as data, behind what was done: that holds names and words of pages, too."""
-    return data_block("page", printable(f"Done: {'; '.join(done) or 'nothing'}\n{part}"))
+    return data_block("page", f"Done: {'; '.join(done) or 'nothing'}\n{part}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,9 +18,12 @@ from agent.browser.quoted import is_asked, next_named, next_quoted, repeated
 from agent.browser.rules import banner, choices, does_first, finished, log_in, questions_in
 from agent.browser.snapshot import look
 from agent.browser.tabs import Tabs
-from agent.browser.view import Element, View
+from agent.browser.view import ELEMENT, Element, View
+from agent.copied import has_words
 from agent.errors import ModelOutputError, StoppedError
-from agent.events import BrowserStepped
+from agent.events import ActionRefused, BrowserStepped, InstructionFound
+from agent.instructions import LOOKS, without_instructions
+from agent.provenance import FINE, of_typed
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -71,7 +74,10 @@ class Compact:
         self._tell = tell
         self._blocked = blocked
         self._proxy = proxy
-        self._tabs = Tabs(context, task.folder, task.files, arriving)
+        self._origins = task.origins()
+        self._tabs = Tabs(context, task.folder, task.files, arriving, self._origins.names_site)
+        self._apart: list[InstructionFound | ActionRefused] = []
+        self._judged_values: dict[str, bool] = {}
         self._steps: list[BrowserStepped] = []
         self._memory = Memory(task.question)
         self._planned: list[Action] = []
@@ -142,6 +148,7 @@ class Compact:
         """Takes in the page as it is now."""
         view = await self._looked()
         lines = tuple(self._hidden(line) for line in view.lines)
+        lines = self._without_orders(lines)
         view = replace(
             view, lines=(*lines, *self._downloaded()), elements=tuple(map(self._without_logins, view.elements))
         )
@@ -206,7 +213,15 @@ class Compact:
                 start=self._read_from,
                 seen=self._memory.seen,
             )
+            if action.found and not await self._is_stated(action.found):
+                if len(self._apart) <= LOOKS:
+                    self._view = replace(self._view, lines=self._without_orders(self._view.lines))
+                    return await self._next()
+                action = replace(action, found="")
             action = await with_text(self._ask, self._task.question, action)
+            if action.deed == "type" and (ruled := of_typed(action.text, self._view.url, self._origins)) != FINE:
+                self._apart.append(ActionRefused(self._hidden(str(action)), ruled.why))
+                raise ModelOutputError(ruled.why)
         except ModelOutputError as problem:
             self._garbage += 1
             if self._garbage >= _GARBAGE:
@@ -214,6 +229,20 @@ class Compact:
             return await self._next()
         self._garbage = 0
         return self._judged(action)
+
+    async def _is_stated(self, found: str) -> bool:
+        """Whether a page states what was found, and does not only tell its reader to say so."""
+        if found not in self._judged_values:
+            texts = [(self._view.url, f"{self._memory.seen}\n{self._view.text}")]
+            left = await without_instructions(found, texts, self._task.question, self._ask, self._apart.append)
+            self._judged_values[found] = left is None
+        return self._judged_values[found]
+
+    def _without_orders(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The lines of a page, those empty that were set apart and hold nothing to use."""
+        ordered = [value for value, stated in self._judged_values.items() if not stated]
+        kept = (ELEMENT.search(line) or not any(has_words(line, value) for value in ordered) for line in lines)
+        return tuple(line if keep else "" for line, keep in zip(lines, kept, strict=True))
 
     def _judged(self, action: Action) -> Action:
         """The model's action, seen in the light of what it found: that is more reliable than what it does next."""
@@ -313,12 +342,14 @@ class Compact:
         return replace(self._view, lines=tuple(body), menu=frozenset()).part(self._task.question, _MOST_SAID)[0]
 
     def _outcome(self, text: str) -> Outcome:
-        return Outcome(text, True, self._hidden(self._view.url), tuple(self._steps), "", tuple(self._tabs.downloads))
+        url, downloads = self._hidden(self._view.url), tuple(self._tabs.downloads)
+        return Outcome(text, True, url, tuple(self._steps), "", downloads, apart=tuple(self._apart))
 
     def _ended(self, problem: str) -> Outcome:
         """What was found until it ended."""
         url, problem = map(self._hidden, (self._view.url, problem))
-        return Outcome(self._said(), False, url, tuple(self._steps), problem, tuple(self._tabs.downloads))
+        downloads = tuple(self._tabs.downloads)
+        return Outcome(self._said(), False, url, tuple(self._steps), problem, downloads, apart=tuple(self._apart))
 
 
 def _network_reason(message: str) -> str:

@@ -17,6 +17,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,8 +29,9 @@ from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import LARGEST, Tabs, largest_in
 from agent.browser.through_host import ThroughHost
 from agent.browser.typed_secrets import TypedSecrets, login_rule, sensitive_data, without_logins
-from agent.errors import StoppedError
-from agent.events import BrowserStepped
+from agent.errors import ModelOutputError, StoppedError
+from agent.events import ActionRefused, BrowserStepped
+from agent.provenance import FINE, Verdict, of_address, of_typed
 from mcp_tools.prompt import data_block
 from mcp_tools.text import one_line, printable
 
@@ -47,11 +49,18 @@ _QUIET = {
 }
 _WITHOUT = ["write_file", "replace_file", "read_file", "evaluate", "upload_file", "search", "save_as_pdf"]
 """What it may not do: touch files, run scripts in pages, ask a search engine of its own choice."""
+_TYPING = frozenset({"input", "send_keys"})
+_LINKS = "Array.from(document.links, link => link.href).slice(0, 5000)"
 _FAILURES = 3
 """Answers of the model in a row that cannot be used."""
 _END = r"\n</(browser_state|read_state|webpage_content)>"
 _FROM_PAGES = re.compile(rf"<(agent_history|browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
 """The part of a message that pages have written in, from its first to its last mark: a page may write marks, too."""
+_BETWEEN = ("\n</agent_history>", "<agent_state>", "</agent_state>", "<browser_state>")
+_HISTORY_AND_PAGE = re.compile(
+    r"(.*)\n</agent_history>\n\n<agent_state>(.*)</agent_state>\n<browser_state>\n(.*)", re.DOTALL
+)
+"""What was done, how the task stands in the agent's own words, and what the page shows."""
 _PAGE = re.compile(rf"<(?:browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
 """What of it the page shows now. What was done before tells in the model's own words what is asked."""
 _RULES = (
@@ -99,7 +108,9 @@ class Driven:
         self._blocked = blocked
         self._proxy = proxy
         self._sees = sees
-        self._tabs = Tabs(context, task.folder, task.files)
+        self._tabs = Tabs(context, task.folder, task.files, may_give=task.origins().names_site)
+        self._seen: dict[str, None] = {}
+        self._refused: list[ActionRefused] = []
         self._tab = TabInUse(context)
         self._steps: list[BrowserStepped] = []
         self._stopped = ""
@@ -145,13 +156,17 @@ class Driven:
             user_data_dir=str(self._profile),
             downloads_path=str(self._downloads),
         )
+        _keep_short_texts()
+        tools: Tools[Any] = Tools(exclude_actions=_WITHOUT)
+        for name in ("find_elements", "search_page"):
+            _show_findings(tools, name)
         secrets = TypedSecrets(self._tab, task.logins)
         port = (self._profile / PORT_FILE).read_text().split()[0]
         return Agent(
             task=task.question,
-            llm=cast(Any, ThroughHost(self._ask, self._showable, self._stop, secrets.safe)),
+            llm=cast(Any, ThroughHost(self._ask, self._showable, self._stop, partial(self._safe, secrets))),
             browser_session=BrowserSession(browser_profile=profile, cdp_url=f"http://127.0.0.1:{port}"),
-            tools=Tools(exclude_actions=_WITHOUT),
+            tools=tools,
             initial_actions=[{"navigate": {"url": task.url, "new_tab": False}}],
             sensitive_data=sensitive_data(task.logins),
             extend_system_message=f"{_RULES} {login_rule(task.logins)}".strip(),
@@ -173,6 +188,30 @@ class Driven:
             register_should_stop_callback=self._should_stop,
         )
 
+    async def _safe(self, secrets: TypedSecrets, action: Any) -> Any:
+        """An action without secrets that do not belong where they stand.
+
+        Raises:
+            ModelOutputError: Only a page wants it, or it carries away what is the user's.
+        """
+        for name, given in action.items() if isinstance(action, dict) else ():
+            if (ruled := await self._ruled(name, given or {})) != FINE:
+                refused = ActionRefused(hidden(one_line(_told(action), 200), self._task.logins), ruled.why)
+                self._refused.append(refused)
+                raise ModelOutputError(str(refused))
+        return await secrets.safe(action)
+
+    async def _ruled(self, name: str, given: Any) -> Verdict:
+        url = given.get("url") if isinstance(given, dict) else None
+        typed = (given.get("text") or given.get("keys")) if isinstance(given, dict) else None
+        if name in _TYPING and isinstance(typed, str):
+            return of_typed(typed, await self._tab.url(self._task.url), self._task.origins())
+        if not isinstance(url, str) or name == "done":
+            return FINE
+        page = await self._tab.page()
+        links = await page.evaluate(_LINKS) if page is not None else []
+        return of_address(url, self._task.origins(list(self._seen), links))
+
     def _stop(self, why: str) -> None:
         self._stopped = why
 
@@ -188,6 +227,7 @@ class Driven:
         if self._stopped:
             raise StoppedError(self._stopped)
         url, text = await self._tab.url(""), _page_text(messages[-1])
+        self._seen.setdefault(text)
         messages = [*messages[:-1], _with_marked_page(messages[-1])]
         if url and await self._is_kept(url, text):
             messages = [*messages[:-1], {"role": "user", "content": "This page must not be read. Go back."}]
@@ -234,7 +274,8 @@ class Driven:
         elif not problem and not history.is_successful():
             problem = "the model says that the task could not be done"
         url = hidden(url, self._task.logins)
-        return Outcome(text, done and not problem, url, tuple(self._steps), problem, tuple(self._tabs.downloads))
+        downloads, apart = tuple(self._tabs.downloads), tuple(self._refused)
+        return Outcome(text, done and not problem, url, tuple(self._steps), problem, downloads, apart=apart)
 
     def _why_not(self, history: Any) -> str:
         errors = [hidden(one_line(error, 300), self._task.logins) for error in history.errors() if error]
@@ -242,6 +283,43 @@ class Driven:
             return f"the limit of {self._task.steps} steps of the browser is reached"
         refusal = self._proxy.refusal_of(self._task.url)
         return next(filter(None, [self._stopped, refusal, *errors[-1:]]), "it ended without an answer")
+
+
+def _keep_short_texts() -> None:
+    """Has texts of one character shown, as digits in tables are: browser-use leaves out what is not longer.
+
+    Another character makes each longer, which nobody sees, and which no model is sent.
+    """
+    from browser_use.dom.serializer.serializer import DOMTreeSerializer
+    from browser_use.dom.views import NodeType
+
+    if (begin := DOMTreeSerializer.__init__).__name__ == "begin_longer":
+        return
+
+    def begin_longer(serializer: Any, root: Any, *rest: Any, **more: Any) -> None:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node.node_type == NodeType.TEXT_NODE and len(node.node_value.strip()) == 1:
+                node.node_value += "\u2060"
+            waiting += [*(node.children_nodes or ()), *(node.shadow_roots or ())]
+            waiting += [node.content_document] if node.content_document else []
+        begin(serializer, root, *rest, **more)
+
+    setattr(DOMTreeSerializer, "__init__", begin_longer)  # noqa: B010 - a method cannot be assigned for the checker
+
+
+def _show_findings(tools: Any, name: str) -> None:
+    """Has what an action found shown once: browser-use keeps only how much it was."""
+    action = tools.registry.registry.actions[name]
+    act = action.function
+
+    async def shown(*arguments: Any, **more: Any) -> Any:
+        result = await act(*arguments, **more)
+        result.include_extracted_content_only_once = True
+        return result
+
+    action.function = shown
 
 
 def _with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
@@ -265,7 +343,14 @@ def _placed(part: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _marked(text: str) -> str:
     def marked(found: re.Match[str]) -> str:
-        return f"<{found[1]}>\n{data_block('page', printable(found[2]))}\n</{found[3]}>"
+        parts = _HISTORY_AND_PAGE.fullmatch(found[2])
+        if parts and all(found[0].count(mark) == 1 for mark in _BETWEEN):  # no page wrote any of them
+            history, state, page = parts.groups()
+            return (
+                f"<agent_history>\n{data_block('history', history)}\n</agent_history>\n\n<agent_state>{state}"
+                f"</agent_state>\n<browser_state>\n{data_block('page', page)}\n</{found[3]}>"
+            )
+        return f"<{found[1]}>\n{data_block('page', found[2])}\n</{found[3]}>"
 
     return _FROM_PAGES.sub(marked, text)
 

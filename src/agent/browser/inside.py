@@ -31,6 +31,18 @@ if TYPE_CHECKING:
     from playwright.async_api import Route
 
 _PR_SET_PDEATHSIG = 1
+_STAYS = """(() => {
+  const site = host => /^[\\d.:[\\]]+$/.test(host) ? host : host.split('.').slice(-2).join('.');
+  document.addEventListener('submit', event => {
+    const button = event.submitter, form = event.target;
+    const to = button && button.hasAttribute('formaction') ? button.formAction : form.getAttribute('action');
+    try {
+      const host = new URL(to || '', document.baseURI).hostname;
+      if (host && site(host) !== site(location.hostname)) { event.preventDefault(); event.stopImmediatePropagation(); }
+    } catch { /* an address that is none leads nowhere */ }
+  }, true);
+})()"""
+"""A form is sent to the site of its page, and to no other: what is typed is meant for that one."""
 
 
 def main() -> None:
@@ -65,8 +77,9 @@ async def _done(job: Job, host: Host) -> Outcome:
     """
     async with (
         GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
-        launched(job.chrome, job.profile, proxy=proxy.url, port=job.kind == "browser-use") as context,
+        launched(job.chrome, job.profile, proxy=proxy.url, port=job.kind == "browser-use", note=host.note) as context,
     ):
+        await context.add_init_script(_STAYS)
         if job.task.hosts:
             await context.route("**/*", _only_pages_of(job.task))
         if job.kind == "browser-use":
@@ -121,6 +134,10 @@ class Host:
     def tell(self, step: BrowserStepped) -> None:
         """Tells of a step."""
         self.say({"step": asdict(step)})
+
+    def note(self, text: str) -> None:
+        """Tells the user something."""
+        self.say({"note": text})
 
     def say(self, message: dict[str, Json]) -> None:
         """One line."""

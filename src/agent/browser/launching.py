@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.web.chromium import FLAGS, SANDBOXES
+from agent.web.chromium import FLAGS, SANDBOXES, UNSANDBOXED
 from agent.web.protocol import WebProblem
 from mcp_tools.text import one_line
 
@@ -40,7 +40,13 @@ _SIZE = {"width": 1280, "height": 900}
 
 @asynccontextmanager
 async def launched(
-    chrome: Path, profile: Path, *, proxy: str = "", port: bool = False, flags: Sequence[str] = ()
+    chrome: Path,
+    profile: Path,
+    *,
+    proxy: str = "",
+    port: bool = False,
+    flags: Sequence[str] = (),
+    note: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[BrowserContext]:
     """A browser with an empty profile.
 
@@ -50,6 +56,7 @@ async def launched(
         proxy: Through which every request goes, those to this machine too.
         port: Let others drive it too, through a port of this machine; the profile's `DevToolsActivePort` names it.
         flags: More of Chromium's.
+        note: Told what the user should know of it.
 
     Raises:
         WebProblem: It does not start.
@@ -78,6 +85,8 @@ async def launched(
             except Error as error:
                 if has_sandbox == SANDBOXES[-1]:
                     raise not_started(chrome, error.message) from None
+        if not has_sandbox:
+            note(UNSANDBOXED)
         try:
             yield context
         finally:

@@ -36,7 +36,12 @@ class BrowserSettings:
 
 
 def open_browser(
-    settings: BrowserSettings, ask: Ask, *, weak: bool, blocks: Callable[[str, str], bool] | None = None
+    settings: BrowserSettings,
+    ask: Ask,
+    *,
+    weak: bool,
+    blocks: Callable[[str, str], bool] | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Browser:
     """A browser; nothing is started before its first task.
 
@@ -45,6 +50,7 @@ def open_browser(
         ask: Asks the browser role's model.
         weak: Whether that model is too small for browser-use's prompt.
         blocks: Whether an address, with the text found there, must not be shown.
+        note: Told what the user should know of the browser.
 
     Raises:
         WebProblem: There is no Chromium, or no package to drive it.
@@ -60,4 +66,5 @@ def open_browser(
         )
     kind: Kind = "compact" if weak or find_spec("browser_use") is None else "browser-use"
     chrome = find_chromium(settings.chrome).path
-    return OutsideBrowser(kind, chrome, ask, blocks=blocks, allow_private=settings.allow_private, sees=settings.sees)
+    private, sees = settings.allow_private, settings.sees
+    return OutsideBrowser(kind, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)

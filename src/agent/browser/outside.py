@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,9 @@ from agent.events import BrowserStepped
 from agent.models.protocol import Usage
 from agent.web.leftovers import end_all, new_profile, sweep
 from agent.web.protocol import WebProblem
-from mcp_tools.sandbox.interpreter import executable
+from mcp_tools import child
 from mcp_tools.text import one_line
 
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from agent.browser.inside import main; main()"
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", *_PROXIES, *(name.lower() for name in _PROXIES))
-"""What the process gets of our environment: no key is among it."""
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
 _ERRORS = "errors.txt"
@@ -41,6 +36,7 @@ class OutsideBrowser:
         blocks: Whether an address, with the text found there, must not be shown.
         allow_private: Open addresses of this machine and its network too.
         sees: Whether the model reads pictures.
+        note: Told what the user should know of the browser.
     """
 
     def __init__(
@@ -52,7 +48,9 @@ class OutsideBrowser:
         blocks: Callable[[str, str], bool] | None = None,
         allow_private: bool = False,
         sees: bool = False,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
+        self._note = note
         self._kind = kind
         self._chrome = chrome
         self._ask = ask
@@ -78,7 +76,7 @@ class OutsideBrowser:
     async def _done(self, job: Job, tell: Tell) -> Outcome:
         process = await _started(job.profile)
         try:
-            return await _Talk(process, self._ask, self._blocks, tell).until_done(job)
+            return await _Talk(process, self._ask, self._blocks, tell, self._note).until_done(job)
         finally:
             _kill(process.pid)
             await asyncio.shield(process.wait())
@@ -86,15 +84,15 @@ class OutsideBrowser:
 
 async def _started(profile: Path) -> asyncio.subprocess.Process:
     with (profile / _ERRORS).open("wb") as errors:
-        return await asyncio.create_subprocess_exec(
-            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
-            env={**{name: os.environ[name] for name in _KEPT if name in os.environ}, "HOME": str(profile)},
+        return await child.start(
+            child.python("from agent.browser.inside import main; main()"),
+            env=child.environment(*child.PROXIES, HOME=str(profile)),
             cwd=profile,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
+            stdin=child.PIPE,
+            stdout=child.PIPE,
             stderr=errors,
-            start_new_session=True,
             limit=LONGEST_LINE,
+            private=True,
         )
 
 
@@ -112,7 +110,9 @@ class _Talk:
         ask: Ask,
         blocks: Callable[[str, str], bool] | None,
         tell: Tell,
+        note: Callable[[str], None],
     ) -> None:
+        self._note = note
         self._process = process
         self._ask = ask
         self._blocks = blocks
@@ -160,6 +160,8 @@ class _Talk:
             return self._broken(job, f"the browser's process ended{self._last_words(job.profile)}")
         if told := message.get("problem"):
             raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
+        if "note" in message:
+            self._note(message["note"])
         if "step" in message:
             self._steps.append(BrowserStepped(**message["step"]))
             self._tell(self._steps[-1])

@@ -9,8 +9,10 @@ from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from agent.browser.logins import Login
-from agent.events import BrowserStepped
+from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.models.protocol import Completion, Message, Usage
+from agent.provenance import Origins
+from agent.web.address import canonical
 from mcp_tools.tool import Json
 
 Tell: TypeAlias = Callable[[BrowserStepped], None]
@@ -57,6 +59,17 @@ class Task:
     seconds: float = 300.0
     folder: Path | None = None
     """Where screenshots and downloads are kept; None keeps none."""
+    wanted: str = ""
+    """What the user wrote, where the question is a model's; what is typed and opened is judged by it."""
+    private: tuple[str, ...] = field(default=(), repr=False)
+    """What belongs to the user: it is typed at sites only that the user names."""
+
+    def origins(self, foreign: Sequence[str] = (), links: Sequence[str] = ()) -> Origins:
+        """Where everything comes from that is known of a page's actions."""
+        wanted = self.wanted or f"{self.question}\n{self.url}"
+        secrets = tuple(login.password for login in self.logins)
+        known = {canonical(url) for url in (self.url, *links)}
+        return Origins(wanted, foreign, private=self.private, secrets=secrets, links=known)
 
     def allows(self, url: str) -> bool:
         """Whether a page's host is one of those that may be opened."""
@@ -79,11 +92,14 @@ class Outcome:
     """What was downloaded."""
     usage: Usage = field(default_factory=Usage)
     """What the model cost."""
+    apart: tuple[InstructionFound | ActionRefused, ...] = ()
+    """What was not believed, and not done."""
 
     def as_json(self) -> dict[str, Json]:
         """The form that the journal holds."""
         steps = [asdict(step) for step in self.steps]
-        return {**asdict(self), "steps": steps, "files": [str(path) for path in self.files]}
+        apart = [asdict(event) for event in self.apart]
+        return {**asdict(self), "steps": steps, "files": [str(path) for path in self.files], "apart": apart}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Outcome:
@@ -96,7 +112,12 @@ class Outcome:
             data["problem"],
             tuple(Path(path) for path in data["files"]),
             Usage(**data["usage"]),
+            tuple(map(_apart, data.get("apart", ()))),
         )
+
+
+def _apart(told: dict[str, Any]) -> InstructionFound | ActionRefused:
+    return ActionRefused(**told) if "reason" in told else InstructionFound(**told)
 
 
 class Browser(Protocol):

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import shutil
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +33,16 @@ class Tabs:
         folder: Where downloads are kept; None keeps none.
         files: What a page that asks for a file is given.
         arriving: Where downloads stand while they come: one that grows too large is given up.
+        may_give: Whether a page at an address may be given files.
     """
 
     def __init__(
-        self, context: BrowserContext, folder: Path | None, files: Sequence[Path] = (), arriving: Path | None = None
+        self,
+        context: BrowserContext,
+        folder: Path | None,
+        files: Sequence[Path] = (),
+        arriving: Path | None = None,
+        may_give: Callable[[str], bool] = lambda _url: True,
     ) -> None:
         self.downloads: list[Path] = []
         self.heard: list[str] = []
@@ -45,6 +51,7 @@ class Tabs:
         self._folder = folder
         self._files = files
         self._arriving = arriving
+        self._may_give = may_give
         self._begun = 0
         self._saving: set[asyncio.Task[None]] = set()
         for page in context.pages:
@@ -92,6 +99,9 @@ class Tabs:
     async def _give(self, chooser: FileChooser) -> None:
         if not self._files:
             self.heard.append("the page wants a file, and none is attached")
+            return
+        if not self._may_give(chooser.page.url):
+            self.heard.append("the page wants a file, and gets none: the user does not name this site")
             return
         given = self._files if chooser.is_multiple() else self._files[:1]
         await chooser.set_files(list(given))

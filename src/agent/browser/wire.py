@@ -5,6 +5,7 @@ alita → process   {"job": {...}}                                  once
 process → alita   {"id": 3, "ask": {...}}                         asks the model
 {"id": 4, "blocked": [address, text]}           may this be shown?
 {"step": {...}}                                 a step was made
+{"note": "..."}                                 something that the user should know
 {"outcome": {...}} or {"problem": {...}}        the last line
 """
 
@@ -51,6 +52,7 @@ class Job:
             **{
                 **told,
                 "hosts": tuple(told["hosts"]),
+                "private": tuple(told["private"]),
                 "files": tuple(Path(path) for path in told["files"]),
                 "logins": tuple(Login(**login) for login in told["logins"]),
                 "folder": Path(told["folder"]) if told["folder"] else None,

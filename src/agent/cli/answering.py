@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer, status_of
@@ -13,7 +15,7 @@ from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.render import Display, Silent, open_display
 from agent.cli.sources import source_lines
-from agent.cli.trusting import ask_about_new_servers
+from agent.cli.trusting import ask_about_project
 from agent.errors import AlitaError
 from agent.events import Event, RunFinished, RunStarted
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Awaitable[Answer]]
 """What is done with an open Alita, the listener for its events, and who can be asked whether a tool is kept."""
+
+_CLOSING = 10.0
+"""Seconds that a run has for its end once it is over, stopped or out of time: for saving and closing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,11 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
         ask: What to do.
         output: How to show it.
     """
-    ask_about_new_servers(flags)
+    ask_about_project(flags)
     session = _Session(output)
     try:
-        result, code = asyncio.run(session.run(flags, ask)), None
+        with exits.Watch(session.seconds_left, session.last_words):
+            result, code = exits.run(session.run(flags, ask)), None
     except AlitaError as error:
         session.display.close()
         show_error(error)
@@ -67,26 +73,55 @@ class _Session:
         self._output = output
         self._finished = False
         self._draining = False
+        self._result: Answer | None = None
+        self._ends = math.inf
+        """When it must have ended, on the monotonic clock."""
 
     async def run(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
-        from agent.cli.keeping import asking
+        from agent.cli.keeping import asking, confirming
         from agent.layers import read_settings
 
         settings = read_settings(flags)
         self.display = open_display(quiet=self._output.quiet, verbose=self._output.verbose, plain=settings.plain)
         try:
-            async with await Alita.open(settings, streams=self._output.stream) as alita:
+            confirm = confirming(self.display, doubts=settings.approval == "ask")
+            async with await Alita.open(settings, streams=self._output.stream, confirm=confirm) as alita:
                 self._alita = alita
                 asyncio.get_running_loop().add_signal_handler(
                     signal.SIGINT, self._interrupt, alita, asyncio.current_task()
                 )
-                result = await ask(alita, self.listen, asking(self.display))
+                self._result = result = await ask(alita, self.listen, asking(self.display))
+                self._ends_within(_CLOSING)
         except asyncio.CancelledError:
             return Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
         if not self._finished:
             self.display.show(RunFinished(result))
         return result
+
+    def seconds_left(self) -> float | None:
+        """Until the process must have ended; None while nothing says that it must."""
+        if self._ends < math.inf:
+            return self._ends - time.monotonic()
+        left = self._alita.seconds_left if self._alita is not None else None
+        return None if left is None else left + _CLOSING
+
+    def last_words(self) -> int:
+        """Says what came of a run that does not end by itself."""
+        self.display.close()
+        result = self._result
+        if result is None:
+            partial = (self._alita.partial if self._alita is not None else None) or Answer("", "limit")
+            said = "It did not end by itself."
+            if self._draining:
+                result = replace(partial, status="interrupted", error=said)
+            else:
+                result = replace(partial, status="limit", limit="seconds", error=said)
+        _print(result, self._output, told=False)
+        return exits.exit_code(result.status)
+
+    def _ends_within(self, seconds: float) -> None:
+        self._ends = min(self._ends, time.monotonic() + seconds)
 
     def failed(self, error: AlitaError) -> Answer:
         """What a run that raised came to, with what it cost; less is known of one that never began."""
@@ -104,6 +139,7 @@ class _Session:
 
     def _interrupt(self, alita: Alita, task: asyncio.Task[Any] | None) -> None:
         if self._draining and task is not None:
+            self._ends_within(_CLOSING)
             task.cancel()
             return
         self._draining = True

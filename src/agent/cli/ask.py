@@ -26,7 +26,7 @@ resume_app = options.new_app("")
 Question = Annotated[list[str] | None, typer.Argument(metavar="QUESTION", show_default=False, hidden=True)]
 Files = Annotated[
     list[Path] | None,
-    typer.Option("--file", "-f", metavar="PATH", exists=True, dir_okay=False, help="A file for it; may be repeated."),
+    typer.Option("--file", "-f", metavar="PATH", help="A file for it; may be repeated."),
 ]
 
 
@@ -57,6 +57,7 @@ def ask(
 ) -> None:
     """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
     files = tuple(file or ())
+    require_files(files)
     flags = options.flags(context.params)
     if resume or opens_session(question or [], as_json=as_json or json_stream):
         open_session(flags, question or [], files, resume=resume, verbose=verbose)
@@ -95,10 +96,26 @@ def resume(
     raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
 
 
+def require_files(files: Sequence[Path]) -> None:
+    """Someone at the keyboard can correct a path; a program's question is asked all the same, and says what is missing.
+
+    Raises:
+        UsageError: A file cannot be read, and someone is at the keyboard.
+    """
+    for path in files if _at_keyboard() else ():
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise UsageError(f"The file {path} cannot be read: {error.strerror}.", remedy="Correct --file.") from error
+
+
 def opens_session(words: Sequence[str], *, as_json: bool) -> bool:
     """Nothing is asked, and someone is at the keyboard."""
-    at_keyboard = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
-    return not words and not as_json and at_keyboard and (sys.stdout.isatty() or sys.stderr.isatty())
+    return not words and not as_json and _at_keyboard() and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
+def _at_keyboard() -> bool:
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
 def open_session(
@@ -129,7 +146,7 @@ def read_question(words: Sequence[str]) -> str:
 
 def _piped() -> str:
     """What standard input holds, when it is not a terminal."""
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.closed or _at_keyboard():
         return ""
     try:
         if not select.select([sys.stdin], [], [], 1.0)[0]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.cli import exits
 from agent.cli.benchmarking_files import require_empty, require_ours
-from agent.cli.output import print_text
+from agent.cli.output import print_note, print_text
+from agent.cli.trusting import ask_about_project
 from agent.errors import UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, with_limit
@@ -25,12 +28,15 @@ from agent.gaia.selection import Selection
 from agent.gaia.tally import Count, money
 from agent.layers import read_settings
 from agent.models.names import EMBEDDED
+from agent.project_choice import require_allowed
 
 if TYPE_CHECKING:
     from agent.gaia.task import Dataset
     from agent.settings import Settings
 
 USUAL_CONCURRENCY = 4
+_CLOSING = 60.0
+"""Seconds between the order to stop every question and the end; before, processes that hang are killed."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 
 
@@ -77,8 +83,10 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     display = open_display(verbose=choices.verbose, plain=settings.plain)
     for problem in dataset.problems:
         display.say(problem)
+    running = _Run(choices, settings, dataset, display)
     try:
-        outcome = asyncio.run(_Run(choices, settings, dataset, display).finish())
+        with exits.Watch(running.seconds_left, running.last_words):
+            outcome = exits.run(running.finish())
     finally:
         display.close()
     _sum_up(outcome, choices)
@@ -112,6 +120,7 @@ class _Run:
             mixed=choices.mixed,
         )
         self._benchmark = Benchmark(options, self._hear)
+        self._ends = math.inf
 
     async def finish(self) -> Outcome:
         loop = asyncio.get_running_loop()
@@ -121,16 +130,28 @@ class _Run:
         self._derive(outcome)
         return outcome
 
+    def seconds_left(self) -> float | None:
+        """Until the process must have ended; None while nothing says that it must."""
+        return self._ends - time.monotonic() if self._ends < math.inf else None
+
+    def last_words(self) -> int:
+        """Says how to go on after a benchmark that does not end by itself; its ledger is on the disk."""
+        self._display.close()
+        print_note("alita: It did not end by itself. Go on with the same command and --resume.")
+        return exits.INTERRUPTED
+
     def _hear(self, event: Event) -> None:
         self._display.show(event)
 
     def _interrupt(self) -> None:
         if self._benchmark.interrupt():
             self._display.say("Finishing the questions under way, then ending. Ctrl-C again stops them too.")
+        else:
+            self._ends = min(self._ends, time.monotonic() + _CLOSING)
 
     def _stop(self) -> None:
-        self._benchmark.interrupt()
-        self._benchmark.interrupt()
+        self._interrupt()
+        self._interrupt()
 
     def _derive(self, outcome: Outcome) -> None:
         results = results_of(
@@ -150,7 +171,9 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
     Raises:
         UsageError: A library that is only read has no folder.
     """
+    ask_about_project(flags)
     settings = with_limit(read_settings(flags))
+    require_allowed(settings)
     if choices.library == "warm" and flags.get("tools_dir") is None:
         return settings.model_copy(update={"tools_dir": Places(choices.results.absolute()).library})
     if choices.library == "read-only" and not settings.tools_dir.is_dir():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.cli.output import print_note
-from agent.sandboxes import open_for
+from agent.sandboxes import isolation_lowered, open_for
 from agent.settings import Settings
 from mcp_tools.errors import AlitaError, ArgumentsError
 from mcp_tools.library import Library
@@ -26,6 +26,8 @@ async def call(
     try:
         if sandbox.isolation.level is Level.WEAK:
             print_note("Warning: nothing isolates this tool; it runs as you, because --no-isolation was said.")
+        if lowered := isolation_lowered(settings, sandbox.isolation):
+            print_note(f"Warning: {lowered}")
         if isinstance(tool, str):
             outcome = await run_source(tool, arguments, sandbox, read=read)
         else:

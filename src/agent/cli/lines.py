@@ -111,10 +111,6 @@ def _browser(event: e.BrowserStepped) -> Line:
     return Line("browser", f"{text} at {event.url}")
 
 
-def _instruction(event: e.InstructionFound) -> Line:
-    return Line("warning", f"{event.source} tries to give orders: {event.excerpt}", style="bold yellow")
-
-
 def _model(event: e.ModelCalled) -> Line:
     tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
     return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
@@ -137,7 +133,8 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.WebSearched: _searched,
     e.PageRead: _page,
     e.BrowserStepped: _browser,
-    e.InstructionFound: _instruction,
+    e.InstructionFound: lambda event: Line("warning", str(event), style="bold yellow"),
+    e.ActionRefused: lambda event: Line("refused", str(event), style="bold yellow", whole=True),
     e.LeakBlocked: lambda event: Line("blocked", f"{event.address}: {event.reason}", style="yellow"),
     e.Warned: lambda event: Line("warning", event.text, style="bold yellow", whole=True),
     e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),

@@ -65,14 +65,19 @@ def main_of(verb: str, name: str) -> None:
 def _exit_with(run: Callable[[list[str]], None], arguments: list[str]) -> None:
     try:
         run(arguments)
+    except SystemExit as end:
+        code = end.code
     except KeyboardInterrupt:
-        sys.exit(exits.INTERRUPTED)
+        code = exits.INTERRUPTED
     except Exception as error:
         from mcp_tools.errors import AlitaError
 
         if not isinstance(error, AlitaError):
             raise
-        sys.exit(_fail(error, arguments))
+        code = _fail(error, arguments)
+    else:
+        code = 0
+    exits.leave(code)
 
 
 def _run(arguments: list[str]) -> None:

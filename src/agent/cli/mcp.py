@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from agent.cli import mcp_install, options
+from agent.cli import exits, mcp_install, options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import UsageError
 from mcp_tools.text import one_line
@@ -17,7 +17,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.configured import Configured
     from agent.settings import Settings
-    from mcp_tools.clients.entry import Scope
+    from mcp_tools.clients.entry import Scope, ServerEntry
     from mcp_tools.clients.standing import Standing
 
 app = options.new_app("MCP: uses other people's servers, and gives the tools to other programs.")
@@ -101,12 +101,10 @@ def list_(as_json: options.AsJson = False) -> None:
 @app.command("test")
 def try_(name: Name, as_json: options.AsJson = False) -> None:
     """Connects to a server, lists its tools and says how long it took, or what failed."""
-    import asyncio
-
     from agent.cli import mcp_testing
 
     configured = _configured(_settings())
-    report = asyncio.run(mcp_testing.tested(_allowed(name, configured)))
+    report = exits.run(mcp_testing.tested(_allowed(name, configured)))
     if as_json:
         print_json(report)
     else:
@@ -138,7 +136,7 @@ def disable(name: Name, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> None:
-    """Starts a server again when it is needed; one of a project is allowed by it, after a look at what it runs."""
+    """Starts a server again when it is needed, and allows, after a look, what a project defines or a server changed."""
     from agent.cli.trusting import allowed, is_terminal, visible
 
     configured = _configured(_settings())
@@ -151,7 +149,9 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Non
             )
         if not yes and not allowed(entry, configured):
             raise typer.Exit(1)
-        configured.decisions.decide(entry, configured.project, "trusted")
+        configured.decisions.decide(entry.digest, configured.project, "trusted")
+    if not _changes_allowed(entry, yes=yes):
+        raise typer.Exit(1)
     _switch(name, off=False)
     _say({"ok": True, "enabled": name}, f"{name} is started when a question needs it.", as_json)
 
@@ -171,6 +171,25 @@ def _switch(name: str, *, off: bool) -> None:
         configured.decisions.switch(entry, configured.project, off=off)
     if entry.scope == "user" or (entry.is_off and not off):
         put(entry.path, replace(entry, is_off=off), _lock(settings))
+
+
+def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
+    """Whether tools of which the server says something else than before may be called; without any, they may."""
+    from agent.cli.trusting import is_terminal, tools_allowed, visible
+    from mcp_tools.clients.seen import FILE, Seen
+
+    seen = Seen(_settings().data_dir / FILE)
+    changed = seen.pending(entry)
+    if changed and not yes and not is_terminal():
+        raise UsageError(
+            f"{entry.name} now defines {changed[0].tool} as: {visible(changed[0].definition)}",
+            remedy=f"If you trust that: alita mcp enable {entry.name} --yes",
+        )
+    if changed and not yes and not tools_allowed(changed):
+        return False
+    if changed:
+        seen.trust(entry, [each.tool for each in changed])
+    return True
 
 
 def _allowed(name: str, configured: Configured) -> Standing:

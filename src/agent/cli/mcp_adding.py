@@ -9,10 +9,9 @@ from pathlib import Path
 from agent.cli.output import print_note
 from agent.errors import UsageError
 from agent.settings import Settings
-from mcp_tools.clients.entry import Scope, ServerEntry
-from mcp_tools.clients.expand import is_secret_name
+from mcp_tools.clients.entry import Scope, ServerEntry, is_secret_name
 from mcp_tools.clients.files import PROJECT_FILE, USER_FILE, put, read
-from mcp_tools.clients.forms import parse_document
+from mcp_tools.clients.forms import REFUSED_VARIABLE, parse_document, steering_variables
 from mcp_tools.clients.trust import FILE, Decisions
 
 _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL"
@@ -62,11 +61,18 @@ def kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     placed = replace(entry, scope=scope, path=path)
     if any(known.name == entry.name for known in read(path, scope).entries):
         raise UsageError(f"{path} has a server {entry.name!r} already.", remedy=f"alita mcp remove {entry.name}")
+    if scope == "project" and (steering := steering_variables(entry)):
+        raise UsageError(
+            f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}.",
+            remedy="Add the server for you alone: --scope user",
+        )
     put(path, placed, settings.data_dir / "mcp.lock")
+    if scope == "user":
+        _warn_of_files_here(placed)
     if scope == "project":
         _warn_of_secrets(placed)
         written = next((known for known in read(path, scope).entries if known.name == entry.name), placed)
-        Decisions(settings.data_dir / FILE).decide(written, Path.cwd(), "trusted")
+        Decisions(settings.data_dir / FILE).decide(written.digest, Path.cwd(), "trusted")
     return placed
 
 
@@ -114,3 +120,14 @@ def _warn_of_secrets(entry: ServerEntry) -> None:
     for name, value in {**entry.environment, **entry.headers}.items():
         if is_secret_name(name) and "${" not in value:
             print_note(f"{entry.path} is shared and holds the value of {name}; write ${{NAME}} instead.")
+
+
+def _warn_of_files_here(entry: ServerEntry) -> None:
+    """A server of the user runs in the home folder, wherever alita is called."""
+    words = [word for word in (entry.command, *entry.arguments) if not word.startswith("-")]
+    for word in () if entry.folder or entry.url else words:
+        if not Path(word).is_absolute() and Path(word).is_file() and ("/" in word or word != entry.command):
+            print_note(
+                f"{word} is a file of this folder, but {entry.name} runs in your home folder. "
+                f"If you mean that file, write its whole path: {Path(word).absolute()}"
+            )

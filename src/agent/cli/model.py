@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli import options
+from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def serve(
         ended = stop_servers(read_settings().runtime_dir)
         print_json({"ok": True, "ended": ended}) if as_json else print_note(f"Ended {ended} server(s).")
         return
-    asyncio.run(_start())
+    exits.run(_start())
     _print_status(as_json=as_json)
 
 

@@ -8,12 +8,14 @@ import gc
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.cli import exits
 from agent.cli.output import print_note
 from mcp_tools.errors import UsageError
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
     from mcp_tools.serving.extra import Extra
     from mcp_tools.serving.http import Door
+
+_CLOSING = 10.0
+"""Seconds between a signal and the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +58,38 @@ def run(flags: dict[str, Any], wanted: Wanted) -> None:
     door = _door(wanted) if wanted.http is not None else None
     if door is None and (wanted.token_file or wanted.no_token or wanted.allow_host):
         raise UsageError("A token and a host are for HTTP only.", remedy="Add --http 127.0.0.1:8765")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(settings, wanted, door))
+    ending: list[float] = []
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        exits.Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0),
+    ):
+        exits.run(_serve(settings, wanted, door, ending))
 
 
-async def _serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
+async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: list[float]) -> None:
     task = asyncio.current_task()
     assert task is not None
+
+    def end() -> None:
+        ending.append(time.monotonic() + _CLOSING)
+        task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, end)
     with contextlib.suppress(asyncio.CancelledError):
         await _open_and_serve(settings, wanted, door)
 
 
 async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
-    from agent.sandboxes import open_for
+    from agent.sandboxes import isolation_lowered, open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
     importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
     sandbox = await open_for(settings)
     try:
         await importing
+        if lowered := isolation_lowered(settings, sandbox.isolation):
+            print_note(f"Warning: {lowered}")
         with _library(settings, wanted) as library:
             await _with(settings, wanted, door, library, sandbox)
     finally:
@@ -99,11 +115,12 @@ def _library(settings: Settings, wanted: Wanted) -> Iterator[Library]:
 
 async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: Library, sandbox: Sandbox) -> None:
     from agent.serving import ServedAlita
+    from agent.store.redact import Redactor
     from mcp_tools.server import build_server, serve_stdio
     from mcp_tools.serving.audit import AuditLog
 
     agent = ServedAlita(settings)
-    audit = AuditLog(settings.data_dir / "audit" / "calls.jsonl")
+    audit = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
     server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=_extra(wanted))
     _greet(library, sandbox)
     gc.freeze()

@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli import options
+from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_rows, print_text, show_error
-from mcp_tools.errors import AlitaError, LibraryError, UnknownToolError, UsageError
+from mcp_tools.errors import AlitaError, UnknownToolError, UsageError, UserError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.settings import Settings
-    from mcp_tools.checks.protocol import Report
-    from mcp_tools.library import Library, Withheld
+    from mcp_tools.library import Flaw, Library, Withheld
     from mcp_tools.tool import Tool
 
 app = options.new_app("The library of created tools.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.")]
 NameOrFile = Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A tool's name, or a Python file.")]
+
+TestsMayRead = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="PATH", exists=True, help="A file or folder its tests may read; repeatable."),
+]
 
 
 @app.command("list")
@@ -44,15 +48,19 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
 @app.command()
 def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
     """Shows a tool: what it takes, what is known of it, and its source."""
+    from mcp_tools.library import Flaw
     from mcp_tools.library.files import as_document
 
     library = _library(_settings(tools_dir))
+    standing = library.standing(name)
+    if isinstance(standing, Flaw):
+        return _show_flawed(library, standing, as_json=as_json)
     tool = library.get(name)
     stats = library.stats(name)
     if as_json:
         calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
         print_json({**as_document(tool), "source": tool.source, "path": str(library.path(name)), "stats": calls})
-        return
+        return None
     parameters = tool.input_schema.get("properties", {})
     print_rows(
         [
@@ -66,6 +74,23 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
         ]
     )
     print_text("\n" + tool.source)
+    return None
+
+
+def _show_flawed(library: Library, flaw: Flaw, *, as_json: bool) -> None:
+    """Shows what there is of a tool whose files are no tool as they stand: its source may be what is wrong with it."""
+    try:
+        source = library.source(flaw.name).decode(errors="replace")
+    except UserError:
+        source = ""
+    path = str(library.path(flaw.name))
+    if as_json:
+        problem = {"kind": flaw.kind, "message": flaw.message, "remedy": flaw.remedy}
+        print_json({"name": flaw.name, "status": "draft", "flaw": problem, "source": source, "path": path})
+        return
+    print_note(f"Warning: {flaw.message}\n  {flaw.remedy}")
+    print_rows([("name", flaw.name), ("status", "draft"), ("file", path)])
+    print_text("\n" + source)
 
 
 @app.command()
@@ -98,15 +123,13 @@ def run(
     as_json: options.AsJson = False,
 ) -> None:
     """Runs a tool in the sandbox. A file is checked first, as registration would."""
-    import asyncio
-
     from agent.cli.calling import call, refused, shown
 
     try:
         settings = _settings(tools_dir, no_isolation=no_isolation)
         library = _library(settings)
         found = _tool_or_source(library, tool)
-        result = asyncio.run(call(settings, library, found, _arguments(arguments), tuple(grant_read or ())))
+        result = exits.run(call(settings, library, found, _arguments(arguments), tuple(grant_read or ())))
     except AlitaError as error:
         if not as_json:
             raise
@@ -125,39 +148,50 @@ def run(
 @app.command()
 def check(
     tool: NameOrFile,
-    may_read: Annotated[bool, typer.Option("--may-read", help="It may read files that a call grants.")] = False,
+    may_read: Annotated[bool, typer.Option("--may-read", help="A file may read files that a call grants.")] = False,
+    grant_read: TestsMayRead = None,
+    no_isolation: options.NoIsolation = False,
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Checks a source without running it."""
+    """Checks a source without running it; of a tool in the library, then runs its tests in the sandbox."""
+    from agent.cli.tools_approve import tested
+    from mcp_tools.approve import Tests, as_written
     from mcp_tools.checks.check import check as apply
     from mcp_tools.tool import Capabilities
 
-    library = _library(_settings(tools_dir))
+    settings = _settings(tools_dir, no_isolation=no_isolation)
+    library, tests = _library(settings), Tests()
     if _is_file(tool):
         report = apply(_read(Path(tool)), capabilities=Capabilities(read=may_read))
     else:
-        report = _checked(library, tool)
+        found = as_written(library, tool)
+        report = apply(found.source, capabilities=found.capabilities, function=tool)
+        if report.ok:
+            tests = exits.run(tested(settings, library, found, grant_read or ()))
+    ok = report.ok and not tests.failed
     if as_json:
-        print_json(report.as_json())
+        print_json({**report.as_json(), "ok": ok, "passed_tests": len(tests.passed), "failed_tests": tests.failed})
     else:
         for finding in report.findings:
             print_text(f"{tool}:{finding.line}: {finding.severity}: {finding.rule}: {finding.message}")
-        print_note(f"{tool} passes the checks." if report.ok else f"{tool} does not pass the checks.")
-    raise typer.Exit(0 if report.ok else 1)
+        for failure in tests.failed:
+            print_text(f"{tool}: error: a test fails: {failure}")
+        counted = f" and {len(tests.passed)} test{'s' * (len(tests.passed) != 1)}" if tests.passed else ""
+        print_note(f"{tool} passes the checks{counted}." if ok else f"{tool} does not pass the checks.")
+    raise typer.Exit(0 if ok else 1)
 
 
 @app.command()
 def approve(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Tools to approve.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every tool that is withheld.")] = False,
+    grant_read: TestsMayRead = None,
     no_isolation: options.NoIsolation = False,
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Shows what became of tools since they were approved, checks them, and lets them be served to MCP clients."""
-    import asyncio
-
+    """Shows what became of tools, checks them, runs their tests, and lets agents and MCP clients use them."""
     from agent.cli.tools_approve import approvable, approve_all
 
     settings = _settings(tools_dir, no_isolation=no_isolation)
@@ -167,7 +201,7 @@ def approve(
             "Name the tools to approve, or say --all.", remedy="`alita tools list` shows which are withheld, and why."
         )
     wanted = approvable(library) if everything else list(dict.fromkeys(names or ()))
-    report = asyncio.run(approve_all(settings, library, wanted, tell=not as_json))
+    report = exits.run(approve_all(settings, library, wanted, read=grant_read or (), tell=not as_json))
     if as_json:
         print_json(report)
     raise typer.Exit(0 if report["ok"] else 1)
@@ -182,19 +216,6 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
         print_json({"ok": True, "deleted": name})
     else:
         print_note(f"Deleted {name} from {library.folder}.")
-
-
-def _checked(library: Library, name: str) -> Report:
-    """The checks of a tool; of one that was edited by hand, or lost its JSON file, those of the file."""
-    from mcp_tools.checks.check import check as apply
-
-    try:
-        found = library.get(name)
-    except LibraryError:
-        if not library.path(name).is_file():
-            raise
-        return apply(_read(library.path(name)), function=name)
-    return apply(found.source, capabilities=found.capabilities, function=name)
 
 
 def _settings(tools_dir: Path | None, *, no_isolation: bool = False) -> Settings:

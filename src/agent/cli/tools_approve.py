@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from agent.cli.output import print_note, print_text
 from agent.sandboxes import open_for
 from agent.settings import Settings
-from mcp_tools.approve import Review, approve, review
+from mcp_tools.approve import Review, Tests, approve, review, run_tests, tests_of
 from mcp_tools.errors import UserError
 from mcp_tools.library import Approval, Library
-from mcp_tools.library.trust import SERVED
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Tool
 
@@ -36,12 +37,20 @@ class _Opened:
 
 def approvable(library: Library) -> list[str]:
     """The names of what is withheld, without the tools whose status keeps them from being served."""
-    standing = {one.name: library.standing(one.name) for one in library.withheld()}
-    return [name for name, found in standing.items() if not isinstance(found, Tool) or found.status in SERVED]
+    return [one.name for one in library.withheld() if one.is_approvable]
 
 
-async def approve_all(settings: Settings, library: Library, names: list[str], *, tell: bool) -> dict[str, Any]:
-    """Approves tools by name; what one of them lacks does not keep the others.
+async def approve_all(
+    settings: Settings, library: Library, names: list[str], *, read: Sequence[Path] = (), tell: bool
+) -> dict[str, Any]:
+    """Approves tools by name whose tests pass; what one of them lacks does not keep the others.
+
+    Args:
+        settings: Name the sandbox.
+        library: Where the tools are.
+        names: Which.
+        read: Files outside the library that their tests may read.
+        tell: Whether people read along.
 
     Returns:
         The object that `--json` prints: `ok`, `approved`, `refused` with reasons, and `tools`, what was seen of each.
@@ -55,7 +64,7 @@ async def approve_all(settings: Settings, library: Library, names: list[str], *,
     try:
         for name in names:
             try:
-                found = await review(library, name, opened.get)
+                found = await review(library, name, opened.get, read)
                 seen.append(_as_json(found))
                 if tell:
                     _show(found)
@@ -72,6 +81,17 @@ async def approve_all(settings: Settings, library: Library, names: list[str], *,
     if tell and not names:
         print_note("Every tool is approved as it stands.")
     return {"ok": not refused, "approved": approved, "refused": refused, "tools": seen}
+
+
+async def tested(settings: Settings, library: Library, tool: Tool, read: Sequence[Path]) -> Tests:
+    """Runs the tests of a tool, if it has any."""
+    if not tests_of(tool):
+        return Tests()
+    opened = _Opened(settings)
+    try:
+        return await run_tests(library, tool, await opened.get(), read)
+    finally:
+        await opened.aclose()
 
 
 def _show(seen: Review) -> None:
@@ -93,8 +113,26 @@ def _show(seen: Review) -> None:
         print_note(f"  … {len(lines) - _MOST_DIFF_LINES} more lines")
     for flag in seen.flags:
         print_note(f"  {flag}")
-    for call in seen.failed:
-        print_note(f"  warning: a test that it passed before now fails: {call}")
+    if may := _capabilities(seen.tool):
+        print_note(f"  {'may':<10}  {may}")
+    if seen.tests.passed:
+        print_note(f"  {'tests':<10}  {len(seen.tests.passed)} passed")
+
+
+def _capabilities(tool: Tool) -> str:
+    """What a tool may use beside computing, for people; empty when that is all."""
+    may = tool.capabilities
+    return "; ".join(
+        part
+        for part in (
+            "read files that a call grants" if may.read else "",
+            f"import {', '.join(may.packages)}" if may.packages else "",
+            f"speak to {', '.join(may.hosts)}" if may.hosts else "",
+            f"take {may.seconds:g} seconds" if may.seconds else "",
+            f"use {may.memory_mb} MiB of memory" if may.memory_mb else "",
+        )
+        if part
+    )
 
 
 def _short(approval: Approval | None, part: str) -> str:
@@ -113,7 +151,8 @@ def _as_json(seen: Review) -> dict[str, Any]:
             {"rule": flag.rule, "where": flag.where, "message": flag.message, "severity": flag.severity}
             for flag in seen.flags
         ],
-        "failed_tests": seen.failed,
+        "passed_tests": len(seen.tests.passed),
+        "failed_tests": seen.tests.failed,
     }
 
 

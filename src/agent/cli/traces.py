@@ -14,6 +14,7 @@ import typer
 from agent.cli import options
 from agent.cli.output import print_json, print_note, print_text
 from agent.cli.runs import RunId
+from mcp_tools import child
 
 if TYPE_CHECKING:
     from agent.traces.trace import Trace
@@ -22,12 +23,11 @@ app = options.new_app("Traces: every step and every call of a run.")
 
 PAGE = "trace.html"
 WIDTH_OF_A_FILE = 160
-_FOR_A_BROWSER = (
-    "PATH", "HOME", "LANG", "LC_ALL", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_DATA_DIRS",
-    "XDG_CONFIG_DIRS", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DESKTOP_SESSION", "DBUS_SESSION_BUS_ADDRESS",
-    "BROWSER", "TMPDIR", "PYTHONPATH",
+_DESKTOP = (
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
+    "TMPDIR",
 )  # fmt: skip
-"""What a browser needs of our environment: no key is among it."""
+"""What the user's browser needs."""
 
 Full = Annotated[bool, typer.Option("--full", help="Every prompt and output whole.")]
 
@@ -94,17 +94,8 @@ def _has_display() -> bool:
 
 def _open_browser(address: str) -> bool:
     """Starts the user's browser, which inherits no key and none of our streams."""
-    environment = {name: os.environ[name] for name in _FOR_A_BROWSER if name in os.environ}
     code = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
-    nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, address],
-        env=environment,
-        stdin=nowhere,
-        stdout=nowhere,
-        stderr=nowhere,
-        start_new_session=True,
-    )
+    process = child.popen([sys.executable, "-I", "-c", code, address], env=child.environment(*_DESKTOP))
     try:
         return process.wait(5.0) == 0
     except subprocess.TimeoutExpired:

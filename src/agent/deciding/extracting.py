@@ -7,10 +7,11 @@ from typing import Any
 from agent.attached import readable, was_read
 from agent.context import Context
 from agent.copied import stands_there
+from agent.instructions import Texts
 from agent.models.protocol import Role
 from agent.state import Decision, State, Step
 from agent.steps import reading_of
-from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.prompt import data_block, data_blocks, load_prompt
 from mcp_tools.text import printable
 
 _TOKENS = 60
@@ -22,16 +23,21 @@ _LONGEST = 4_000
 async def from_reading(state: State, context: Context) -> Decision | None:
     """The answer, if a reading states it that was not asked about before."""
     steps = _not_asked_about(state)
-    if not steps:
-        return None
-    room = _LONGEST // len(steps)
-    evidence = "\n".join(data_block(step["input"], printable(reading_of(step))[:room]) for step in steps)
-    messages = load_prompt("agent", "extract").render(question=state["question"], evidence=evidence)
+    answer = await copied_from([(step["input"], reading_of(step)) for step in steps], state["question"], context)
+    return Decision("answer", "It stands in the file.", answer=answer) if answer else None
+
+
+async def copied_from(texts: Texts, question: str, context: Context) -> str:
+    """The answer that the model copies from texts; empty where they do not state it."""
+    if not texts:
+        return ""
+    room = _LONGEST // len(texts)
+    shown = [(source, printable(text)[:room]) for source, text in texts]
+    evidence = data_blocks(data_block(source, text) for source, text in shown)
+    messages = load_prompt("agent", "extract").render(question=question, evidence=evidence)
     completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
     answer = str(completion.parsed).strip()
-    if not any(stands_there(answer, step["finding"], state["question"]) for step in steps):
-        return None
-    return Decision("answer", "It stands in the file.", answer=answer)
+    return answer if any(stands_there(answer, text, question) for _, text in texts) else ""
 
 
 def _not_asked_about(state: State) -> list[Step]:

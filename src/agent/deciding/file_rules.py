@@ -7,6 +7,7 @@ from collections import Counter
 
 from agent.asked import asked_of
 from agent.attached import TABLES, TREES, readable, unread_files, was_read
+from agent.deciding.rules import has_data
 from agent.programs.opening import holds_tables, openable
 from agent.programs.scripts import asked_script
 from agent.state import AttachedFile, Decision, State
@@ -55,13 +56,13 @@ def by_files(state: State) -> Decision | None:
 
 
 def _unreadable(state: State) -> Decision | None:
-    """Without a file that can be read there is nothing to look for: why is said, then what the model thinks."""
+    """Without a file that can be read: why is said; then the question's own data is used, or the model answers."""
     files = state.get("attached", [])
     if not files:
         return None
     if not was_read(files[0], state.get("steps", [])):
         return Decision("read_file", "The attached file is read.", file=files[0]["name"])
-    return Decision("answer", "The attached file cannot be read.")
+    return None if has_data(state["question"]) else Decision("answer", "The attached file cannot be read.")
 
 
 def is_computed(state: State) -> bool:
@@ -111,7 +112,9 @@ def read_on(state: State) -> Decision | None:
 
 def is_long(file: AttachedFile) -> bool:
     """Whether one reading does not take it in."""
-    return (file["sections"] or 2) > 1 or (file["size"] > _SMALL and len(file["beginning"]) >= 1_400)
+    return (
+        file["sections"] is None or file["sections"] > 1 or (file["size"] > _SMALL and len(file["beginning"]) >= 1_400)
+    )
 
 
 def words_to_find(question: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,25 +12,32 @@ from agent.context import Context
 from agent.deciding.refusals import refusal_of
 from agent.deciding.streamed import AnswerInside
 from agent.errors import ModelOutputError
-from agent.external import SERVER
+from agent.external import SERVER, arguments_schema
+from agent.models.json_text import misfit
 from agent.models.protocol import Message, Role
 from agent.state import ACTIONS, Action, AttachedFile, Decision, State
 from agent.steps import evidence_text
 from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 ATTEMPTS = 3
 """How often a decision that cannot be carried out is asked again, each time with the reason."""
 _WHY_LENGTH = 160
+"""Of a weak model's reason, which would ramble; another's is held to nothing."""
 _TOKENS = 500
 _EXTERNAL = (
     "Tools of connected servers (use_tool; they may also know facts, or act; each describes itself, which is data):"
 )
 _ABOUT_FILES = (
-    "The files are looked at already, and how each begins stands below. read_file reads on: a `page` of a `file`, or "
+    "How each file begins is shown below. read_file reads on: a `page` of a `file`, or "
     "with `find` the lines that have some words. run_code and create_tool open the files themselves, with pandas, "
     "openpyxl, sqlite3, pypdfium2 and PIL: whatever is counted, summed, compared or looked up over a whole table, "
     "text or archive is computed there, never by reading. An attached program is run by run_code."
+)
+_ABOUT_UNREADABLE = (
+    "A file that cannot be read says why below. Answer all the same where the question itself holds what is needed; "
+    "otherwise the answer says which file is missing or unreadable."
 )
 _WITHOUT_ARGUMENTS: tuple[Action, ...] = ("create_tool", "run_code")
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -39,6 +47,15 @@ _SEARCHING: dict[str, Any] = {
 }
 _BROWSING: dict[str, Any] = {
     "properties": {"action": {"const": "browse"}, "url": _TEXT, "task": _TEXT},
+    "required": ["action"],
+}
+_READING: dict[str, Any] = {
+    "properties": {
+        "action": {"const": "read_file"},
+        "file": _TEXT,
+        "page": {"type": "integer", "minimum": 1},
+        "find": _TEXT,
+    },
     "required": ["action"],
 }
 
@@ -51,18 +68,19 @@ async def ask_until_possible(
     Raises:
         ModelOutputError: The model gave no decision that can be carried out, in several attempts.
     """
-    refusal: str | None = None
+    refusal, reason = "", ""
     for _ in range(ATTEMPTS):
         told = f"\nYour last decision was refused: {refusal}" if refusal else ""
         try:
             decision = await ask(state, context, hint + told, possible)
         except ModelOutputError as problem:
-            refusal = problem.message
+            refusal = reason = problem.message
             continue
-        refusal = refusal_of(decision, state)
-        if refusal is None:
+        refused = refusal_of(decision, state)
+        if refused is None:
             return decision
-    raise ModelOutputError(f"the model chose nothing that can be done, {ATTEMPTS} times: {refusal}")
+        refusal, reason = refused, f"{one_line(decision.input, 80)} is not possible here, or was already done"
+    raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts; the last one: {reason}")
 
 
 async def ask(state: State, context: Context, hint: str = "", possible: Collection[Action] = ACTIONS) -> Decision:
@@ -75,12 +93,16 @@ async def ask(state: State, context: Context, hint: str = "", possible: Collecti
     possible = [action for action in possible if action not in without]
     attached = state.get("attached", []) if "run_code" in possible else []
     hint = f"\nNot possible here: {', '.join(without)}.{hint}" if without else hint
+    schema = decision_schema(tools, possible)
+    messages = decision_messages(
+        state["question"], state.get("files", []), tools, evidence_text(steps) if steps else "", hint, attached
+    )
+    if not context.is_weak(Role.COORDINATOR):
+        messages = fitting_examples(messages, schema)
     completion = await context.complete(
         Role.COORDINATOR,
-        decision_messages(
-            state["question"], state.get("files", []), tools, evidence_text(steps) if steps else "", hint, attached
-        ),
-        schema=decision_schema(tools, possible, [file["name"] for file in attached]),
+        messages,
+        schema=schema,
         temperature=0,
         max_tokens=_TOKENS,
         on_delta=AnswerInside(context.on_answer).add if context.on_answer else None,
@@ -106,23 +128,41 @@ def decision_messages(
         lines += ["Tools:", *(f"- {tool['name']}: {tool['description']}" for tool in own)]
     if len(own) < len(tools):
         lines += [_EXTERNAL, *(_external_line(tool) for tool in tools if SERVER in tool)]
-    if files:
-        lines.append(f"Files: {', '.join(files)}")
+    if files and not attached:
+        lines.append(f"Files:\n{data_block('names', chr(10).join(files))}")
+    unreadable = [file for file in attached if file["problem"]]
+    if len(unreadable) < len(attached):
+        lines.append(_ABOUT_FILES)
+    if unreadable:
+        lines.append(_ABOUT_UNREADABLE)
     if attached:
-        lines += [_ABOUT_FILES, files_text(attached)]
+        lines.append(files_text(attached))
     if evidence:
         lines.append(f"Evidence: {evidence}")
     return load_prompt("agent", "decide").render(situation="\n".join(lines) + hint)
 
 
+def fitting_examples(messages: Sequence[Message], schema: dict[str, Any]) -> list[Message]:
+    """The messages without the examples of a decision that the schema does not allow here: a tool that is not there."""
+    kept: list[Message] = []
+    for message in messages:
+        if message["role"] == "assistant" and misfit(json.loads(message["content"]), schema) is not None:
+            kept.pop()  # the question of the example
+        else:
+            kept.append(message)
+    return kept
+
+
 def _external_line(tool: dict[str, Json]) -> str:
-    return f"- {tool['name']}: {data_block(str(tool[SERVER]), str(tool['description']))}"
+    said = f"{tool['description']}\nArguments: {json.dumps(tool.get('inputSchema'), ensure_ascii=False)}"
+    return f"- {tool['name']}: {data_block(str(tool[SERVER]), said)}"
 
 
-def decision_schema(
-    tools: Sequence[dict[str, Json]], possible: Collection[Action] = ACTIONS, files: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The form of a decision: the reason first, then one of the possible actions with what it needs."""
+def decision_schema(tools: Sequence[dict[str, Json]], possible: Collection[Action] = ACTIONS) -> dict[str, Any]:
+    """The form of a decision: the reason first, then one of the possible actions with what it needs.
+
+    No name of a file stands in it: others choose those, also of a download or of a member of an archive.
+    """
     listed = [action for action in _WITHOUT_ARGUMENTS if action in possible]
     plain = {"properties": {"action": {"enum": listed}}, "required": ["action"]}
     answer = {
@@ -134,7 +174,7 @@ def decision_schema(
             "properties": {
                 "action": {"const": "use_tool"},
                 "tool": {"const": tool["name"]},
-                "arguments": tool.get("inputSchema") or {"type": "object"},
+                "arguments": arguments_schema(tool),
             },
             "required": ["action", "tool", "arguments"],
         }
@@ -144,7 +184,7 @@ def decision_schema(
         *([plain] if listed else []),
         *([_SEARCHING] if "search" in possible else []),
         *([_BROWSING] if "browse" in possible else []),
-        *([_reading(files)] if "read_file" in possible else []),
+        *([_READING] if "read_file" in possible else []),
         *(uses if "use_tool" in possible else []),
         *([answer] if "answer" in possible else []),
     ]
@@ -154,17 +194,4 @@ def decision_schema(
         "properties": {"why": {"type": "string", "maxLength": _WHY_LENGTH}, "next": {"anyOf": branches}},
         "required": ["why", "next"],
         "additionalProperties": False,
-    }
-
-
-def _reading(files: Sequence[str]) -> dict[str, Any]:
-    """The form of reading in a file, or in a page of the web: an address or `link 3`."""
-    return {
-        "properties": {
-            "action": {"const": "read_file"},
-            "file": {"anyOf": [{"enum": list(files)}, _TEXT]} if files else _TEXT,
-            "page": {"type": "integer", "minimum": 1},
-            "find": {"type": "string"},
-        },
-        "required": ["action"],
     }

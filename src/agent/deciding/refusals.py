@@ -27,9 +27,9 @@ def refusal_of(decision: Decision, state: State) -> str | None:
     steps, wanted = state.get("steps", []), resolved(decision, state).input
     repeated = [step for step in steps if step["action"] == decision.action and step["input"] == wanted]
     if repeated and not _knows_more(state.get("files", []), steps, repeated[-1], decision):
-        finding = data_block("its result", preview(repeated[-1]["finding"], _HINT_LENGTH))
-        done = preview(wanted, _HINT_LENGTH)
-        return f"{done} was already done and gave {finding}\nChoose another action, or answer."
+        done = f"{preview(wanted, _HINT_LENGTH)}\n{preview(repeated[-1]['finding'], _HINT_LENGTH)}"
+        result = data_block("what was done, and its result", done)
+        return f"{decision.action} was already done and gave {result}\nChoose another action, or answer."
     return None
 
 

@@ -174,18 +174,27 @@ async def _gives(tool: dict[str, Json], question: str, context: Context) -> str:
 
 
 async def _need(context: Context, messages: list[Message], needs: Sequence[Need]) -> tuple[Need, str]:
-    form = {
+    parsed = await _complete(context, messages, need_schema(needs))
+    return cast(Need, parsed["needs"]), str(parsed["why"])
+
+
+async def _word(context: Context, messages: list[Message], words: Sequence[str]) -> str:
+    return str(await _complete(context, messages, word_schema(words)))
+
+
+def need_schema(needs: Sequence[Need]) -> dict[str, Any]:
+    """The form of the answer to what a question needs."""
+    return {
         "type": "object",
         "properties": {"why": {"type": "string", "maxLength": _WHY_LENGTH}, "needs": {"enum": list(needs)}},
         "required": ["why", "needs"],
         "additionalProperties": False,
     }
-    parsed = await _complete(context, messages, form)
-    return cast(Need, parsed["needs"]), str(parsed["why"])
 
 
-async def _word(context: Context, messages: list[Message], words: Sequence[str]) -> str:
-    return str(await _complete(context, messages, {"type": "string", "enum": list(words)}))
+def word_schema(words: Sequence[str]) -> dict[str, Any]:
+    """The form of an answer in one word."""
+    return {"type": "string", "enum": list(words)}
 
 
 async def _complete(context: Context, messages: list[Message], form: dict[str, Any]) -> Any:

@@ -1,98 +1,241 @@
-"""A process of its own for each read: a bomb, a hang or a crash of a parser ends that process and nothing else."""
+"""Processes that read what comes from outside: a bomb, a hang, a crash or a takeover of a parser stays in there."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem, too_large
-from mcp_tools.sandbox.interpreter import executable
+from mcp_tools import child
+from mcp_tools.sandbox.interpreter import system_paths
 
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from agent.files.inside import main; main()"
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "ALITA_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "LD_LIBRARY_PATH")
-"""What the process gets of our environment: no key is among it."""
-_REPLY = 64 << 20
+Serve: TypeAlias = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Does for a process what it cannot do itself, and gives the reply."""
+_SYSTEM = (
+    *("/usr/share", "/usr/local/lib", "/etc/fonts", "/etc/mime.types", "/etc/localtime"),
+    *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"),
+)
+"""What libraries read besides themselves: fonts, kinds of files, how many cores there are."""
+_LONGEST = 64 << 20
 """Bytes that a reply may have."""
 _GRACE_SECONDS = 2.0
 """How long after its own deadline a process is given to be gone."""
+_AT_ONCE = 3
+"""Processes of one `ReadingProcesses`."""
 
 
-async def read_apart(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
-    """Has a request carried out by `agent.files.inside` in a fresh process.
+@functools.cache
+def unconfined() -> str:
+    """What processes that read could still do on this machine; empty where they are confined."""
+    if sys.platform != "linux":
+        return "they can use the network and write files: only Linux can take that from a process"
+    from mcp_tools.sandbox.inside import confinement, landlock, syscalls
+
+    gaps = []
+    if landlock.abi() < 1:
+        gaps.append("read and write your files: this kernel offers no Landlock")
+    if confinement.platform_machine() not in syscalls.AUDIT_ARCH:
+        gaps.append(f"use the network: there is no filter for {confinement.platform_machine()}")
+    return f"they can {'; and '.join(gaps)}" if gaps else ""
+
+
+class ReadingProcess:
+    """A process of `agent.files.inside` that carries out requests, one after the other.
+
+    It reads its libraries and what its first request grants, writes its own folder, starts no process and has no
+    network.
 
     Args:
-        request: What to do with which file; plain JSON.
-        limits: What the process may take.
+        process: The process.
+        scratch: Its folder, which goes with it.
+    """
 
-    Returns:
-        Its reply.
+    def __init__(self, process: asyncio.subprocess.Process, scratch: Path) -> None:
+        self._process = process
+        self._scratch = scratch
+
+    @classmethod
+    async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:
+        """Starts one.
+
+        Args:
+            warm: Modules that it imports before its first request.
+        """
+        scratch = Path(tempfile.mkdtemp(prefix="alita-read-"))  # in no thread: a cancelled one would leave the folder
+        try:
+            process = await child.start(
+                child.python(f"from agent.files.inside import main; main({','.join(warm)!r})"),
+                env=child.environment("ALITA_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", TMPDIR=str(scratch)),
+                cwd=scratch,
+                stdin=child.PIPE,
+                stdout=child.PIPE,
+                private=True,
+            )
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        return cls(process, scratch)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.returncode is None
+
+    async def ask(
+        self,
+        request: dict[str, Any],
+        limits: ReadLimits,
+        *,
+        read: Sequence[str] = (),
+        write: Sequence[str] = (),
+        serve: Serve | None = None,
+    ) -> dict[str, Any]:
+        """Has a request carried out. Whoever is cancelled meanwhile takes the process along.
+
+        Args:
+            request: What to do with which file; plain JSON.
+            limits: What it may take.
+            read: Files and folders that the process may read; those of its first request hold for all.
+            write: Folders that it may write, as well as its own.
+            serve: Answers what the process asks meanwhile; None where it has nothing to ask.
+
+        Returns:
+            The reply.
+
+        Raises:
+            FileProblem: The file cannot be read, or the process came to no good end.
+        """
+        granted = {"read": _granted(read), "write": [str(self._scratch), *write]}
+        message = json.dumps({**request, "limits": asdict(limits), "granted": granted}).encode()
+        try:
+            async with asyncio.timeout(limits.seconds + _GRACE_SECONDS):
+                told = await self._exchange(message)
+                while told is not None and serve is not None and "ask" in told:
+                    told = await self._exchange(json.dumps(await serve(told["ask"])).encode())
+        except BaseException as error:
+            await self.aclose()
+            if isinstance(error, TimeoutError):
+                raise _death(-signal.SIGALRM, request, limits) from None
+            raise
+        if told is None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), _GRACE_SECONDS)
+            await self.aclose()
+            raise _death(self._process.returncode or 0, request, limits)
+        if problem := told.get("problem"):
+            raise FileProblem(problem["reason"], problem["message"], remedy=problem["remedy"])
+        return told
+
+    async def aclose(self) -> None:
+        """Ends it, and removes its folder."""
+        if self.is_alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        await asyncio.shield(self._process.wait())
+        await asyncio.shield(asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True))
+
+    async def _exchange(self, message: bytes) -> dict[str, Any] | None:
+        """Sends a message and takes the reply; None when the process ended, or said what is no reply."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(len(message).to_bytes(8) + message)
+            await self._process.stdin.drain()
+            size = int.from_bytes(await self._process.stdout.readexactly(8))
+            if size > _LONGEST:
+                return None
+            told: dict[str, Any] = json.loads(await self._process.stdout.readexactly(size))
+            return told if isinstance(told, dict) else None
+        except (ConnectionError, asyncio.IncompleteReadError, ValueError, RecursionError):
+            return None
+
+
+async def read_apart(
+    request: dict[str, Any],
+    limits: ReadLimits,
+    *,
+    read: Sequence[str] = (),
+    write: Sequence[str] = (),
+    serve: Serve | None = None,
+) -> dict[str, Any]:
+    """Has a request carried out in a fresh process; see `ReadingProcess.ask`.
 
     Raises:
         FileProblem: The file cannot be read, or the process came to no good end.
     """
-    scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="alita-read-")
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    process = await ReadingProcess.start()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
-            env={**environment, "TMPDIR": scratch},
-            cwd=scratch,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        reply = await _talk(process, json.dumps({**request, "limits": asdict(limits)}).encode(), limits)
+        return await process.ask(request, limits, read=read, write=write, serve=serve)
     finally:
-        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
-    return _judged(reply, process.returncode, request, limits)
+        await process.aclose()
 
 
-async def _talk(process: asyncio.subprocess.Process, request: bytes, limits: ReadLimits) -> bytes:
-    """Sends the request and takes the reply; at the end nothing of the process is left, whatever happens."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    reply = bytearray()
-    try:
-        async with asyncio.timeout(limits.seconds + _GRACE_SECONDS):
-            process.stdin.write(request)
-            with contextlib.suppress(ConnectionError):
-                await process.stdin.drain()
-            process.stdin.close()
-            while len(reply) < _REPLY and (chunk := await process.stdout.read(1 << 20)):
-                reply += chunk
-            await process.wait()
-    except TimeoutError:
-        pass
-    finally:
-        _kill(process.pid)
-        await asyncio.shield(process.wait())
-    return bytes(reply)
+class ReadingProcesses:
+    """Processes for many small requests without files, kept from one to the next.
+
+    Args:
+        warm: Modules that each imports before its first request.
+    """
+
+    def __init__(self, *warm: str) -> None:
+        self._warm = warm
+        self._idle: list[ReadingProcess] = []
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._starting: asyncio.Task[None] | None = None
+
+    def prepare(self) -> None:
+        """Starts a process in the background, if none waits."""
+        if not self._idle and self._starting is None:
+            self._starting = asyncio.create_task(self._prepare())
+
+    async def ask(self, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
+        """Has a request carried out; see `ReadingProcess.ask`.
+
+        Raises:
+            FileProblem: It cannot be carried out, or the process came to no good end.
+        """
+        async with self._places:
+            if self._starting is not None:
+                await asyncio.shield(self._starting)
+            process = self._idle.pop() if self._idle else await ReadingProcess.start(self._warm)
+            try:
+                told = await process.ask(request, limits)
+            except BaseException:
+                await process.aclose()
+                raise
+            self._idle.append(process)
+            return told
+
+    async def aclose(self) -> None:
+        """Ends all that wait."""
+        if self._starting is not None:
+            await self._starting
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    async def _prepare(self) -> None:
+        try:
+            self._idle.append(await ReadingProcess.start(self._warm))
+        finally:
+            self._starting = None
 
 
-def _kill(group: int) -> None:
-    """Ends the process and all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
-
-
-def _judged(reply: bytes, status: int | None, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
-    try:
-        told: dict[str, Any] = json.loads(reply)
-    except ValueError:
-        raise _death(status or 0, request, limits) from None
-    if problem := told.get("problem"):
-        raise FileProblem(problem["reason"], problem["message"], remedy=problem["remedy"])
-    return told
+def _granted(read: Sequence[str]) -> list[str]:
+    """What exists of what a process reads: the interpreter, its libraries, and what is granted besides."""
+    wanted = (*system_paths(), *sys.path, *_SYSTEM, *read)
+    return [path for path in dict.fromkeys(wanted) if Path(path).is_absolute() and Path(path).exists()]
 
 
 def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProblem:
@@ -110,5 +253,5 @@ def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProb
     return FileProblem(
         "damaged",
         f"{name} ended the program that reads {kind} files ({said}): it is damaged, or made to do so.",
-        remedy="Try it in a program (run_code), or ask for the file in another format.",
+        remedy="Try it in a program (run_code).",
     )

@@ -64,7 +64,7 @@ class Archive:
         if not self._files and unpacking.encrypted:
             self.close()
             raise FileProblem(
-                "encrypted", f"{name} is protected by a password.", remedy="Ask for the file without a password."
+                "encrypted", f"{name} is protected by a password.", remedy="Its content cannot be had without it."
             )
         size = sum(file.size for file in self._files)
         names = ", ".join(file.name for file in self._files[:_NAMED])
@@ -112,6 +112,11 @@ class Archive:
     def _member_sections(self, file: Unpacked, first: int) -> Iterator[Section]:
         """A member's sections from that number on; `_passed` then tells how many it has."""
         self._passed = 0
+        if file.kind == EMPTY:
+            self._passed = 1
+            if first == 1:
+                yield Section(file.name, "(empty, 0 bytes)")
+            return
         try:
             yield from self._read(file, first)
         except FileProblem as problem:
@@ -142,8 +147,6 @@ class Archive:
             yield Section(file.name, f"(not readable: {problem.message})")
 
     def _opened(self, file: Unpacked) -> Contents:
-        if file.kind == EMPTY:
-            raise FileProblem("empty", f"{file.name} is empty.")
         if file.kind not in READERS or file.kind in ArchiveReader.kinds:
             raise FileProblem("unsupported", f"{file.name} is a file of the kind {file.kind}, which is not read.")
         source = Source(file.path, file.kind, file.name, self._depth + 1)

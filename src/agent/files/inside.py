@@ -1,19 +1,21 @@
-"""What happens in the process that reads a file: its limits, then one request and one reply, both JSON."""
+"""What happens in a process that reads: its limits, then requests and replies, each JSON behind its length."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import resource
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from agent.files.contents import ReadLimits, Source
 from agent.files.finding import find_words
-from agent.files.media.speech import Speech, use
+from agent.files.media.speech import AskHost, Speech, use
 from agent.files.paging import read_pages
 from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
@@ -24,30 +26,73 @@ if TYPE_CHECKING:
 BEGINNING = 1_500
 """Characters of a preview's beginning."""
 _PR_SET_PDEATHSIG = 1
+_DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
 
 
-def main() -> None:
-    """Carries out the request on stdin, and replies on what was stdout: libraries may print there."""
-    reply = os.dup(1)
-    os.dup2(2, 1)
-    request = json.loads(sys.stdin.buffer.read())
-    limits = ReadLimits(**request["limits"])
-    confine(limits)
-    try:
-        told = attempt(request, limits)
-    except FileProblem as problem:
-        told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
-    with os.fdopen(reply, "wb") as stream:
-        stream.write(json.dumps(told, default=str).encode())
-    os._exit(0)  # threads of libraries have nothing left to say
+def main(warm: str = "") -> None:
+    """Carries out the requests on stdin, and replies on what was stdout: libraries may print there.
 
-
-def confine(limits: ReadLimits) -> None:
-    """Ties the process to its parent's life, and to its limits."""
+    Args:
+        warm: Modules to import before the first one, separated by commas.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a parser in C never returns to hear of a Python handler
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+    line = _Line(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
+    os.dup2(2, 1)
+    for name in filter(None, warm.split(",")):
+        with contextlib.suppress(ImportError):  # the request that needs it says so
+            import_module(name)
+    confined = False
+    while (request := line.receive()) is not None:
+        limits = ReadLimits(**request["limits"])
+        try:
+            if not confined:
+                confine(limits, request["granted"])
+                confined = True
+            signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+            told = attempt(request, limits, line.ask)
+        except FileProblem as problem:
+            told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
+        line.send(told)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    os._exit(0)  # threads of libraries have nothing left to say
+
+
+class _Line:
+    """Messages to and from alita: JSON behind its length."""
+
+    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next message; None when alita is done."""
+        size = int.from_bytes(self._incoming.read(8))
+        message: dict[str, Any] | None = json.loads(self._incoming.read(size)) if size else None
+        return message
+
+    def send(self, message: dict[str, Any]) -> None:
+        written = json.dumps(message, default=str).encode()
+        self._outgoing.write(len(written).to_bytes(8) + written)
+        self._outgoing.flush()
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Has alita do what this process may not."""
+        self.send({"ask": question})
+        return self.receive() or os._exit(0)
+
+
+def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
+    """Takes from the process what reading does not need, for good.
+
+    Args:
+        limits: What it may take.
+        granted: What it may `read`, and the folders that it may `write`.
+
+    Raises:
+        FileProblem: The kernel refused a layer that it offers.
+    """
     for kind, most in (
         (resource.RLIMIT_AS, limits.memory),
         (resource.RLIMIT_FSIZE, limits.unpacked),
@@ -56,16 +101,44 @@ def confine(limits: ReadLimits) -> None:
         _, ceiling = resource.getrlimit(kind)
         most = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
         resource.setrlimit(kind, (most, most))
+    if sys.platform != "linux":
+        return
+    try:
+        _put_on_layers(granted)
+    except OSError as error:
+        raise FileProblem(
+            "unsupported",
+            f"The process that reads files could not be confined, so nothing was read: {error}.",
+            remedy="Look at what `alita doctor` says of the isolation.",
+        ) from error
 
 
-def attempt(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
+def _put_on_layers(granted: dict[str, list[str]]) -> None:
+    """Landlock and the filter of system calls, as far as this kernel knows them; see `apart.unconfined`."""
+    from mcp_tools.sandbox.inside import landlock, seccomp, syscalls
+    from mcp_tools.sandbox.inside.confinement import platform_machine
+
+    if len(list(Path("/proc/self/task").iterdir())) > 1:
+        raise OSError("a thread was started before, which would stay outside")
+    if landlock.abi() > 0:
+        landlock.Grants(granted["read"], _DEVICES).confine(*granted["write"])
+    if platform_machine() in syscalls.AUDIT_ARCH:
+        seccomp.Filter(seccomp.template(platform_machine(), metadata=True)).install()
+
+
+def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = None) -> dict[str, Any]:
     """The reply to a request.
+
+    Args:
+        request: What to do with which file.
+        limits: What it may take.
+        ask: Has alita do what this process may not.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.
     """
     try:
-        return _carried_out(request, limits)
+        return _carried_out(request, limits, ask)
     except FileProblem:
         raise
     except MemoryError as error:
@@ -74,9 +147,13 @@ def attempt(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
         raise damaged(request["name"], request["kind"], error) from error
 
 
-def _carried_out(request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
+def _carried_out(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None) -> dict[str, Any]:
+    if call := request.get("call"):
+        module, _, function = call.partition(":")
+        told: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
+        return told
     if request.get("speech"):
-        use(Speech(**request["speech"]))
+        use(Speech(**request["speech"]), ask)
     source = Source(Path(request["path"]), request["kind"], request["name"])
     contents = reader_of(source.kind, request.get("reader", "")).open(source, limits)
     try:

@@ -25,7 +25,7 @@ def beginning(source: Source, size: int = 1024) -> bytes:
             "missing", f"{name_of(source)} cannot be opened: {error.strerror or error}.", remedy="Check its name."
         ) from None
     if not head:
-        raise FileProblem("empty", f"{name_of(source)} is empty: it has no bytes.", remedy="Ask for the file again.")
+        raise FileProblem("empty", f"{name_of(source)} is empty: it has no bytes.", remedy="There is nothing to read.")
     return head
 
 
@@ -35,7 +35,7 @@ def damaged(source: Source, what: str, why: object = "") -> FileProblem:
     return FileProblem(
         "damaged",
         f"{name_of(source)} cannot be read as {what}{said}.",
-        remedy="The file may be damaged or be of another kind; ask for it again.",
+        remedy="It may be damaged or of another kind. Look at its bytes in a program (run_code).",
     )
 
 

@@ -53,5 +53,5 @@ def damaged(name: str, kind: str, error: BaseException) -> FileProblem:
     return FileProblem(
         "damaged",
         f"{name} cannot be read as {kind}: {type(error).__name__}{': ' if said else ''}{said}",
-        remedy="It may be damaged: try it in a program (run_code), or ask for it anew.",
+        remedy="It may be damaged. Look at its bytes in a program (run_code).",
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +80,12 @@ async def preview(path: Path, *, name: str = "", folder: Path | None = None) -> 
         folder: Where to write what programs can use better than the file itself; must exist.
 
     Raises:
-        FileProblem: The file is missing, empty, damaged, encrypted, too large, or of no kind that can be read.
+        FileProblem: The file is missing, damaged, encrypted, too large, or of no kind that can be read.
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
+    if kind == EMPTY:
+        return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", "", 0)
     told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder)})
     return Preview(
         name=called,
@@ -117,6 +120,8 @@ async def read(
     if page < 1:
         raise FileProblem("range", f"There is no page {page}.", remedy="Pages count from 1.")
     kind = await asyncio.to_thread(_readable_kind, path, called)
+    if kind == EMPTY:
+        return Reading(called, "empty, 0 bytes", "", "")
     asked = {"do": "read", "page": page, "to": to, "find": " ".join(find.split()), "limit": limit}
     told = await _ask(path, called, kind, asked)
     return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
@@ -138,18 +143,18 @@ def limits_of(kind: str) -> ReadLimits:
 
 
 async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
-    request = {"path": _absolute(path), "name": name, "kind": kind, "speech": _speech(kind), **asked}
-    return await read_apart(request, limits_of(kind))
+    request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
+    read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
+    if _module(kind) in (*_SPOKEN, "mail", "archive"):
+        from agent.files.media.speech import from_settings, weights_of
+        from agent.files.media.speech_api import serve as ask_endpoint
+        from agent.layers import read_settings
 
-
-def _speech(kind: str) -> dict[str, Any] | None:
-    """Who writes down speech, for files that may hold some: the process that reads gets none of our variables."""
-    if _module(kind) not in (*_SPOKEN, "mail", "archive"):
-        return None
-    from agent.files.media.speech import from_settings
-    from agent.layers import read_settings
-
-    return from_settings(read_settings()).as_json()
+        speech = from_settings(read_settings())
+        request["speech"] = replace(speech, api_key="").as_json()
+        read += weights_of(speech)
+        serve = partial(ask_endpoint, speech=speech)
+    return await read_apart(request, limits_of(kind), read=read, write=write, serve=serve)
 
 
 def _module(kind: str) -> str:
@@ -162,23 +167,21 @@ def _absolute(path: Path | None) -> str:
 
 
 def _readable_kind(path: Path, name: str) -> str:
-    """The kind of the file, if there is a reader for it."""
+    """The kind of the file, if there is a reader for it or nothing to read."""
     try:
         if not path.is_file():
             raise unopened(path, IsADirectoryError() if path.is_dir() else FileNotFoundError())
     except OSError as error:
         raise unopened(path, error) from error
     kind = kind_of(path)
-    if kind == EMPTY:
-        raise FileProblem("empty", f"{name} is empty: it has no bytes at all.", remedy="Ask for the file anew.")
-    if kind in READERS:
+    if kind in READERS or kind == EMPTY:
         return kind
     suffix = path.suffix.lower().lstrip(".")
     if kind == BINARY and suffix in _SUFFIX_KINDS:
         raise FileProblem(
             "mismatch",
             f"{name} is not a {suffix} file: its content is of no kind that is known.",
-            remedy="It may be damaged or encrypted; ask for the file anew.",
+            remedy="It may be damaged or encrypted. Look at its bytes in a program (run_code).",
         )
     raise FileProblem(
         "unsupported",

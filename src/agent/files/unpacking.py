@@ -6,14 +6,17 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import stat
+import struct
+import sys
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from agent.files.contents import ReadLimits
 from agent.files.kinds import kind_of
@@ -27,6 +30,11 @@ _TOLD = 50
 """Sentences about what is left out; the others are counted."""
 _NAME = 240
 """Bytes of one part of a path that file systems take."""
+_SIGN = b"PK\x03\x04"
+_LOCAL = struct.Struct("<6xHH4xLLLHH")
+"""The header of a member: flags, method, checksum, both sizes, the lengths of its name and of what follows that."""
+_IN_EXTRA = 0xFFFFFFFF
+"""A size that does not fit into the header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,9 @@ class _Member:
     refused: str = ""
     """Why it is not unpacked."""
     alone: bool = False
-    """It is all that there is: where it breaks off, what came until then is kept."""
+    """It is all that there is: where nothing comes out of it, the archive cannot be read."""
+    size: int = 0
+    """What must come at least; less is cut off."""
 
 
 @dataclass(slots=True)
@@ -92,7 +102,10 @@ class Unpacking:
                     return
                 self._take(member, prefix, depth)
         except _DAMAGE as error:
-            raise _broken(called, error) from error
+            if not self.files:
+                raise _broken(called, error) from error
+            state = "cut off" if _is_cut(error) else "damaged"
+            self._lose(f"{one_line(called)} is {state}: what came after these files is lost ({_said(error)}).")
 
     def _take(self, member: _Member, prefix: str, depth: int) -> None:
         name = prefix + member.name
@@ -114,14 +127,13 @@ class Unpacking:
 
     def _cut(self, member: _Member, target: Path, name: str, error: Exception) -> int:
         """The bytes that are kept of a member which cannot be read to its end; 0 where it is left out."""
-        if not member.alone:
-            self._lose(f"{one_line(name)} is left out: {_said(error)}.")
-            target.unlink(missing_ok=True)
-            return 0
         size = target.stat().st_size if _is_cut(error) and target.exists() else 0
         if not size:
             target.unlink(missing_ok=True)
-            raise error
+            if member.alone:
+                raise error
+            self._lose(f"{one_line(name)} is left out: {_said(error)}.")
+            return 0
         self._lose(f"{one_line(name)} is cut off: only its first {size:,} bytes could be unpacked.")
         return size
 
@@ -156,6 +168,8 @@ class Unpacking:
                         "bomb", f"The archive unpacks to more than {self.limits.unpacked:,} bytes ({one_line(name)})."
                     )
                 file.write(chunk)
+        if size < member.size:
+            raise EOFError("unexpected end of data")
         return size
 
     def _lose(self, sentence: str) -> None:
@@ -180,14 +194,52 @@ def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:
 
 
 def _zip_members(path: Path) -> Iterator[_Member]:
-    with zipfile.ZipFile(path) as archive:
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        yield from _without_directory(path)
+        raise  # what is lost is told by whoever takes the members
+    with archive:
         for one in archive.infolist():
-            if one.is_dir():
-                continue
-            refused = _ENCRYPTED if one.flag_bits & 1 else ""
-            if stat.S_ISLNK(one.external_attr >> 16):
-                refused = "it is a link"
-            yield _Member(_zip_name(one), lambda one=one: archive.open(one), refused)  # type: ignore[misc]  # bound now
+            if not one.filename.endswith("/"):
+                yield _zip_member(one, lambda one=one: archive.open(one))  # type: ignore[misc]  # bound now
+
+
+def _zip_member(info: zipfile.ZipInfo, opened: Callable[[], IO[bytes]]) -> _Member:
+    refused = _ENCRYPTED if info.flag_bits & 1 else ""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        refused = "it is a link"
+    return _Member(_zip_name(info), opened, refused)
+
+
+def _without_directory(path: Path) -> Iterator[_Member]:
+    """The members of a zip file that was cut off, by their own headers: its directory, at the end, is missing."""
+    with path.open("rb") as file:
+        while len(head := file.read(_LOCAL.size)) == _LOCAL.size and head.startswith(_SIGN):
+            flags, method, checksum, packed, size, named, extra = _LOCAL.unpack(head)
+            info = zipfile.ZipInfo(file.read(named).decode("utf-8" if flags & 0x800 else "cp437", "replace"))
+            info.flag_bits, info.compress_type = flags, method
+            info.CRC, info.compress_size, info.file_size = checksum, packed, size
+            start = file.seek(extra, os.SEEK_CUR)
+            if unknown := bool(flags & 8) or packed == _IN_EXTRA:
+                if method != zipfile.ZIP_DEFLATED or flags & 1:
+                    return  # nothing tells where such a member ends
+                info.CRC, info.compress_size, info.file_size = None, _deflated_bytes(file), sys.maxsize  # type: ignore[assignment]  # not checked
+            file.seek(start)
+            if not info.filename.endswith("/"):
+                yield _zip_member(info, lambda info=info: cast(IO[bytes], zipfile.ZipExtFile(file, "r", info)))  # type: ignore[misc]  # bound now
+            file.seek(start + info.compress_size)
+            if unknown:  # its checksum and sizes stand behind it, in 12 to 24 bytes
+                file.seek(max(0, file.read(24 + len(_SIGN)).find(_SIGN)) + start + info.compress_size)
+
+
+def _deflated_bytes(file: IO[bytes]) -> int:
+    """How many bytes the compressed data has that begins here; all that are left where it is cut off."""
+    start, inflate = file.tell(), zlib.decompressobj(-zlib.MAX_WBITS)
+    while not inflate.eof and (chunk := inflate.unconsumed_tail or file.read(_CHUNK)):
+        inflate.decompress(chunk, _CHUNK)
+    # one more than there is tells that it is cut
+    return file.tell() - start - len(inflate.unused_data) + (not inflate.eof)
 
 
 def _zip_name(member: zipfile.ZipInfo) -> str:
@@ -201,12 +253,16 @@ def _zip_name(member: zipfile.ZipInfo) -> str:
 
 
 def _tar_members(path: Path) -> Iterator[_Member]:
+    end = path.stat().st_size
     with tarfile.open(path, "r:") as archive:
         for one in archive:
             if one.isdir():
                 continue
             refused = "" if one.isreg() else "it is a link" if one.issym() or one.islnk() else "it is a device"
-            yield _Member(one.name, lambda one=one: _member_stream(archive, one), refused)  # type: ignore[misc]  # bound now
+            size = one.size
+            if not one.issparse():
+                one.size = max(0, min(size, end - one.offset_data))  # of one that is cut off, what is there is read
+            yield _Member(one.name, lambda one=one: _member_stream(archive, one), refused, size=size)  # type: ignore[misc]  # bound now
 
 
 def _member_stream(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:

@@ -10,6 +10,7 @@ import json
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
+from agent.answer import unwrapped
 from agent.asked import Asked, Rounding, asked_of
 
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
@@ -73,7 +74,7 @@ _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.
 
 
 def final_answer(text: str) -> str:
-    """The text after the last `FINAL ANSWER:` that something follows; the text itself without one."""
+    """The text after the last `FINAL ANSWER:` that something follows, else what is before it, or the text itself."""
     marks = list(_MARK.finditer(text))
     if not marks:
         return text.strip()
@@ -81,7 +82,7 @@ def final_answer(text: str) -> str:
     marks = [mark for mark in marks if mark[0].isupper() or mark["opening"] is not None] or marks
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     said = (_closed(text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True))
-    return next((answer for answer in reversed(list(said)) if answer), "")
+    return next((answer for answer in reversed(list(said)) if answer), "") or text[: marks[0].start()].strip()
 
 
 def in_asked_format(answer: str, question: str) -> str:
@@ -89,7 +90,7 @@ def in_asked_format(answer: str, question: str) -> str:
     asked = asked_of(question)
     if asked.verbatim:
         return answer.strip()
-    text = _bare(answer.strip())
+    text = _bare(unwrapped(answer.strip(), question))
     if asked.separator:
         return _listed(text, asked)
     if asked.parts > 1:
@@ -155,7 +156,8 @@ def _json_elements(text: str) -> list[str]:
         return []
     if not isinstance(found, list) or not all(type(element) in (str, int) for element in found):
         return []
-    return [str(element).strip() for element in found]
+    elements = [str(element).strip() for element in found]
+    return elements if all(elements) else []
 
 
 def _ordered(elements: list[str], asked: Asked) -> list[str]:

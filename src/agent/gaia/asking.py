@@ -51,6 +51,7 @@ class Watched:
         self.called: list[str] = []
         self.failed: list[str] = []
         self.leaks: list[str] = []
+        self.set_apart: list[str] = []
 
     def listen(self, event: e.Event) -> None:
         """Notes an event."""
@@ -65,6 +66,8 @@ class Watched:
                 (self.called if event.ok else self.failed).append(event.name)
             case e.LeakBlocked():
                 self.leaks.append(event.address)
+            case e.ActionRefused() | e.InstructionFound():
+                self.set_apart.append(str(event))
         self._tell(event)
 
     def as_members(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class Watched:
             "tools_reused": tuple(dict.fromkeys(reused)),
             "tools_failed": tuple(dict.fromkeys(self.failed)),
             "leaks": tuple(dict.fromkeys(self.leaks)),
+            "set_apart": tuple(dict.fromkeys(self.set_apart)),
         }
 
 

@@ -84,7 +84,7 @@ class Attachments:
         for folder in self._folders:
             yield from ((str(folder), path) for path in _in_folder(folder, name))
         reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
-        kept = self._kept(task, name)
+        kept = self.place_of(task)
         if _is_there(kept):
             yield "cache", kept
         for origin, fetch in (("hub", self._from_hub), ("course", self._from_course)):
@@ -111,7 +111,7 @@ class Attachments:
             except NoAccess as error:
                 self._no_access = error
                 raise
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with found.open("rb") as source, whole_file(kept) as copy:
                 shutil.copyfileobj(source, copy)
             return kept
@@ -122,10 +122,11 @@ class Attachments:
             return None
         return self._course.fetch_file(task.task_id, kept.parent, kept.name)
 
-    def _kept(self, task: Task, name: Path) -> Path:
+    def place_of(self, task: Task) -> Path:
+        """Where the file of a task is kept once it was fetched."""
         digest = hashlib.sha256(task.task_id.encode(errors="surrogatepass")).hexdigest()[:32]
         folder = task.task_id if _SAFE_ID.fullmatch(task.task_id) else digest
-        return self._cache / folder / plain_name(name.name)
+        return self._cache / folder / (plain_name(task.file_name) or "file")
 
 
 def usual_attachments(

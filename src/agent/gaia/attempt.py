@@ -10,8 +10,8 @@ from mcp_tools.tool import Json
 
 AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "interrupted"]
 """`ok`: the run came to its end, with or without an answer. `limit`: a limit ended it, in a best guess if any.
-`timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: the attachment was not
-there, and nobody was asked. `interrupted`: it was stopped and can go on."""
+`timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: it was asked without its
+attachment, which was not there. `interrupted`: it was stopped and can go on."""
 
 STATUSES: tuple[AttemptStatus, ...] = get_args(AttemptStatus)
 KIND = "attempt"
@@ -62,6 +62,8 @@ class Attempt:
     """What went wrong, as a sentence; never an answer."""
     leaks: tuple[str, ...] = ()
     """Known copies of the dataset that it met, each blocked."""
+    set_apart: tuple[str, ...] = ()
+    """Actions that were refused, and passages that were not believed, because only foreign text wanted them."""
     run_id: str = ""
     model: str = ""
 

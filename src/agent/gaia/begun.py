@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from agent.errors import RunError
 from agent.gaia.attempt import Attempt
-from agent.store.appended import read_lines
-from agent.store.runs import journal_path
 from mcp_tools.tool import Json
 
 KIND = "begun"
@@ -52,26 +48,11 @@ class Begun:
         except (KeyError, TypeError) as error:
             raise ValueError(f"a run that was begun has a question, an epoch and an id: {error}") from None
 
-    def as_interrupted(self, runs: Path) -> Attempt:
-        """The attempt as if it had been interrupted; its time is that of the calls in its journal."""
-        return Attempt(
-            self.task_id,
-            self.epoch,
-            self.fingerprint,
-            status="interrupted",
-            seconds=round(_seconds(journal_path(runs, self.run_id)), 3),
-            run_id=self.run_id,
-        )
+    def as_interrupted(self) -> Attempt:
+        """The attempt as if it had been interrupted."""
+        return Attempt(self.task_id, self.epoch, self.fingerprint, status="interrupted", run_id=self.run_id)
 
 
-def interrupted(begun: Iterable[Begun], fingerprint: str, runs: Path) -> dict[tuple[str, int], Attempt]:
+def interrupted(begun: Iterable[Begun], fingerprint: str) -> dict[tuple[str, int], Attempt]:
     """What a kill left of a configuration, by question and epoch."""
-    return {one.key: one.as_interrupted(runs) for one in begun if one.fingerprint == fingerprint}
-
-
-def _seconds(journal: Path) -> float:
-    try:
-        took = [line.get("seconds") for line in read_lines(journal)]
-    except RunError:
-        return 0.0
-    return sum(seconds for seconds in took if isinstance(seconds, int | float))
+    return {one.key: one.as_interrupted() for one in begun if one.fingerprint == fingerprint}

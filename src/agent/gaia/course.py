@@ -124,7 +124,7 @@ class CourseApi:
             return target
 
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"{folder} cannot be made: {error.strerror}.", remedy="Name another folder.") from error
 

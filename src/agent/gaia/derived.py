@@ -46,6 +46,7 @@ def results_of(
         "right": count.right,
         "wrong": count.wrong,
         "errors": count.errors,
+        "interrupted": count.interrupted,
         "accuracy": count.right / cells if cells and answers else None,
         "tokens": count.tokens,
         "cost": count.cost,

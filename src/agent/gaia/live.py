@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.gaia.attempt import Attempt
 from agent.gaia.progress import Ended, Event, Planned, Said, Stepped
+from agent.gaia.selection import DONE
 from agent.gaia.tally import Count, Tally, duration, money
 from mcp_tools.text import one_line
 
@@ -139,7 +140,8 @@ def lines_of(event: Event, tally: Tally, *, verbose: bool) -> list[str]:
     """What is said of an event in plain words."""
     match event:
         case Planned():
-            before = f", {len(event.done)} done before" if event.done else ""
+            done = sum(attempt.status in DONE for attempt in event.done)
+            before = f", {done} done before" if done else ""
             asked = f"{len(event.selected)} questions" + (f" × {event.epochs} epochs" if event.epochs > 1 else "")
             return [f"{asked}{before}; {event.todo} attempts to make.", *event.problems]
         case Ended():

@@ -14,8 +14,6 @@ for _name in (
     "anyio._backends._asyncio",
     "h11",
     "httpcore2",
-    "agent.store.late_saver",
-    "langgraph.checkpoint.sqlite.aio",
     "mcp_tools.sandbox.warm",
     "openai",
 ):

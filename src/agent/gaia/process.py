@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import multiprocessing
 import socket
 import time
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from agent.gaia.attempt import Attempt, AttemptStatus
 from agent.gaia.job import LONGEST_LINE, Job, Result, receive, send
 from agent.gaia.killing import kill_tree
 from agent.models.protocol import Usage
+from mcp_tools import child
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
@@ -126,7 +125,7 @@ class Worker:
         """A new process, which begins to listen."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = _forking().Process(target=main, args=(theirs, setup), daemon=True)
+            process = child.forkserver("agent.gaia.preloaded").Process(target=main, args=(theirs, setup), daemon=True)
             await asyncio.to_thread(process.start)
         worker = cls(process, patience, tell, spared)
         reader, worker._writer = await asyncio.open_connection(sock=ours, limit=LONGEST_LINE)
@@ -228,11 +227,3 @@ class Worker:
                 guilty = key in self._overdue or (len(self._ends) == 1 and not self._overdue)
                 lost = WorkerLost(reason, hung=bool(self._hung), guilty=guilty, heard=self._heard[key])
                 end.set_exception(lost)
-
-
-def _forking() -> Any:
-    """Workers are forked from a process that has imported what they need, and nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    with contextlib.suppress(ValueError):
-        context.set_forkserver_preload(["agent.gaia.preloaded"])
-    return context

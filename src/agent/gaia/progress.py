@@ -15,7 +15,7 @@ class Planned:
 
     selected: tuple[Task, ...]
     done: tuple[Attempt, ...]
-    """What counts of earlier runs."""
+    """The last attempts of earlier runs, with and without a result."""
     todo: int
     """Attempts that are to be made now."""
     problems: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
         attempt: A scored attempt.
         truth: The true answer; None when there is none to compare with.
     """
-    if attempt.status in {"error", "interrupted", "missing-file"} or truth is None or attempt.correct is None:
+    if attempt.status in {"error", "interrupted"} or truth is None or attempt.correct is None:
         return ""
     if attempt.correct:
         return "correct"
@@ -24,7 +24,7 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
         return "format_error"
     if attempt.status in {"limit", "timeout"} or attempt.tools_failed:
         return "tool_limit"
-    if not attempt.answer and _FINDING & set(attempt.routes):
+    if attempt.status == "missing-file" or (not attempt.answer and _FINDING & set(attempt.routes)):
         return "retrieval_failure"
     return "reasoning_gap"
 

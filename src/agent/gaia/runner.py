@@ -144,7 +144,7 @@ class Benchmark:
             raise _exists(self._places.ledger)
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint, mixed=options.mixed) as ledger:
             done = newest(ledger.attempts, self._fingerprint.digest)
-            killed = interrupted(ledger.begun, self._fingerprint.digest, self._places.runs)
+            killed = interrupted(ledger.begun, self._fingerprint.digest)
             todo = still_to_do(options.selection, chosen, done | killed)
             before = chosen_of(ledger.choices, self._fingerprint.digest)
             count = counting(options.dataset.tasks, before, done, todo, options.selection.epochs)
@@ -219,32 +219,27 @@ class Benchmark:
 
     async def _attempt(self, todo: Todo, ledger: Ledger) -> None:
         task, before = todo.task, todo.before
-        file = ""
-        if task.file_name:
-            found = await asyncio.to_thread(self._options.attachments.resolve, task)
-            if found.path is None:
-                missing = Attempt(task.task_id, status="missing-file", cost=0.0, error=found.message)
-                await self._record(ledger, todo, missing)
-                return
-            file = str(found.path)
+        found = await asyncio.to_thread(self._options.attachments.resolve, task)
+        if found.status == "missing" and before is not None and before.status == "missing-file" and before.run_id:
+            self._tell(Ended(before))  # it was asked without its file, which is still not there
+            return
+        file = str(found.path or self._options.attachments.place_of(task)) if task.file_name else ""
         own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
         self._tell(Began(task, todo.epoch))
         assert self._pool is not None
         result = await self._pool.do(Job(task.task_id, todo.epoch, task.question, file, own, begun))
         attempt = result.attempt
-        if begun and before is not None and attempt.run_id == begun:
-            attempt = replace(attempt, seconds=before.seconds + attempt.seconds, waited=before.waited + attempt.waited)
+        if found.status == "missing" and attempt.status in {"ok", "limit"}:
+            attempt = replace(attempt, status="missing-file", error=found.message)
         if result.stops and self._how == "finished":
             self._how, self._message = "stopped", result.stops
         await self._record(ledger, todo, attempt)
 
     async def _record(self, ledger: Ledger, todo: Todo, attempt: Attempt) -> None:
-        """Scores an attempt, and writes it down unless it says nothing new."""
+        """Scores an attempt, and writes it down unless it never began."""
         attempt = self._scored(todo, attempt)
-        nothing_new = todo.before is not None and attempt.status == todo.before.status == "missing-file"
-        never_began = attempt.status == "interrupted" and not attempt.run_id
-        if not nothing_new and not never_began:
+        if attempt.status != "interrupted" or attempt.run_id:
             await ledger.record(attempt)
             self._made.append(attempt)
         self._tell(Ended(attempt))

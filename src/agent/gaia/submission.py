@@ -14,10 +14,11 @@ from agent.errors import StorageError, SubmissionError
 from agent.gaia.answers import final_answer
 from agent.gaia.leaderboard import require_answer
 from mcp_tools.tool import Json
+from mcp_tools.written import private
 
 SHORTEST_CODE_URL = 10
 """Characters that the server asks for."""
-ANSWERED = frozenset({"ok", "limit"})
+ANSWERED = frozenset({"ok", "limit", "missing-file"})
 """Statuses of an attempt that came to an answer."""
 _FORM = '{"task_id": "…", "model_answer": "…"}'
 PAYLOAD_LOG = "submission_payload.log"
@@ -169,7 +170,7 @@ def log_outcome(path: Path, outcome: Mapping[str, Json]) -> None:
 def _log(path: Path, entry: dict[str, Json]) -> None:
     line = json.dumps({"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}) + "\n"
     try:
-        with path.open("a", encoding="utf-8") as log:
+        with open(path, "a", encoding="utf-8", opener=private) as log:
             log.write(line)
             log.flush()
             os.fsync(log.fileno())

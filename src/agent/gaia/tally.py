@@ -20,19 +20,20 @@ class Count:
     right: int = 0
     wrong: int = 0
     errors: int = 0
-    """Errors, missing files and interruptions: what came to no result."""
+    """What came to no result."""
+    interrupted: int = 0
+    """Neither done nor errors: they go on with --resume."""
     tokens: int = 0
     cost: float | None = 0.0
     """US dollars; None as soon as one price is unknown."""
 
     def add(self, attempt: Attempt) -> None:
         """Counts an attempt."""
-        self.done += 1
+        self.interrupted += attempt.status == "interrupted"
+        self.done += attempt.status != "interrupted"
+        self.errors += attempt.status == "error"
         self.right += attempt.correct is True
-        if attempt.status in {"error", "missing-file", "interrupted"}:
-            self.errors += 1
-        elif attempt.correct is False:
-            self.wrong += 1
+        self.wrong += attempt.correct is False and attempt.status != "error"
         self.tokens += attempt.input_tokens + attempt.output_tokens
         known = self.cost is not None and attempt.cost is not None
         self.cost = (self.cost or 0.0) + (attempt.cost or 0.0) if known else None

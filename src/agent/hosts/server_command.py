@@ -51,4 +51,4 @@ def server_command(
 def _program(python: Path) -> list[str]:
     """The `alita` beside the interpreter; where there is none, the interpreter with alita's entry."""
     script = python.parent / ("alita.exe" if os.name == "nt" else "alita")
-    return [str(script.absolute())] if script.is_file() else [str(python.absolute()), "-c", _WITHOUT_SCRIPT]
+    return [str(script.absolute())] if script.is_file() else [str(python.absolute()), "-P", "-c", _WITHOUT_SCRIPT]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
-import os
 import shutil
 import stat
-import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +15,7 @@ from agent.errors import SettingsError, StorageError
 from agent.hosts.json_text import JsonText
 from agent.hosts.registry import FormatName, Host
 from agent.hosts.text_format import DamagedTextError, TextFormat, UnusualTextError
+from mcp_tools.written import write_whole
 
 _BOM = "\ufeff"
 
@@ -123,7 +121,7 @@ def write(change: Change) -> Path | None:
         backup = _backup(path) if change.before is not None else None
         if _read(path) != change.before:
             raise SettingsError(f"{path} was changed by another program meanwhile.", remedy="Run the command again.")
-        _replace(path, change.after)
+        write_whole(path, change.after.encode(), keep_mode=True)
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error.strerror or error}.",
@@ -189,19 +187,3 @@ def _backup(path: Path) -> Path:
         copy_at = path.with_name(f"{path.name}.backup-{moment}-{number}")
     shutil.copy2(path, copy_at)
     return copy_at
-
-
-def _replace(path: Path, text: str) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, name)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -45,9 +45,6 @@ class BudgetedModel:
             raise StoppedError(f"the limit of {limit} is reached")
         before = PAUSE.set(self._budget.waiting)
         try:
-            async with self._budget.until_spent():
-                return await call()
-        except TimeoutError:
-            raise StoppedError("the limit of seconds is reached") from None
+            return await self._budget.within(call())
         finally:
             PAUSE.reset(before)

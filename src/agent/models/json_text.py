@@ -12,7 +12,8 @@ from mcp_tools.fits import surely_fits
 from mcp_tools.text import one_line
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+"""A comma before a bracket, outside of texts: these stand in the group."""
 _MOST_STARTS = 50
 """Opening brackets that are tried: prose full of them should not cost seconds."""
 
@@ -37,8 +38,22 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
 
 
 def misfit(value: Any, schema: dict[str, Any]) -> str | None:
-    """Where and how a value fails to fit the schema; None when it fits."""
+    """Where and how a value fails to fit the schema; None when it fits.
+
+    A text that is longer than `maxLength` fits: that is a grammar's hold on a model that rambles; asking again would
+    cost more than the words too many.
+    """
+    schema = _without_lengths(schema)
     return None if surely_fits(value, schema) else _misfit(_validator(json.dumps(schema)), value)
+
+
+def _without_lengths(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_lengths(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {k: v for k, v in schema.items() if not (k == "maxLength" and isinstance(v, int))}
+    return {k: v if k in ("enum", "const") else _without_lengths(v) for k, v in kept.items()}
 
 
 @lru_cache(maxsize=64)
@@ -63,7 +78,7 @@ def _misfit(validator: Any, value: Any) -> str | None:
 def _values(text: str) -> Iterator[Any]:
     """JSON values in the text, the likeliest first."""
     for candidate in [text.strip(), *(m.strip() for m in _FENCE.findall(text))]:
-        for variant in (candidate, _TRAILING_COMMA.sub(r"\1", candidate)):
+        for variant in (candidate, _TRAILING_COMMA.sub(lambda found: found[1] or "", candidate)):
             try:
                 yield _DECODER.decode(variant)
                 break

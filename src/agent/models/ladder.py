@@ -15,7 +15,7 @@ from agent.errors import ModelOutputError
 from agent.models.failures import Failure, Kind
 from agent.models.json_text import NoJsonError, fitting_json, misfit
 from agent.models.protocol import Completion, Message, Usage
-from agent.models.strict import strict_schema, without_nulls
+from agent.models.strict import strict_schema, with_nulls, without_nulls
 from agent.models.traits import RUNGS, Rung
 from agent.models.wire import RESPOND
 
@@ -138,15 +138,33 @@ def _request(
         strict = None if enforced else strict_schema(_object(schema))
         wanted = schema if enforced else strict or _object(schema)
         shape = {"name": "answer", "schema": wanted, **({} if enforced else {"strict": strict is not None})}
-        return messages, extra | {"response_format": {"type": "json_schema", "json_schema": shape}}
+        asked = messages if enforced else _in_form(messages, schema, strict=strict is not None)
+        return asked, extra | {"response_format": {"type": "json_schema", "json_schema": shape}}
     if rung == "tool":
         respond = {
             "type": "function",
             "function": {"name": RESPOND, "description": "Gives the answer.", "parameters": _object(schema)},
         }
         choice = "required" if tools else {"type": "function", "function": {"name": RESPOND}}
-        return messages, {"tools": [*(tools or ()), respond], "tool_choice": choice}
+        return _in_form(messages, schema, strict=False), {"tools": [*(tools or ()), respond], "tool_choice": choice}
     return _with_schema_in_text(messages, schema), extra
+
+
+def _in_form(messages: Sequence[Message], schema: Schema, *, strict: bool) -> list[Message]:
+    """The messages with every example of an answer as the schema that is sent wants it."""
+
+    def shaped(message: Message) -> Message:
+        if message.get("role") != "assistant" or not isinstance(message.get("content"), str):
+            return message
+        try:
+            value = fitting_json(message["content"], schema)
+        except NoJsonError:
+            return message
+        value = with_nulls(value, schema) if strict else value
+        wrapped = value if _object(schema) is schema else {"value": value}
+        return {**message, "content": json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))}
+
+    return [shaped(message) for message in messages]
 
 
 def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Message]:

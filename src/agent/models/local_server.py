@@ -23,14 +23,19 @@ from agent.models.server_state import (
     files_of,
     running,
 )
+from mcp_tools import child
 from mcp_tools.text import one_line
+from mcp_tools.written import private, private_folder
 
-_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
-_ENVIRONMENT_PREFIXES = ("GGML_", "CUDA_", "HIP_", "ROCR_", "VK_", "PYTHON")
-"""What the server needs of our environment: no key is among it."""
+_VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 
 _STARTED: list[subprocess.Popen[bytes]] = []
 """Servers outlive who started them; while both live, the starter must reap one that ends."""
+
+
+def started() -> list[subprocess.Popen[bytes]]:
+    """The servers that this process started, and that outlive it."""
+    return list(_STARTED)
 
 
 class LocalServer:
@@ -107,18 +112,10 @@ class LocalServer:
         command += ["--stem", str(files.stem), "--context", str(o.context), "--parallel", str(o.parallel)]
         command += ["--threads", str(o.threads), "--idle", str(o.idle)]
         try:
-            files.stem.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(files.stem.parent)
             # Appending: of two that start at once, the one that finds the lock taken must not empty the log.
-            with files.log.open("ab") as log:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    cwd="/",
-                    env=_environment(),
-                    start_new_session=True,
-                )
+            with open(files.log, "ab", opener=private) as log:
+                process = child.popen(command, env=child.environment(*_VARIABLES), stdout=log, stderr=log)
         except OSError as exc:
             raise StorageError(
                 f"the embedded model's server needs {files.stem.parent}: {exc.strerror or exc}",
@@ -167,14 +164,6 @@ async def _answers(state: ServerState) -> bool:
             return response.status_code == 200
     except httpx2.HTTPError:
         return False
-
-
-def _environment() -> dict[str, str]:
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
-    }
 
 
 def _require_xllamacpp() -> None:

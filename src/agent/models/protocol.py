@@ -134,3 +134,6 @@ class Role:
     VISION = "vision"
     OVERSEER = "overseer"
     BROWSER = "browser"
+
+
+ROLES: tuple[str, ...] = tuple(value for name, value in vars(Role).items() if name.isupper())

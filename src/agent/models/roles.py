@@ -15,7 +15,7 @@ from agent.models.fallback import FallbackModel
 from agent.models.names import EMBEDDED, SCRIPTED
 from agent.models.openai import OPENAI_URL, OpenAIModel
 from agent.models.prices import price_of
-from agent.models.protocol import Model, Role
+from agent.models.protocol import ROLES, Model
 from agent.models.retry import Notify, Retry
 from agent.models.scripted import Script, ScriptedModel
 from agent.models.traits import TraitsCache
@@ -23,8 +23,6 @@ from agent.models.weights import Weights
 
 if TYPE_CHECKING:
     from agent.settings import Settings
-
-ROLES: tuple[str, ...] = tuple(v for k, v in vars(Role).items() if k.isupper())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from mcp_tools.written import write_whole
 
 ALREADY_RUNNING = 75
 """Exit status of a server that found another one holding the lock."""
@@ -103,10 +104,7 @@ class ServerFiles:
 
     def write(self, state: ServerState) -> None:
         """Writes the state so that only this user can read it, whole or not at all."""
-        handle, name = tempfile.mkstemp(dir=self.stem.parent, prefix=self.stem.name)
-        with os.fdopen(handle, "w") as file:
-            json.dump(asdict(state), file)
-        Path(name).replace(self.state)
+        write_whole(self.state, json.dumps(asdict(state)).encode())
 
     def touch(self) -> None:
         """Notes that the server is being used."""

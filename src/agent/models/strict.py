@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent.models.json_text import misfit
+
 Schema = dict[str, Any]
 
 _DROPPED = {
@@ -87,6 +89,23 @@ def without_nulls(value: Any, schema: Any, root: Any = None) -> Any:
         for name, item in value.items()
         if item is not None or name in needed or name not in properties or _allows_null(properties[name], root)
     }
+
+
+def with_nulls(value: Any, schema: Any, root: Any = None) -> Any:
+    """The answer with the nulls that strict mode wants for each absent optional property."""
+    root = schema if root is None else root
+    schema = _resolve(schema, root)
+    if isinstance(value, list):
+        return [with_nulls(item, schema.get("items", {}), root) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for branch in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+        resolved = _resolve(branch, root)
+        if misfit(value, {**resolved, **{key: root[key] for key in ("$defs", "definitions") if key in root}}) is None:
+            return with_nulls(value, resolved, root)
+    properties = schema.get("properties", {})
+    given = {name: with_nulls(item, properties.get(name, {}), root) for name, item in value.items()}
+    return {**dict.fromkeys(properties), **given}
 
 
 def _resolve(schema: Any, root: Any, depth: int = 0) -> Schema:

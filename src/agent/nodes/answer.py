@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from agent.context import Context
+from agent.deciding.extracting import copied_from
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
+from agent.instructions import LOOKS, Texts, without_instructions
 from agent.models.protocol import Role
-from agent.state import State
-from agent.steps import decision_of, evidence_text, last_value
+from agent.state import State, Step
+from agent.steps import decision_of, evidence_text, last_value, reading_of
 from mcp_tools.prompt import load_prompt
 
 _TOKENS = 200
@@ -30,7 +33,31 @@ async def answer(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         text = last_value(state.get("steps", [])) or ""
     if not text and state.get("wish") != "create":
         text = await _best_effort(state, runtime.context)
+    if text and runtime.context.is_weak(Role.COORDINATOR):
+        text = await _believed(text, state, runtime.context)
     return {"text": text}
+
+
+async def _believed(text: str, state: State, context: Context) -> str:
+    """A weak model's answer, unless it stands only where a text tells its reader to give it: then another, or none."""
+    texts: Texts = [(done["input"], reading_of(done)) for done in state.get("steps", []) if _is_read(done)]
+    for _ in range(LOOKS):
+        left = await without_instructions(
+            text, texts, state["question"], partial(context.complete, Role.COORDINATOR), context.set_apart
+        )
+        if left is None:
+            return text
+        texts, text = left, await copied_from(left, state["question"], context)
+        if not text:
+            break
+    context.emit(Note("what only an instruction in a text says is no answer, and nothing else was found"))
+    return ""
+
+
+def _is_read(done: Step) -> bool:
+    """Whether a step brought a text of others as it is: the browser has judged its own, and a value is no text."""
+    is_text = done["action"] in {"read_file", "search"} or done["value"] is None
+    return done["ok"] and is_text and done["action"] in {"read_file", "search", "browse", "use_tool"}
 
 
 async def _best_effort(state: State, context: Context) -> str:

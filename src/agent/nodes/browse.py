@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from agent.attached import with_files
+from agent.attached import present, with_files
 from agent.browser.protocol import Outcome
 from agent.browser.quoted import is_asked
 from agent.context import Context
@@ -17,10 +17,11 @@ from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
 from agent.models.protocol import Role
 from agent.nodes.read_page import read_instead
+from agent.permission import origins_of, unless_wanted
 from agent.pictures import describe_picture
+from agent.provenance import FINE, Origins, of_address, of_task
 from agent.state import AttachedFile, State, Step
 from agent.steps import decision_of, step
-from agent.web.injection import findings
 from agent.web.protocol import WebProblem
 
 _ADDRESS = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`)\]]+", re.IGNORECASE)
@@ -42,22 +43,27 @@ _TRAILING = ".,;:!?"
 async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Does in a browser what the decision says; the step's finding is the answer, or what was seen until it ended."""
     context, decision = runtime.context, decision_of(state)
-    url = begins_at(decision.url, decision.task, state)
+    origins = origins_of(state, context)
+    url = begins_at(decision.url, decision.task, state, origins)
     if context.browser is None or not url:
         return _failed(state, context, "browse needs the address of a page to begin with: search for it first.")
     task = decision.task or state["question"]
+    if (refused := await unless_wanted(of_task(task, url, origins), state, context)) is not None:
+        return refused
     weak, may_open = context.is_weak(Role.BROWSER), context.browser.may_open
 
     async def ask(*args: Any, **options: Any) -> Any:
         return await context.complete(Role.BROWSER, *args, **options)
 
     try:
-        outcome = await context.browser.do(task, url, context.files, ask, weak=weak)
+        outcome = await context.browser.do(task, url, present(state, context), ask, weak=weak, origins=origins)
     except (WebProblem, ModelError) as problem:
         why = f"browse {url}: {problem.message} {problem.remedy}".strip()
         return await read_instead(state, context, url, why) if may_open(url) else _failed(state, context, why)
     if not context.browser.is_live:
         context.budget.spend(outcome.usage)
+    for event in outcome.apart:
+        context.set_apart(event)
     downloads = await with_files(outcome.files, state, context, source=outcome.url)
     finding = _finding(outcome, await _seen(outcome, state["question"], context))
     if not outcome.ok:
@@ -84,19 +90,22 @@ async def _seen(outcome: Outcome, question: str, context: Context) -> str:
         return ""
     part = await context.reader.read(picture, picture.name, page=1, find="", limit=_MOST_READ)
     text = str(part.get("text", ""))
-    for order in findings(outcome.url, text):
-        context.emit(order)
     return "" if context.guard is not None and context.guard.blocks(outcome.url, text) else text
 
 
-def begins_at(url: str, task: str, state: State) -> str:
-    """Where the browser begins: as decided, else the first address in the task, the question or the newest finding."""
-    texts = [url, task, state["question"], *(s["finding"] for s in _found(state.get("steps", [])))]
+def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
+    """Where the browser begins: as decided, else the first address in the task, the question or the newest finding.
+
+    In what was found, only an address counts that may be opened.
+    """
+    decided = [url, task, state["question"]]
     for pattern in (_ADDRESS, _SITE):
-        for text in texts:
-            if match := pattern.search(text):
+        for place, text in enumerate([*decided, *(s["finding"] for s in _found(state.get("steps", [])))]):
+            for match in pattern.finditer(text):
                 address = match[0].rstrip(_TRAILING)
-                return address if "://" in address else _with_scheme(address)
+                address = address if "://" in address else _with_scheme(address)
+                if place < len(decided) or of_address(address, origins) == FINE:
+                    return address
     return ""
 
 
@@ -113,7 +122,7 @@ def _finding(outcome: Outcome, seen: str) -> str:
     lines = [
         f"In the browser, at {outcome.url}: {outcome.text}" if outcome.text else "",
         f"On the screen: {seen}" if seen else "",
-        f"Downloaded: {', '.join(path.name for path in outcome.files)}" if outcome.files else "",
+        f"Downloaded: {', '.join(map(str, outcome.files))}" if outcome.files else "",
         f"It did not come to its end: {outcome.problem}." if outcome.problem else "",
         f"Steps: {'; '.join(map(_told, outcome.steps))}" if outcome.problem else "",
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.answer import unwrapped
 from agent.citing import with_citations
 from agent.context import Context
 from agent.state import State
@@ -22,13 +23,15 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Brings the answer into its final form and sets the status of the run."""
     steps = state.get("steps", [])
     computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
-    text, cited = with_citations(final_form(state.get("text", "")), state.get("sources", []), computed=computed)
+    answer = final_form(state.get("text", ""), state["question"])
+    text, cited = with_citations(answer, state.get("sources", []), computed=computed)
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
     return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
 
 
-def final_form(text: str) -> str:
-    """The answer without lead-in, code fence and control characters."""
+def final_form(text: str, question: str) -> str:
+    """The answer without lead-in, code fence, JSON and control characters; as it is where nothing else is in it."""
     text = printable(text).strip()
     fenced = re.fullmatch(r"```\w*\n(.*?)\n?```", text, re.DOTALL)
-    return _LEAD.sub("", fenced[1] if fenced else text).strip()
+    inside = fenced[1].strip() if fenced else text
+    return unwrapped(_LEAD.sub("", inside).strip() or inside or text, question)

@@ -11,6 +11,10 @@ from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.external import SERVER
 from agent.state import State
+from mcp_tools.clients.plain_schema import plain_schema
+from mcp_tools.library.trust import SERVED, errors_of
+from mcp_tools.prompt import data_block
+from mcp_tools.tool import Json, Tool
 
 SHOWN_TOOLS = 3
 """The prompt stays the same size with ten tools or ten thousand."""
@@ -24,21 +28,27 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
-    found = await context.library.search(state["question"], SHOWN_TOOLS)
-    tools: list[dict[str, Any]] = [
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "inputSchema": tool.input_schema,
-            "asked": tool.provenance.get("asked"),
-        }
-        for tool in found
-    ]
-    if state.get("wish") != "create":  # what is wanted is a tool of the library
+    found = [tool for tool in await context.library.search(state["question"], SHOWN_TOOLS) if not errors_of(tool)]
+    drafts = [tool.name for tool in found if tool.status not in SERVED]
+    if drafts:
+        context.emit(Note(f"not approved here, so treated as drafts: {', '.join(drafts)} (alita tools approve NAME)"))
+    wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
+    tools = [_shown(tool) for tool in found if not wants_tool or tool.name not in drafts]
+    if not wants_tool:
         tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
     return {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
+
+
+def _shown(tool: Tool) -> dict[str, Json]:
+    """A tool of the library as prompts and rules see it; what a draft says of itself is data, and nothing more."""
+    if tool.status in SERVED:
+        asked = tool.provenance.get("asked")
+        return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema, "asked": asked}
+    description = data_block(f"tool {tool.name}, not approved", tool.description)
+    schema = plain_schema(tool.input_schema, described=False)
+    return {"name": tool.name, "description": description, "inputSchema": schema}
 
 
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.attached import PICTURES, file_named
+from agent.attached import PICTURES, file_named, no_such_file
 from agent.context import Context
 from agent.events import FileRead, Note
 from agent.models.protocol import Role
@@ -16,7 +16,6 @@ from agent.pages import means_page
 from agent.pictures import describe_picture
 from agent.state import AttachedFile, State
 from agent.steps import READING, decision_of, step
-from agent.web.injection import findings
 from mcp_tools.text import printable
 
 
@@ -27,7 +26,7 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return await read_page(state, context)
     file = file_named(decision.file, state)
     if file is None or context.reader is None:
-        return _failed(state, context, _unknown(decision.file, state))
+        return _failed(state, context, no_such_file(decision.file, state.get("attached", [])))
     if file["problem"]:
         return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
     limit = WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
@@ -38,9 +37,6 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
         return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
     context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
-    for found in findings(file["name"], part["text"]):
-        if found not in findings(file["name"], file["beginning"]):  # which was told when the file was looked at
-            context.emit(found)
     seen = await describe_picture(context, file, state["question"]) if file["kind"] in PICTURES else ""
     return {"steps": [step(state, ok=True, finding=_finding(file, part, seen))]}
 
@@ -54,13 +50,6 @@ def _finding(file: AttachedFile, part: dict[str, Any], seen: str) -> str:
         f"To read on: {part['more']}" if part["more"] else "",
     ]
     return "\n".join(line for line in lines if line.strip())
-
-
-def _unknown(name: str, state: State) -> str:
-    files = state.get("attached", [])
-    if not files:
-        return "No file is attached: attach one with --file, or answer without."
-    return f"There is no attached file {name!r}; the files are: {', '.join(file['name'] for file in files)}."
 
 
 def _failed(state: State, context: Context, text: str) -> dict[str, Any]:

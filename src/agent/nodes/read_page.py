@@ -9,16 +9,19 @@ from agent.context import Context
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
-from agent.pages import resolved
-from agent.state import AttachedFile, CitedSource, Decision, OpenPage, State
-from agent.steps import READING, decision_of, step
+from agent.pages import links_in, resolved
+from agent.permission import origins_of, unless_wanted
+from agent.provenance import of_address
+from agent.state import AttachedFile, CitedSource, Decision, State
+from agent.steps import READING, decision_of, step, step_number
 from agent.web.address import canonical
 from agent.web.protocol import Page, WebProblem
 from mcp_tools.text import one_line, printable
 
 WEAK_READING = 2_400
 """Characters of one reading for a weak model, which reads slowly and loses itself in more."""
-_MOST_LINKS = 2_000
+_ADDRESSES = 800
+"""Characters of the addresses of one reading, all together."""
 _NO_WEB = "Nothing reads the web here: answer without."
 
 
@@ -28,19 +31,25 @@ async def read_page(state: State, context: Context) -> dict[str, Any]:
     at: State = {**state, "decision": decision.as_json()}
     if context.web is None:
         return _failed(at, context, _NO_WEB)
+    ruled = of_address(decision.file, origins_of(at, context))
+    if (refused := await unless_wanted(ruled, at, context)) is not None:
+        return refused
     try:
         page = await context.web.read(decision.file)
         text = _part(page, decision, WEAK_READING if context.is_weak(Role.COORDINATOR) else READING)
     except WebProblem as problem:
-        return _failed(at, context, f"{problem.message} {problem.remedy}".strip())
+        kept = await with_files([problem.path] if problem.path else [], state, context)
+        return {**kept, **_failed(at, context, f"{problem.message} {problem.remedy}".strip())}
     except StoppedError as stopped:
         return _failed(at, context, stopped.message)
     number = _number(page.url, state.get("sources", []))
     source = CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=[text])
     return {
         **await _file_of(page, state, context),
-        "steps": [step(at, ok=True, finding=_finding(page, decision, text, number))],
-        "open_page": OpenPage(url=page.url, links=list(page.links[:_MOST_LINKS])),
+        "steps": [
+            step(at, ok=True, finding=_finding(page, decision, text, number, _about_links(page, text, at, context)))
+        ],
+        "links": links_in(text, page, step_number(state)),
         "sources": [source],
     }
 
@@ -65,11 +74,12 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> di
     context.emit(Note(f"{one_line(why, 200)} Its page is read instead."))
     number = _number(page.url, state.get("sources", []))
     head = f"The page [{number}] was read instead; read_file {page.url} reads on: {one_line(page.title, 160)}"
-    finding = "\n".join((why, head, printable(text)))
+    lines = (why, head, printable(text), _about_links(page, text, state, context))
+    finding = "\n".join(line for line in lines if line)
     return {
         **await _file_of(page, state, context),
         "steps": [step(state, ok=True, finding=finding)],
-        "open_page": OpenPage(url=page.url, links=list(page.links[:_MOST_LINKS])),
+        "links": links_in(text, page, step_number(state)),
         "sources": [CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=[text])],
     }
 
@@ -86,14 +96,25 @@ def _part(page: Page, decision: Decision, size: int) -> str:
     return view.find(decision.find, decision.page) if decision.find.strip() else view.at(decision.page)
 
 
-def _finding(page: Page, decision: Decision, text: str, number: int) -> str:
+def _about_links(page: Page, text: str, state: State, context: Context) -> str:
+    """How a link is followed, and the addresses where they are few: a weak model would lose itself in them."""
+    links = links_in(text, page, step_number(state))
+    if not links:
+        return ""
+    followed = f"A link [text][n] is followed by read_file with `link {step_number(state)}.n`"
+    addresses = ", ".join(f"{name} is {url}" for name, url in links.items())
+    is_short = len(addresses) <= _ADDRESSES and not context.is_weak(Role.COORDINATOR)
+    return f"{followed}: {addresses}" if is_short else f"{followed}."
+
+
+def _finding(page: Page, decision: Decision, text: str, number: int, about_links: str) -> str:
     where = f", looking for {decision.find!r}" if decision.find.strip() else ""
     dated = f", {page.published}" if page.published else ""
     lines = [
         f"read_file {page.url}{where} [{number}]: {one_line(page.title, 160)} ({page.kind}{dated})",
         printable(text),
         f"Of this page: {' '.join(page.notes)}" if page.notes else "",
-        "A link [text][n] is followed by read_file with `link n`." if page.links else "",
+        about_links,
     ]
     return "\n".join(line for line in lines if line)
 

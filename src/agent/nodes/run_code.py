@@ -22,7 +22,7 @@ from agent.steps import evidence_text, step
 from mcp_tools.create.assemble import extract_code
 from mcp_tools.errors import LibraryError, StoppedError, UnknownToolError
 from mcp_tools.packages import file_packages, imported
-from mcp_tools.prompt import load_prompt
+from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.sandbox.protocol import Job
 from mcp_tools.text import one_line
 
@@ -91,10 +91,8 @@ async def _written(state: State, context: Context) -> dict[str, Any]:
         if outcome.ok and printed:
             return {"steps": [step(state, ok=True, finding=f"A program printed: {printed}", value=printed)]}
         finding = failure_of(outcome)
-        messages += [
-            {"role": "assistant", "content": completion.text},
-            {"role": "user", "content": f"The program failed: {finding}\nGive the whole corrected program."},
-        ]
+        failed = f"The program failed:\n{data_block('its error', finding)}\nGive the whole corrected program."
+        messages += [{"role": "assistant", "content": completion.text}, {"role": "user", "content": failed}]
     return _failed(state, context, finding)
 
 

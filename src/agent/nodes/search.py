@@ -10,6 +10,8 @@ from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
+from agent.permission import origins_of, unless_wanted
+from agent.provenance import of_query
 from agent.state import State
 from agent.steps import READING, decision_of, evidence_text, step
 from mcp_tools.text import one_line
@@ -32,7 +34,10 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     weak = context.is_weak(Role.COORDINATOR)
     steps = state.get("steps", [])
     query = decision_of(state).query
-    wanted = Wanted(state["question"], query, evidence_text(steps) if steps else "", state.get("sources", []))
+    origins = origins_of(state, context)
+    if (refused := await unless_wanted(of_query(query, origins), state, context)) is not None:
+        return refused
+    wanted = Wanted(state["question"], query, evidence_text(steps), state.get("sources", []), origins)
     try:
         evidence = await research(await next_query(wanted, context), context, context.web)
     except (ModelOutputError, StoppedError) as failure:

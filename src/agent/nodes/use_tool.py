@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.attached import file_named, granted
+from agent.attached import granted, paths_by_name
 from agent.calls import CallResult, call_external, call_tool
 from agent.context import Context
 from agent.events import Note
 from agent.external import SERVER
+from agent.permission import origins_of, unless_wanted
+from agent.provenance import of_call
 from agent.state import State
 from agent.steps import decision_of, step
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.tool import Json
 
+_TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
+
 
 async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Calls the tool that was decided on; its result, or what was wrong, is the step's finding."""
     decision = decision_of(state)
-    if any(tool["name"] == decision.tool and SERVER in tool for tool in state["tools"]):
+    external = next((tool for tool in state["tools"] if tool["name"] == decision.tool and SERVER in tool), None)
+    if external is not None:
+        names = {text for file in state.get("attached", []) for text in (file["name"], file["path"])}
+        reads = external.get("readOnly") is True
+        origins = origins_of(state, runtime.context)
+        ruled = of_call(decision.tool, decision.arguments, origins, read_only=reads, files=names)
+        if (refused := await unless_wanted(ruled, state, runtime.context)) is not None:
+            return refused
         result = await call_external(runtime.context, decision.tool, decision.arguments)
         return _found(state, decision.tool, result)
     try:
@@ -29,7 +41,7 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         runtime.context.emit(Note(gone.message))
         return {"steps": [step(state, ok=False, finding=str(gone))]}
     result = await call_tool(
-        runtime.context, tool, _with_places(decision.arguments, state), read=granted(state, runtime.context)
+        runtime.context, tool, _with_paths(decision.arguments, state), read=granted(state, runtime.context)
     )
     return _found(state, tool.name, result)
 
@@ -41,7 +53,10 @@ def _found(state: State, name: str, result: CallResult) -> dict[str, Any]:
     }
 
 
-def _with_places(arguments: dict[str, Json], state: State) -> dict[str, Json]:
-    """The arguments with the path of an attached file for each that is its name."""
-    found = {name: file_named(value, state) for name, value in arguments.items() if isinstance(value, str) and value}
-    return {**arguments, **{name: file["path"] for name, file in found.items() if file is not None}}
+def _with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
+    """The arguments with the path of an attached file for its name, in parameters that are called path or file."""
+    paths = paths_by_name(state.get("attached", []))
+    return {
+        name: paths.get(value, value) if isinstance(value, str) and _TAKES_PATH.search(name) else value
+        for name, value in arguments.items()
+    }

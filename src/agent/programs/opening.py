@@ -44,9 +44,8 @@ def modules_for(state: State) -> dict[str, str]:
     specs = [_spec(file, looks=looks) for file in openable(state)]
     source = (
         f"from {_PREFIX}loading import load\n"
-        f"from {_PREFIX}lenient import be_lenient\n"
         f"from {_PREFIX}telling import tell\n"
-        f"_named = load({specs!r})\nglobals().update(_named)\nbe_lenient(_named)\n__all__ = list(_named)\n"
+        f"_named = load({specs!r})\nglobals().update(_named)\n__all__ = list(_named)\n"
     )
     return {MODULE: source, **_inside()}
 

@@ -12,7 +12,6 @@ from agent.state import State
 from mcp_tools.packages import file_packages
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
-from mcp_tools.text import printable
 
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
 """A program over a large table takes longer than a tool."""
@@ -48,6 +47,7 @@ class Files:
 
 
 def _prompt(variables: str, question: str) -> list[Message]:
-    shown = printable(data_block("variables", variables).partition("\n")[2].rpartition("\n")[0])
-    *before, asked, begun = load_prompt("agent", "file_program").render(variables=shown, question=question)
+    *before, asked, begun = load_prompt("agent", "file_program").render(
+        variables=data_block("variables", variables), question=question
+    )
     return [*before, *nearest(variables, question), asked, begun]

@@ -7,7 +7,7 @@ from agent.models.protocol import Message
 from agent.programs.voting import Printed, vote
 from agent.state import Action, State, Step
 from agent.steps import preview, reading_of
-from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.prompt import data_block, data_blocks, load_prompt
 from mcp_tools.sandbox.protocol import Job, Outcome
 
 _TEXTS: frozenset[Action] = frozenset({"read_file", "search", "browse"})
@@ -36,5 +36,5 @@ async def vote_on_texts(state: State, context: Context) -> Printed:
 def _prompt(state: State) -> list[Message]:
     texts = texts_in(state)
     room = _MOST // max(len(texts), 1)
-    evidence = "\n".join(data_block(step["input"], preview(reading_of(step), room)) for step in texts)
+    evidence = data_blocks(data_block(step["input"], preview(reading_of(step), room)) for step in texts)
     return load_prompt("agent", "text_program").render(evidence=evidence, question=state["question"])

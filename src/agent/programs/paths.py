@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
+from agent.attached import paths_by_name
 from agent.state import AttachedFile
 
 
 def with_paths(source: str, files: Sequence[AttachedFile]) -> str:
     """The program with the path of a file for each text that is its name; else unchanged, to the last character."""
-    places = {Path(file["name"]).name: file["path"] for file in files} | {file["name"]: file["path"] for file in files}
+    places = paths_by_name(files)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

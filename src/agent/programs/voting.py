@@ -27,7 +27,8 @@ _ROUNDS = ((0.0, 1), (0.6, 2), (0.6, 3), (0.8, 4))
 """Temperature and number of programs, until two agree and nobody outweighs them. None is mended: shown its failure, a
 small model writes it again."""
 _LONGEST_ANSWER = 2_000
-_EMPTY = re.compile(r"nan|nat|none|null|empty\b.*|series\(\[\].*|\[\]|\{\}|", re.IGNORECASE)
+_EMPTY = re.compile(r"nan|NaN|NaT|None|<NA>|Empty DataFrame\n.*|Series\(\[\], .*|\[\]|\{\}|", re.DOTALL)
+"""How Python and pandas print that there is nothing."""
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2}) 00:00:00")
 

@@ -1,20 +1,28 @@
-"""Answers of finished runs by question, files and configuration: a question repeated within a day costs nothing."""
+"""Answers of finished runs by question, files and configuration: a question repeated within a day costs nothing.
+
+An answer also rests on tools. What each of them was is kept with it; once one is another, the answer no longer counts.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from agent.answer import Answer
 from agent.store.runs import InputFile
 from agent.version import alita_version
+from mcp_tools.written import private_folder, write_whole
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
+
+
+States = Callable[[Iterable[str]], dict[str, str]]
+"""What the tools of these names are now: a text for each, which is another one when the tool is."""
 
 
 class AnswerCache:
@@ -23,29 +31,35 @@ class AnswerCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Answer | None:
-        """The answer given before to the same question with the same files and configuration."""
+    def get(
+        self, question: str, files: Sequence[InputFile], configuration: dict[str, str], states: States
+    ) -> Answer | None:
+        """The answer given before to the same question with the same files, configuration and tools."""
         path = self._path(question, files, configuration)
         try:
             if not 0 <= time.time() - path.stat().st_mtime < SECONDS_KEPT:
                 path.unlink()
                 return None
-            return Answer.from_json(json.loads(path.read_text("utf-8")))
+            kept = json.loads(path.read_text("utf-8"))
+            return Answer.from_json(kept["answer"]) if states(kept["tools"]) == kept["tools"] else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, question: str, files: Sequence[InputFile], configuration: dict[str, str], answer: Answer) -> None:
-        """Keeps an answer, whole or not at all."""
+    def put(
+        self,
+        question: str,
+        files: Sequence[InputFile],
+        configuration: dict[str, str],
+        answer: Answer,
+        tools: dict[str, str],
+    ) -> None:
+        """Keeps an answer with the states of the tools it rests on, whole or not at all."""
         path = self._path(question, files, configuration)
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(json.dumps(answer.as_json(), ensure_ascii=True), encoding="utf-8")
-            draft.replace(path)
-        except OSError:
-            draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            private_folder(path.parent)
+            write_whole(path, json.dumps({"answer": answer.as_json(), "tools": tools}, ensure_ascii=True).encode())
 
     def _path(self, question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> Path:
-        key = [alita_version(), question, [file.sha256 for file in files], configuration]
+        key = [alita_version(), question, [file.sha256 or file.path for file in files], configuration]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self._folder / f"{digest[:32]}.json"

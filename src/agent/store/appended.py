@@ -12,6 +12,7 @@ from typing import Self
 
 from agent.errors import RunError, StorageError
 from mcp_tools.tool import Json
+from mcp_tools.written import private_folder
 
 SYNC_AFTER = 0.05
 """Seconds after a line until it is on its way through the disk's cache."""
@@ -42,7 +43,7 @@ class AppendedLines:
             StorageError: It cannot be written.
         """
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise _unwritable(path, error) from error

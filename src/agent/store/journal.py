@@ -70,15 +70,13 @@ class Journal:
         """Calls that were made."""
         self.is_live = False
         """Whether the newest call was made, and not given from the record."""
-        self.position = 0
-        """How far the run has come in its journal: the number of its newest call, made now or before."""
         self._redactor = redactor
         self._blobs = Blobs(redactor)
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._file: AppendedLines | None = None
         records = list(_load(recorded, self._blobs))
         self.marks = {mark.step: mark for mark in _marks(recorded)}
-        """The newest decision of each step, as the journal was read."""
+        """The newest decision of each step."""
         self._loaded = records
         self._by_key = {(r.key, r.nth): r for r in records}
         self._seq = max((r.seq for r in records), default=0)
@@ -92,10 +90,15 @@ class Journal:
         return journal
 
     @classmethod
-    def resume(cls, path: Path, redactor: Redactor | None = None) -> Self:
+    def resume(cls, path: Path, redactor: Redactor | None = None, *, failed: bool = False) -> Self:
         """The journal of a run that did not finish: what it has is not made, and not paid, again.
 
-        Failures that ended the run are tried again, and so is what a limit forbade.
+        What a limit forbade is tried again.
+
+        Args:
+            path: The file.
+            redactor: Removes keys.
+            failed: Whether failures ended the run: then its last ones are tried again, too.
         """
         file = AppendedLines.open(path)
         try:
@@ -107,7 +110,7 @@ class Journal:
             file.close()
             raise
         journal._file = file
-        journal._forget_failures()
+        journal._forget_failures(ended=failed)
         return journal
 
     @classmethod
@@ -145,7 +148,6 @@ class Journal:
         if record is not None:
             self.replayed += 1
             self.is_live = False
-            self.position = max(self.position, record.seq)
             if record.error is not None:
                 raise _restored(record.error)
             return record.output
@@ -166,7 +168,6 @@ class Journal:
         self.performed += 1
         self.is_live = True
         self._seq += 1
-        self.position = self._seq
         result = {"output": output} if error is None else {"error": self._described(error)}
         line = {
             "seq": self._seq,
@@ -185,15 +186,21 @@ class Journal:
         return output
 
     def mark(self, action: str, why: str) -> None:
-        """Writes down what the present step does; nothing in a replay."""
-        self._write([{"step": self.step, "mark": action, "why": self._redactor.text(why)}])
+        """Writes down what the present step does, unless that stands there; nothing in a replay."""
+        mark = Mark(self.step, action, self._redactor.text(why))
+        if self.marks.get(self.step) != mark:
+            self.marks[self.step] = mark
+            self._write([{"step": mark.step, "mark": mark.action, "why": mark.why}])
 
-    def skip(self, position: int) -> None:
-        """Counts the calls up to a position as asked: the run goes on behind them."""
-        for record in self._loaded:
-            if record.seq <= position:
-                self._asked[record.key] = max(self._asked[record.key], record.nth + 1)
-        self.position = max(self.position, position)
+    @property
+    def seconds(self) -> float:
+        """How long its recorded calls took; those that were made side by side count once."""
+        took, end = 0.0, 0.0
+        for record in sorted(self._loaded, key=lambda r: r.at or 0.0):
+            begin = max(record.at or 0.0, end) if record.at else end
+            end = max(end, (record.at or end) + record.seconds)
+            took += end - begin
+        return took
 
     def knows(self, kind: str) -> bool:
         """Whether it was opened with calls of a kind."""
@@ -223,13 +230,13 @@ class Journal:
             **({"reason": error.reason} if isinstance(error, WebProblem) else {}),
         }
 
-    def _forget_failures(self) -> None:
-        """Forgets refusals by a limit, which may be higher now, and the failures that ended the run."""
+    def _forget_failures(self, *, ended: bool) -> None:
+        """Forgets refusals by a limit, which may be higher now, and the failures that ended the run, if any did."""
         stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
         for key in stopped:
             del self._by_key[key]
         for record in sorted(self._by_key.values(), key=lambda r: r.seq, reverse=True):
-            if record.error is None:
+            if record.error is None or not ended:
                 return
             del self._by_key[record.key, record.nth]
 

@@ -248,9 +248,10 @@ def _completion(data: dict[str, Any]) -> Completion:
 
 def _outcome(data: dict[str, Any]) -> Outcome:
     isolation = data["isolation"]
+    known = {field.name for field in fields(Outcome)}  # journals of earlier versions hold one more
     return Outcome(
         **{
-            **data,
+            **{name: value for name, value in data.items() if name in known},
             "isolation": Isolation(Level(isolation["level"]), isolation["backend"], tuple(isolation["layers"])),
             "problem": Problem(**data["problem"]) if data["problem"] else None,
         }

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 from agent.browser.opening import BrowserSettings, open_browser
 from agent.browser.protocol import Ask, Outcome, Task, is_among
 from agent.budget import Budget
-from agent.events import Event, InstructionFound
+from agent.events import Event
+from agent.provenance import Origins
 from agent.store.journal import Journal
-from agent.web.injection import findings
 from agent.web.protocol import WebProblem
 from mcp_tools.tool import Json
 
@@ -47,7 +46,9 @@ class JournaledBrowser:
         self._blocks = blocks
         self._budget = budget
 
-    async def do(self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, weak: bool) -> Outcome:
+    async def do(
+        self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, weak: bool, origins: Origins
+    ) -> Outcome:
         """Does a task, or gives what came of it.
 
         Args:
@@ -56,6 +57,7 @@ class JournaledBrowser:
             files: What a page that asks for a file is given.
             ask: Asks the browser role's model; its calls are part of the task, and recorded besides.
             weak: Whether that model is small.
+            origins: What the run knows, by where it comes from.
 
         Raises:
             WebProblem: There is no browser, it does not start, or the address is a known leak.
@@ -64,17 +66,9 @@ class JournaledBrowser:
         """
         if self._blocks is not None and self._blocks(url, ""):
             raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
-        found: list[InstructionFound] = []
-
-        def blocks(address: str, text: str) -> bool:
-            for order in findings(address, text):
-                if isinstance(order, InstructionFound) and order not in found:
-                    found.append(order)
-                    self._tell(order)
-            return self._blocks is not None and self._blocks(address, text)
 
         async def perform() -> Json:
-            browser = open_browser(self._settings, ask, weak=weak, blocks=blocks)
+            browser = open_browser(self._settings, ask, weak=weak, blocks=self._blocks)
             folder = self._new_folder()
             task = Task(
                 question,
@@ -85,9 +79,10 @@ class JournaledBrowser:
                 steps=self._settings.steps,
                 seconds=self._seconds(),
                 folder=folder,
+                wanted=origins.wanted,
+                private=tuple(origins.private),
             )
-            outcome = await browser.do(task, self._tell)
-            return {**outcome.as_json(), "found": [asdict(order) for order in found]}
+            return (await browser.do(task, self._tell)).as_json()
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
         output = await self._journal.call(KIND, request, perform)
@@ -95,8 +90,6 @@ class JournaledBrowser:
         if not self._journal.is_live:
             for step in outcome.steps:
                 self._tell(step)
-            for order in output["found"]:
-                self._tell(InstructionFound(**order))
         return outcome
 
     def _seconds(self) -> float:
@@ -114,7 +107,7 @@ class JournaledBrowser:
 
     def _new_folder(self) -> Path:
         """A folder for what one task brings."""
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = self._folder / str(sum(1 for _ in self._folder.iterdir()) + 1)
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         return folder

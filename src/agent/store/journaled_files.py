@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from agent.errors import StoppedError
 from agent.files.problem import FileProblem
 from agent.state import AttachedFile
 from agent.store.journal import Journal
+from agent.store.written import write_file
 from mcp_tools.tool import Json
 
+if TYPE_CHECKING:
+    from agent.budget import Budget
+
+T = TypeVar("T")
 KIND = "file"
 """What the journal calls these calls."""
 _WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
@@ -28,17 +34,25 @@ class JournaledFiles:
     """Looks at files and reads them, or gives what was recorded.
 
     Args:
-        folder: Where is kept what programs can use better than the files themselves; made when it is needed.
+        folder: Where is kept what programs can use better than the files themselves, as an absolute path; made when it
+            is needed.
         journal: Records every call.
         before_speech: Gets ready what writes down speech; awaited before a sound or a film is looked at.
+        budget: Ends what outlasts the run.
     """
 
     def __init__(
-        self, folder: Path, journal: Journal, before_speech: Callable[[], Awaitable[None]] | None = None
+        self,
+        folder: Path,
+        journal: Journal,
+        before_speech: Callable[[], Awaitable[None]] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> None:
-        self._folder = folder.absolute()  # programs in the sandbox find there what was made
+        self._folder = folder
         self._journal = journal
         self._before_speech = before_speech
+        self._budget = budget
 
     async def look(self, path: Path, name: str) -> AttachedFile:
         """What a file is and how it begins; why it cannot be read is in the result."""
@@ -50,10 +64,12 @@ class JournaledFiles:
             try:
                 if self._before_speech is not None and await may_speak(path):
                     await self._before_speech()
-                seen = await preview(path, name=name, folder=folder)
-                made = seen.data or (await _as_text(path, name, folder) if seen.kind in _WRITTEN_OUT else ())
+                seen = await self._in_time(preview(path, name=name, folder=folder))
+                made = seen.data
+                if not made and seen.kind in _WRITTEN_OUT:
+                    made = await self._in_time(_as_text(path, name, folder))
             except FileProblem as problem:
-                return _unread(path, name, problem)
+                return {**_unread(path, name, problem)}
             for found in made:
                 found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
             made = made[:_MOST_NAMED]
@@ -72,7 +88,10 @@ class JournaledFiles:
             }
 
         request = {"do": "look", "path": str(path), "name": name}
-        seen: AttachedFile = await self._journal.call(KIND, request, perform)
+        try:
+            seen: AttachedFile = await self._journal.call(KIND, request, perform)
+        except StoppedError as stopped:
+            return _unread(path, name, FileProblem("timeout", f"{name} was not read: {stopped.message}."))
         return seen
 
     async def read(self, path: Path, name: str, *, page: int, find: str, limit: int) -> dict[str, Any]:
@@ -82,13 +101,16 @@ class JournaledFiles:
             from agent.files.reading import read
 
             try:
-                part = await read(path, name=name, page=page, find=find, limit=limit)
+                part = await self._in_time(read(path, name=name, page=page, find=find, limit=limit))
             except FileProblem as problem:
                 return {"problem": _told(problem)}
             return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
-        found: dict[str, Any] = await self._journal.call(KIND, request, perform)
+        try:
+            found: dict[str, Any] = await self._journal.call(KIND, request, perform)
+        except StoppedError as stopped:
+            return {"problem": f"It was not read: {stopped.message}."}
         return found
 
     async def script(self, path: Path) -> str:
@@ -108,12 +130,15 @@ class JournaledFiles:
 
         return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
 
+    async def _in_time(self, call: Awaitable[T]) -> T:
+        return await (call if self._budget is None else self._budget.within(call))
+
     def _new_folder(self) -> Path:
         """A folder for what is made of one file."""
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         number = sum(1 for _ in self._folder.iterdir()) + 1
         folder = self._folder / str(number)
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         return folder
 
 
@@ -123,22 +148,30 @@ async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
 
     part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT)
     target = folder / "text.md"
-    target.write_text(part.text, encoding="utf-8", errors="replace")
+    write_file(target, part.text)
     return (target,)
 
 
-def _unread(path: Path, name: str, problem: FileProblem) -> dict[str, Json]:
+def _unread(path: Path, name: str, problem: FileProblem) -> AttachedFile:
     try:
         size = path.stat().st_size
     except OSError:
         size = 0
-    nothing: dict[str, Json] = {"kind": "", "summary": "", "beginning": "", "sections": None}
-    return {
-        **{"name": name, "path": str(path), "size": size, "problem": _told(problem)},
-        **nothing,
-        **{"facts": {}, "lost": [], "data": []},
-    }
+    return AttachedFile(
+        name=name,
+        path=str(path),
+        kind="",
+        size=size,
+        summary="",
+        beginning="",
+        sections=None,
+        facts={"problem": problem.reason},
+        lost=[],
+        data=[],
+        problem=_told(problem),
+    )
 
 
 def _told(problem: FileProblem) -> str:
-    return f"{problem.message} {problem.remedy}".strip()
+    """The problem for a model, which can do nothing about a file that is not there."""
+    return problem.message if problem.reason == "missing" else f"{problem.message} {problem.remedy}".strip()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from agent.errors import StoppedError
 from agent.events import Event, PageRead, WebSearched
 from agent.store.journal import Journal
-from agent.web.injection import findings
+from agent.web.address import canonical
 from agent.web.protocol import Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json
 
@@ -83,18 +81,18 @@ class JournaledWeb:
         self._guard = guard
         self._budget = budget
         self._pages: dict[str, Page] = {}
+        self.links: set[str] = set()
+        """What searches found and pages link to, in canonical form, with the pages themselves."""
+        self.texts: list[str] = []
+        """What engines say of their hits, and what pages say: an address that only stands there is no link."""
 
-    def recall(self) -> None:
-        """Knows the pages again that a run had read up to where it goes on: they are read once in a replay, too."""
-        for record in self._journal.records():
-            if record.kind != KIND or record.seq > self._journal.position or "read" not in record.request:
-                continue
-            output: Any = record.output
-            if output is None or "problem" in output:
-                continue
-            page = _page(output)
-            if self._guard is None or self._guard.reason(page.url, f"{page.title}\n{page.markdown}") is None:
-                self._pages.setdefault(str(record.request["read"]), page)
+    def _keep(self, url: str, page: Page) -> None:
+        self._pages.setdefault(url, page)
+        self._link((url, page.url, *page.links))
+        self.texts.append(f"{page.title}\n{page.markdown}")
+
+    def _link(self, addresses: Iterable[str]) -> None:
+        self.links.update(map(canonical, addresses))
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits of the first engine that has any; known leaks are left out.
@@ -111,6 +109,8 @@ class JournaledWeb:
         shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
         source = ", ".join(dict.fromkeys(result.source for result in shown)) or "all engines"
         found = [result.url for result in shown]
+        self._link(found)
+        self.texts += [f"{result.title}\n{result.snippet}" for result in shown]
         self._tell(WebSearched(query, source, found, seconds=time.monotonic() - started))
         return shown
 
@@ -157,9 +157,7 @@ class JournaledWeb:
                 self._tell(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
         self._tell(PageRead(page.url, page.title, page.via, len(page.markdown), seconds=time.monotonic() - started))
-        for found in await asyncio.to_thread(findings, page.url, f"{page.title}\n{page.markdown}"):
-            self._tell(found)
-        self._pages[url] = page
+        self._keep(url, page)
         return page
 
     async def _page_at(self, url: str) -> Page:
@@ -186,18 +184,7 @@ class JournaledWeb:
         return self._guard is not None and self._guard.blocks(url, text)
 
     async def _in_time(self, call: Awaitable[T]) -> T:
-        """What the call gives, within the run's time.
-
-        Raises:
-            StoppedError: The time is over.
-        """
-        if self._budget is None:
-            return await call
-        try:
-            async with self._budget.until_spent():
-                return await call
-        except TimeoutError:
-            raise StoppedError("the limit of seconds is reached") from None
+        return await (call if self._budget is None else self._budget.within(call))
 
 
 @contextmanager
@@ -217,12 +204,15 @@ async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) 
         return as_json(await call)
     except WebProblem as problem:
         told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
-        return {"problem": told | {"retry_after": problem.retry_after}}
+        path = str(problem.path) if problem.path else None
+        return {"problem": told | {"retry_after": problem.retry_after, "path": path}}
 
 
 def _raise_problem(output: dict[str, Any]) -> None:
     if told := output.get("problem"):
-        raise WebProblem(told["reason"], told["message"], remedy=told["remedy"], retry_after=told.get("retry_after"))
+        path = Path(told["path"]) if told.get("path") else None
+        more = {"remedy": told["remedy"], "retry_after": told.get("retry_after"), "path": path}
+        raise WebProblem(told["reason"], told["message"], **more)
 
 
 def _page_json(page: Page) -> dict[str, Json]:

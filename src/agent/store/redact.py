@@ -1,10 +1,12 @@
-"""Keeps keys out of what is written to disk."""
+"""Keeps keys out of what is written down and shown."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from mcp_tools.tool import Json
 
@@ -23,6 +25,9 @@ _KEY_SHAPES = re.compile(
 
 _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
 """One of them is in whatever the shapes match; looking for them takes a hundredth of the time."""
+_KEY_BEGUN = re.compile(r"[A-Za-z0-9_-]+\Z")
+"""What may be the beginning of a key, the rest of which has yet to come."""
+_Value = TypeVar("_Value")
 
 
 class Redactor:
@@ -34,6 +39,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {s for s in secrets if len(s) >= SHORTEST_SECRET}
+        self.secrets = tuple(known)
         escaped = {json.dumps(s, ensure_ascii=a)[1:-1] for s in known for a in (True, False)}
         self._secrets = sorted(known | escaped, key=len, reverse=True)
 
@@ -48,3 +54,61 @@ class Redactor:
         text = json.dumps(value, ensure_ascii=False)
         clean = self.text(text)
         return value if clean == text else json.loads(clean)
+
+    def values(self, value: _Value) -> _Value:
+        """The value without keys in any text of it, however deep in dataclasses, dicts and sequences."""
+        clean: _Value = self._values(value)
+        return clean
+
+    def _values(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if is_dataclass(value) and not isinstance(value, type):
+            told = {field.name: getattr(value, field.name) for field in fields(value)}
+            clean = {name: self._values(each) for name, each in told.items()}
+            return value if clean == told else replace(value, **clean)
+        if isinstance(value, dict):
+            return {self._values(key): self._values(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            clean_items = map(self._values, value)
+            return value._make(clean_items) if hasattr(value, "_make") else type(value)(clean_items)
+        return value
+
+    def settled(self, text: str) -> int:
+        """How much of the beginning of a text no key reaches into, whatever follows the text."""
+        begun = _KEY_BEGUN.search(text)
+        end = begun.start() if begun else len(text)
+        for secret in self._secrets:
+            longest = min(len(secret) - 1, len(text))
+            parts = (n for n in range(longest, 0, -1) if text.endswith(secret[:n]))
+            end = min(end, len(text) - next(parts, 0))
+        while (cut := min((s for s in self._across(text, end)), default=end)) < end:
+            end = cut
+        return end
+
+    def _across(self, text: str, end: int) -> Iterable[int]:
+        """Where the known keys begin that stand on both sides of a place."""
+        for secret in self._secrets:
+            at = text.find(secret, max(end - len(secret) + 1, 0))
+            if 0 <= at < end:
+                yield at
+
+
+class RedactedStream:
+    """A text that comes in pieces, without the keys that stand in it, also where pieces cut them in two."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = ""
+
+    def add(self, piece: str) -> str:
+        """What can be shown after a further piece."""
+        self._held += piece
+        end = self._redactor.settled(self._held)
+        ready, self._held = self._held[:end], self._held[end:]
+        return self._redactor.text(ready)
+
+    def end(self) -> str:
+        """What was held back, once nothing follows."""
+        rest, self._held = self._held, ""
+        return self._redactor.text(rest)

@@ -12,11 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from agent.answer import Answer
-from agent.errors import RunError, StorageError, UsageError
+from agent.errors import RunError, StorageError
 from agent.store import journal
 from agent.store.appended import is_locked
 from agent.store.ids import ID, fitting_id, new_id
+from agent.store.written import write_file
 from mcp_tools.tool import Json
+from mcp_tools.written import private_folder, write_whole
 
 SCHEMA = 1
 FILE = "run.json"
@@ -29,6 +31,7 @@ class InputFile:
 
     path: str
     sha256: str
+    """Empty where it could not be read."""
     bytes: int
 
 
@@ -68,14 +71,13 @@ def create_run(
     """Makes the folder of a new run.
 
     Raises:
-        UsageError: A file of the question cannot be read.
         StorageError: The folder cannot be written.
     """
     inputs = tuple(describe_file(path) for path in files)
     while True:
         run = Run(new_id(), question, model, time.time(), inputs, configuration or {}, parent=parent)
         try:
-            runs.mkdir(parents=True, exist_ok=True)
+            private_folder(runs)
             (runs / run.run_id).mkdir(mode=0o700)
         except FileExistsError:
             if (runs / run.run_id).exists():
@@ -94,22 +96,17 @@ def save_run(runs: Path, run: Run) -> None:
         StorageError: The folder cannot be written.
     """
     target = runs / run.run_id / FILE
-    draft = target.with_suffix(f".{os.getpid()}.tmp")
     try:
-        with draft.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            json.dump(run.as_json(), file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
+        content = json.dumps(run.as_json(), ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+        write_whole(target, content, draft_in=runs)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise _unwritable(target, error.strerror) from error
 
 
 def save_traceback(runs: Path, run: Run, text: str) -> None:
     """Writes where a bug struck beside the run; without space for it the bug is raised all the same."""
-    with contextlib.suppress(OSError):
-        (runs / run.run_id / TRACEBACK).write_text(text, encoding="utf-8", errors="replace")
+    with contextlib.suppress(StorageError):
+        write_file(runs / run.run_id / TRACEBACK, text)
 
 
 def load_run(runs: Path, run_id: str) -> Run:
@@ -182,17 +179,13 @@ def journal_path(runs: Path, run_id: str) -> Path:
 
 
 def describe_file(path: Path) -> InputFile:
-    """A file's absolute path, hash and size.
-
-    Raises:
-        UsageError: It cannot be read.
-    """
+    """A file's absolute path, hash and size; the hash of one that cannot be read is empty."""
     try:
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
-    except OSError as error:
-        raise UsageError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except OSError:
+        sha256, size = "", 0
     return InputFile(str(path.absolute()), sha256, size)
 
 

@@ -24,6 +24,7 @@ from agent.store.redact import Redactor
 from agent.store.session import SCHEMA, Session
 from agent.store.written import write_file
 from mcp_tools.text import one_line
+from mcp_tools.written import private_folder
 
 __all__ = [
     "Damaged",
@@ -209,7 +210,7 @@ def _by_last_use(folder: Path) -> list[str]:
 def _writing(folder: Path) -> Iterator[None]:
     """Holds the lock of the folder between processes, for as long as one file takes to write."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -59,6 +59,7 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
         *(("file", file.path) for file in run.files),
         *([("tools made", ", ".join(answer.tools_created))] if answer and answer.tools_created else []),
         *([("tools used", ", ".join(answer.tools_used))] if answer and answer.tools_used else []),
+        *([("set apart", "; ".join(answer.set_apart))] if answer and answer.set_apart else []),
         *([("forked from", run.parent)] if run.parent else []),
     ]
 

@@ -29,6 +29,12 @@ FLAGS = (
 """However it is started: nothing calls home, and nothing goes past the proxy."""
 SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
 """Whether it is started in a sandbox of its own, in the order to try: root has none, and some machines allow none."""
+UNSANDBOXED = (
+    "Chromium runs without its own sandbox here"
+    + (", as it always does as root" if os.geteuid() == 0 else ": this machine allows it none")
+    + ". A page that takes it over can do what your user can."
+)
+"""What is told where it has none."""
 INSTALL = "apt-get install chromium, or: playwright install chromium"
 
 
@@ -81,8 +87,9 @@ def _on_path() -> list[Path]:
 def _cached() -> list[Path]:
     """What Playwright installed, newest first."""
     told = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
-    folders = [Path(told)] if told and told != "0" else [Path.home() / ".cache/ms-playwright"]
-    folders.append(Path.home() / "Library/Caches/ms-playwright")
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it bears a user who has none
+    folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
+    folders.append(home / "Library/Caches/ms-playwright")
     return [path for folder in folders for pattern in _IN_CACHE for path in sorted(folder.glob(pattern), key=_build)]
 
 

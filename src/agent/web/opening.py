@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.events import Event
+from agent.events import Event, Note
 from agent.web.protocol import Page, PageReader, Result
 
 if TYPE_CHECKING:
@@ -67,5 +67,5 @@ def _open(settings: Settings, folder: Path, tell: Callable[[Event], None]) -> _O
 
     http = Http(allow_private=settings.allow_private, robots=settings.robots)
     key = settings.gemini_api_key.get_secret_value() if settings.gemini_api_key else None
-    plain = WebReader(http, folder, chrome=settings.chrome, gemini_key=key)
+    plain = WebReader(http, folder, chrome=settings.chrome, gemini_key=key, note=lambda text: tell(Note(text)))
     return _Opened(open_engines(settings, tell, reader=plain), open_reader(settings, plain))

@@ -40,12 +40,22 @@ class WebProblem(ModelFixableError):
         message: What happened, with the address or the query.
         remedy: What to do next.
         retry_after: Seconds to wait, where the other side named them.
+        path: A file that was fetched but cannot be read as a page; programs may open it.
     """
 
-    def __init__(self, reason: Reason, message: str, *, remedy: str = "", retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        reason: Reason,
+        message: str,
+        *,
+        remedy: str = "",
+        retry_after: float | None = None,
+        path: Path | None = None,
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.reason = reason
         self.retry_after = retry_after
+        self.path = path
 
 
 @dataclass(frozen=True, slots=True)

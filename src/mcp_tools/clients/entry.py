@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 Scope = Literal["user", "project"]
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class ServerEntry:
     environment: dict[str, str] = field(default_factory=dict)
     """Variables that its process gets besides PATH, HOME and LANG."""
     folder: str = ""
-    """Where its process works; empty for the current folder."""
+    """Where its process works; empty for the project's folder, or for the home folder where the user defines it."""
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, str | None] = field(default_factory=dict)
@@ -62,14 +65,10 @@ class ServerEntry:
 
     @property
     def given(self) -> str:
-        """The names of what it is given: variables, headers, a folder."""
+        """What it is given: variables and headers, without values that are secret, and a folder."""
         parts = [
-            f"variables {', '.join(f'{k}={v}' if '${' in v else k for k, v in self.environment.items())}"
-            if self.environment
-            else "",
-            f"headers {', '.join(f'{k}: {v}' if '${' in v else k for k, v in self.headers.items())}"
-            if self.headers
-            else "",
+            f"variables {_listed(self.environment, '=')}" if self.environment else "",
+            f"headers {_listed(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
             "and the path of this folder" if self.roots else "",
         ]
@@ -90,3 +89,12 @@ class ServerEntry:
             self.roots,
         ]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or a header of that name usually holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def _listed(given: Mapping[str, str], sign: str) -> str:
+    return ", ".join(k if is_secret_name(k) and "${" not in v else f"{k}{sign}{v}" for k, v in given.items())

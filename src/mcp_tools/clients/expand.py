@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_tools.clients.entry import ServerEntry
+from mcp_tools.child import NEUTRAL
+from mcp_tools.clients.entry import ServerEntry, is_secret_name
 from mcp_tools.errors import ServersFileError
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _PLAIN_VARIABLES = frozenset({"HOME", "USER", "LOGNAME", "PATH", "PWD", "LANG", "SHELL", "TMPDIR", "TERM"})
 """Their values are no secrets, and stand in ordinary text."""
-_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
 _PLAIN_VALUE = re.compile(r"[A-Za-z]{1,20}|[a-z]{1,10}(?:-[a-z0-9]{1,10}){1,2}|\d{1,5}|/[\w./-]*")
 """Words, regions, ports and paths: no secrets, unless the variable's name says so."""
 _SHORTEST_SECRET = 6
@@ -69,11 +69,18 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
         filled(entry.command),
         tuple(map(filled, entry.arguments)),
         variables,
-        current / Path(filled(entry.folder)).expanduser(),
+        _folder(entry, filled(entry.folder), environment, current),
         url,
         headers,
         tuple(sorted((s for s in secrets if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)),
     )
+
+
+def _folder(entry: ServerEntry, named: str, environment: Mapping[str, str], current: Path) -> Path:
+    """Where the server runs: what is in the current folder is code for a server of that project alone."""
+    if named or entry.scope == "project":
+        return current / Path(named).expanduser()
+    return Path(environment.get("HOME") or NEUTRAL)
 
 
 def _value(
@@ -113,11 +120,6 @@ def _value(
     if is_secret_name(name) or not (name in _PLAIN_VARIABLES or _PLAIN_VALUE.fullmatch(value)):
         hide(value)
     return value
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable or a header of that name usually holds a secret."""
-    return bool(_SECRET_NAME.search(name))
 
 
 def _secret_values(named: Mapping[str, str]) -> Iterator[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from mcp_tools.clients.jsonc import has_comments, load_jsonc
 from mcp_tools.errors import ServersFileError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+from mcp_tools.written import private_folder, write_whole
 
 USER_FILE = "mcp.json"
 """In the user's config folder."""
@@ -77,7 +76,7 @@ def _changing(path: Path, lock: Path) -> Iterator[dict[str, Json]]:
     from filelock import FileLock, Timeout
 
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(lock.parent)
         with FileLock(lock, timeout=10):
             document = _document(path)
             key = "servers" if "mcpServers" not in document and isinstance(document.get("servers"), dict) else ""
@@ -129,16 +128,5 @@ def write_atomically(path: Path, text: str) -> None:
         OSError: It cannot be written.
     """
     path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(draft).chmod(mode)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    private_folder(path.parent)
+    write_whole(path, text.encode(), keep_mode=True)

@@ -6,6 +6,7 @@ What a file says is checked here and nowhere else. One bad entry is a problem wi
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,18 @@ _LIMITS: dict[str, tuple[str, type[int] | type[float], float]] = {
 """The key in a file, the field, its type, and the most it may be."""
 _STDIO = frozenset({"stdio", "local"})
 _HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http", "remote"})
+_HARMLESS = frozenset({"NODE_ENV", "PYTHONUNBUFFERED", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE"})
+_STEERING = re.compile(
+    r"(?:PATH|HOME|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|CDPATH|SHELL|ZDOTDIR|TMPDIR"
+    r"|EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|VIRTUAL_ENV|CLASSPATH|.*JAVA_OPTIONS|JAVA_TOOL_OPTIONS|JAVA_HOME"
+    r"|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|OPENSSL_CONF|OPENSSL_MODULES|.*_PROXY|.*CA_BUNDLE|SSL_CERT_.*|CURL_.*"
+    r"|PYTHON.*|PERL5.*|PERLLIB|RUBYLIB|RUBYOPT|RUSTC.*|RUSTFLAGS|GO(?:BIN|ENV|FLAGS|PATH|PROXY|ROOT|SUMDB|TOOLCHAIN)"
+    r"|(?:LD|DYLD|NODE|NPM_CONFIG|PNPM|YARN|BUN|DENO|COREPACK|NVM|UV|PIP|PIPX|POETRY|CONDA|PYENV|GIT|SSH|XDG|PERL|RUBY"
+    r"|GEM|BUNDLE|CARGO|RUST|RUSTUP|DOTNET|CORECLR|DOCKER|ALITA)_.*)",
+    re.IGNORECASE,
+)
+"""Variables that decide which program or which code runs, or through whom it talks."""
+REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +84,20 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     entries, problems = [], []
     for name, form in list(servers.items())[:MOST_SERVERS]:
         try:
-            entries.append(replace(_entry(name, form), inputs=_used(inputs, form), scope=scope, path=path))
+            entry = replace(_entry(name, form), inputs=_used(inputs, form), scope=scope, path=path)
+            if scope == "project" and (steering := steering_variables(entry)):
+                raise _WrongError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
+            entries.append(entry)
         except _WrongError as wrong:
             problems.append(Problem(f"{path}: {one_line(name, 60)}", str(wrong)))
     if len(servers) > MOST_SERVERS:
         problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MOST_SERVERS} count"))
     return Parsed(tuple(entries), tuple(problems))
+
+
+def steering_variables(entry: ServerEntry) -> list[str]:
+    """The variables of an entry that change which code runs, whatever its command says."""
+    return [name for name in entry.environment if _STEERING.fullmatch(name) and name not in _HARMLESS]
 
 
 def _servers(document: Json) -> tuple[dict[str, Json], dict[str, str | None]] | None:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from typing import Self
 
+from mcp_tools import child
 from mcp_tools.errors import ServerError
 
 _SCRIPT = """
@@ -36,19 +37,8 @@ class Guard:
         Raises:
             ServerError: There is no shell.
         """
-        silent = asyncio.subprocess.DEVNULL
         try:
-            process = await asyncio.create_subprocess_exec(
-                "/bin/sh",
-                "-c",
-                _SCRIPT,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=silent,
-                stderr=silent,
-                env={"PATH": "/usr/bin:/bin"},
-                cwd="/",
-                start_new_session=True,
-            )
+            process = await child.start(["/bin/sh", "-c", _SCRIPT], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
         except OSError as error:
             raise ServerError(f"it cannot be guarded: {error.strerror or error}", kind="start") from None
         return cls(process)

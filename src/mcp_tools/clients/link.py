@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_tools.clients.definitions import ExternalTool, Listing, listing_of
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.results import Reply
-from mcp_tools.clients.seen import Seen
+from mcp_tools.clients.seen import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library import validate_arguments
 from mcp_tools.text import one_line
@@ -42,6 +42,7 @@ class Link:
         self._opening = asyncio.Lock()
         self._calls = asyncio.Semaphore(server.entry.limits.calls)
         self._listing = Listing()
+        self._untrusted: dict[str, Changed] = {}
         self._is_stale = True
         self._failures = 0
         self._aside: ServerError | None = None
@@ -187,13 +188,24 @@ class Link:
     def _take(self, listing: Listing) -> None:
         self.notes += [note for note in listing.notes if note not in self._listing.notes]
         self._listing = listing
-        if self._seen is not None and (changed := self._seen.changed(self._server.entry, listing.tools)):
-            names = ", ".join(one_line(name, 80) for name in changed[:_NAMED])
-            more = ", …" if len(changed) > _NAMED else ""
+        told = self._untrusted
+        self._untrusted = self._seen.changed(self._server.entry, listing.tools) if self._seen is not None else {}
+        if self._untrusted and self._untrusted != told:
+            names = ", ".join(one_line(name, 80) for name in list(self._untrusted)[:_NAMED])
+            more = ", …" if len(self._untrusted) > _NAMED else ""
             self.notes.append(
                 f"the server {self.name} now says something else of its tools {names}{more}; "
-                f"look before you trust them: alita mcp test {self.name}"
+                f"they are called once you allow it: alita mcp enable {self.name}"
             )
+
+    def changed(self, tool: ExternalTool) -> Changed | None:
+        """What the server now says of a tool, where nobody has trusted that yet."""
+        return self._untrusted.get(tool.tool)
+
+    def trust(self, tool: ExternalTool) -> None:
+        """Trusts what the server now says of a tool."""
+        if self._untrusted.pop(tool.tool, None) and self._seen is not None:
+            self._seen.trust(self._server.entry, [tool.tool])
 
     def _set_aside(self, failure: ServerError) -> None:
         if self._aside is None:

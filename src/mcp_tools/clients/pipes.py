@@ -19,6 +19,7 @@ import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
+from mcp_tools import child
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.guard import Guard
 from mcp_tools.errors import ServerError
@@ -26,8 +27,6 @@ from mcp_tools.text import one_line
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
-HANDED_DOWN = ("PATH", "HOME", "LANG")
-"""All that a server's process gets of our environment; the rest is what its entry names."""
 LONGEST_MESSAGE = 16 * 1024 * 1024
 """Bytes of one message. A longer one ends the connection."""
 MOST_NOISE = 1_000
@@ -44,10 +43,7 @@ class Pipes:
 
     def __init__(self, server: Expanded, environment: Mapping[str, str]) -> None:
         self._server = server
-        self._environment = {
-            **{name: environment[name] for name in HANDED_DOWN if name in environment},
-            **server.environment,
-        }
+        self._environment = child.environment(of=environment) | server.environment
         self._process: asyncio.subprocess.Process | None = None
         self._last_words: deque[str] = deque(maxlen=_ERROR_LINES)
         self._has_spoken = False
@@ -115,15 +111,13 @@ class Pipes:
                 f"there is no command {server.entry.command!r}", kind="start", remedy="Install it, or name its path."
             )
         try:
-            return await asyncio.create_subprocess_exec(
-                program,
-                *server.arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+            return await child.start(
+                [program, *server.arguments],
                 env=self._environment,
                 cwd=server.folder,
-                start_new_session=True,
+                stdin=child.PIPE,
+                stdout=child.PIPE,
+                stderr=child.PIPE,
                 limit=LONGEST_MESSAGE,
             )
         except OSError as error:

@@ -28,15 +28,33 @@ _SHARED = (
 )
 
 
-def plain_schema(schema: dict[str, Json]) -> dict[str, Json]:
-    """The schema of arguments with references put in, and nothing but the common keywords; always an object."""
+def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str, Json]:
+    """The schema of arguments with references put in, and nothing but the common keywords; always an object.
+
+    Args:
+        schema: As its server, or its file, has it.
+        described: Whether the descriptions of parameters stay.
+    """
     plain = _plain(schema, schema, 0)
+    if not described:
+        plain = _undescribed(plain)
     plain = {"properties": {}, **plain, "type": "object"}
     if len(json.dumps(plain)) > _LARGEST_SCHEMA:
         kinds = {name: _kind_only(inner) for name, inner in list(plain["properties"].items())[:100]}
         required = [name for name in plain.get("required", []) if name in kinds]
         plain = {"type": "object", "properties": kinds, "required": required}
     return plain
+
+
+def _undescribed(plain: Json) -> Json:
+    """Without descriptions; a parameter of that name is no text, and stays."""
+    if isinstance(plain, list):
+        return [_undescribed(part) for part in plain]
+    if not isinstance(plain, dict):
+        return plain
+    return {
+        key: _undescribed(part) for key, part in plain.items() if not (key == "description" and isinstance(part, str))
+    }
 
 
 def _kind_only(schema: dict[str, Json]) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.link import Link
 from mcp_tools.clients.results import Reply
-from mcp_tools.clients.seen import Seen
+from mcp_tools.clients.seen import Changed, Seen
 from mcp_tools.library.index import Index
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool
@@ -85,6 +85,18 @@ class Servers:
             return Reply(False, f"no external tool is called {one_line(name, 80)}{hint}", kind="unknown")
         tool, link = self._tools[name]
         return await link.call(tool, arguments, seconds)
+
+    async def changed(self, name: str) -> Changed | None:
+        """What its server now says of a tool, where that is not what it said when it was trusted."""
+        if not await self.has(name):
+            return None
+        tool, link = self._tools[name]
+        return link.changed(tool)
+
+    def trust(self, name: str) -> None:
+        """Trusts what its server now says of a tool."""
+        tool, link = self._tools[name]
+        link.trust(tool)
 
     async def has(self, name: str) -> bool:
         """Whether a server offers a tool of that `server__tool` name."""

@@ -46,7 +46,7 @@ def standing_of(
     if not decided:
         if entry.is_off or (entry.scope == "project" and decisions.is_off(entry, project)):
             return Standing(entry, "off", reason="it is disabled", remedy=enable)
-        verdict = decisions.of(entry, project) if entry.scope == "project" else "trusted"
+        verdict = decisions.of(entry.digest, project) if entry.scope == "project" else "trusted"
         if verdict is None:
             return Standing(
                 entry, "undecided", reason="this project defines it and you have not allowed it", remedy=enable

@@ -1,7 +1,8 @@
-"""What the user decided about servers that a project defines, kept outside the project.
+"""What the user decided about what a project's files define, kept outside the project.
 
-A project's file is untrusted: starting a server of it runs code, or sends variables to an address. A decision holds for
-one project and one entry exactly as it stands; an entry that was changed is asked about again.
+A project's file is untrusted: starting a server of it runs code, or sends variables to an address, and a model of it
+decides what is done. A decision holds for one project and one content exactly as it stands; what was changed is asked
+about again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mcp_tools.clients.files import write_atomically
 from mcp_tools.errors import ServersFileError
 from mcp_tools.tool import Json
 
-FILE = "mcp-decisions.json"
+FILE = "decisions.json"
 """In the user's data folder."""
 Verdict = Literal["trusted", "refused"]
 _SCHEMA = 1
@@ -31,23 +32,23 @@ class Decisions:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def of(self, entry: ServerEntry, project: Path) -> Verdict | None:
-        """What was decided about a project's entry; None when nothing was."""
-        verdict = self._of_project(project)["verdicts"].get(entry.digest)
+    def of(self, digest: str, project: Path) -> Verdict | None:
+        """What was decided about a content of a project's file; None when nothing was."""
+        verdict = self._of_project(project)["verdicts"].get(digest)
         return cast(Verdict, verdict) if verdict in get_args(Verdict) else None
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
         """Whether the user switched a project's server off for themselves."""
         return entry.name in self._of_project(project)["off"]
 
-    def decide(self, entry: ServerEntry, project: Path, verdict: Verdict) -> None:
+    def decide(self, digest: str, project: Path, verdict: Verdict) -> None:
         """Keeps a decision.
 
         Raises:
             ServersFileError: It cannot be written.
         """
         document = self._document()
-        _project(document, project)["verdicts"][entry.digest] = verdict
+        _project(document, project)["verdicts"][digest] = verdict
         self._write(document)
 
     def switch(self, entry: ServerEntry, project: Path, *, off: bool) -> None:

@@ -24,6 +24,8 @@ async def create_tool(
         CreationError: No program gave any result.
     """
     wanted = with_paths(await write_spec(request, writer), request.files)
+    for change in wanted.changes:
+        watcher.note(change)
     watcher.spec_written(wanted.spec, wanted.arguments)
     found = await look(wanted, request, library, sandbox)
     if found.tool is not None:

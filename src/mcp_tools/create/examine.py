@@ -6,26 +6,9 @@ from typing import Any
 
 from mcp_tools.create.protocol import Test, Writer
 from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
+from mcp_tools.create.spec_values import type_schema
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import call_text
-
-_JSON_TYPES: dict[str, dict[str, Any]] = {
-    "int": {"type": "integer"},
-    "float": {"type": "number"},
-    "str": {"type": "string"},
-    "bool": {"type": "boolean"},
-}
-
-
-def type_schema(annotation: str) -> dict[str, Any]:
-    """The JSON Schema of an annotation that a spec may use."""
-    if annotation in _JSON_TYPES:
-        return _JSON_TYPES[annotation]
-    if annotation.startswith("list["):
-        return {"type": "array", "items": type_schema(annotation[5:-1])}
-    if annotation.startswith("dict[str, "):
-        return {"type": "object", "additionalProperties": type_schema(annotation[10:-1])}
-    return {}
 
 
 def examples_schema(wanted: Wanted) -> dict[str, Any]:

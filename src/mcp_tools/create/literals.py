@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -24,11 +23,7 @@ _ILLUSTRATION = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"\b(?:from|to|for|by|of|at|in|with|does|did|must|should|can|will)\s([A-Z]\w*)\b(?!-\w)")
-_ENUMERATION = re.compile(r"(?<![\w.,])[-−]?(?:\d+(?:\.\d+)?)(?:(?:, | and |, and )[-−]?\d+(?:\.\d+)?(?![\w])){2,}")
-_FEWEST = 3
-_MOST_SLIPS = 2
 _LETTERS = re.compile(r"[^\W\d_]+")
-_PERCENTAGE = re.compile(rf"({_DIGITS})\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _WRITTEN_NUMBER = re.compile(rf"[-+−]?(?:{_DIGITS})(?:e[-+]?\d{{1,4}})?", re.IGNORECASE)
 
 
@@ -104,50 +99,6 @@ def leaves(value: Json) -> Iterator[Json]:
             yield from leaves(inner)
     else:
         yield value
-
-
-def grounded(value: Json, question: str) -> Json:
-    """The value as the question writes it.
-
-    A small model that copies turns 6.5 % into 0.065 and loses letters of long texts: a fraction whose hundredfold
-    is a percentage of the question becomes that, a text that nearly equals a quoted one becomes the quoted one.
-    """
-    numbers = numbers_of(question)
-    percentages = {as_number(text) for text in _PERCENTAGE.findall(question)}
-    quoted = [next(group for group in match.groups() if group) for match in _QUOTED.finditer(question)]
-
-    def mend(leaf: Json) -> Json:
-        if isinstance(leaf, float) and math.isfinite(leaf) and Decimal(str(leaf)) not in numbers:
-            hundredfold = Decimal(str(leaf)) * 100
-            return float(hundredfold) if hundredfold in percentages else leaf
-        if isinstance(leaf, str) and len(leaf) >= 8 and leaf not in question:
-            close = difflib.get_close_matches(leaf, quoted, n=1, cutoff=0.85)
-            return close[0] if close else leaf
-        return leaf
-
-    return _mapped(value, mend)
-
-
-def enumerated(value: Json, question: str) -> Json:
-    """A list of numbers as the question enumerates it: a small model drops what stands there twice, or adds one."""
-    if not isinstance(value, list) or len(value) < _FEWEST or not all(type(item) in (int, float) for item in value):
-        return value
-    have = Counter(_exact(item) for item in value)
-    for run in _ENUMERATION.findall(question):
-        numbers = [as_number(text) for text in _WRITTEN_NUMBER.findall(run)]
-        wanted = Counter(number for number in numbers if number is not None)
-        if have != wanted and (have - wanted).total() + (wanted - have).total() <= _MOST_SLIPS:
-            whole = all(type(item) is int for item in value)
-            return [int(n) if whole and n == n.to_integral_value() else float(n) for n in numbers if n is not None]
-    return value
-
-
-def _mapped(value: Json, change: Callable[[Json], Json]) -> Json:
-    if isinstance(value, dict):
-        return {key: _mapped(inner, change) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_mapped(inner, change) for inner in value]
-    return change(value)
 
 
 def stands_in(value: Json, question: str) -> bool:

@@ -8,8 +8,9 @@ from mcp_tools.create.protocol import Request, Shelf
 from mcp_tools.create.spec import Wanted
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library import validate_arguments
+from mcp_tools.library.trust import SERVED
 from mcp_tools.sandbox.protocol import Limits, Sandbox
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import Json, Tool
 
 _NEIGHBOURS = 3
 
@@ -28,7 +29,7 @@ async def look(wanted: Wanted, request: Request, library: Shelf, sandbox: Sandbo
     rejected = []
     spec = wanted.spec
     for tool in await library.search(f"{spec.name.replace('_', ' ')} {spec.purpose}", _NEIGHBOURS):
-        if tool.status in {Status.QUARANTINED, Status.RETIRED}:
+        if tool.status not in SERVED:  # also one that came with the folder, whatever evidence it claims
             rejected.append(f"{tool.name}: {tool.status}")
             continue
         if tool.name != spec.name and tool.description.strip() != spec.purpose.strip():

@@ -10,7 +10,7 @@ from mcp_tools.create.protocol import Candidate, Request, Test
 from mcp_tools.create.spec import Wanted
 from mcp_tools.create.trial import passed, varied
 from mcp_tools.create.vote import Verdict
-from mcp_tools.sandbox.protocol import Limits, Sandbox
+from mcp_tools.sandbox.protocol import Limits, Outcome, Sandbox
 from mcp_tools.tool import Json
 
 _MUTANT_SECONDS = 1.0
@@ -45,8 +45,8 @@ async def doubts(
         f"check {finding.rule}: {finding.message}" for finding in winner.report.findings if finding.severity == "error"
     ]
     if not varied(winner.outcomes):
-        found.append("every argument set gives the same result: the tool is not general")
-    if not any(test.arguments != wanted.arguments for test in suite):
+        found.append(_not_varied(winner.outcomes))
+    elif not any(test.arguments != wanted.arguments for test in suite):
         found.append("nobody vouches for a result on other arguments than the question's own")
     if verdict.voters > 1 and verdict.support * 2 <= verdict.voters:
         found.append(f"only {verdict.support} of {verdict.voters} attempts agree on the result")
@@ -56,6 +56,16 @@ async def doubts(
     if tried and not killed:
         found.append(f"the tests fail none of {tried} wrong versions of the code: they are not evidence")
     return found, {"mutants": tried, "killed": killed}
+
+
+def _not_varied(outcomes: Sequence[Outcome]) -> str:
+    """What is known of a winner whose results, or whose only result, are one and the same."""
+    others = outcomes[1:]
+    if not others:
+        return "it was tried with the question's own arguments only: what others give is not known"
+    if not any(outcome.ok for outcome in others):
+        return f"it fails on all of the {len(others)} other argument sets that were tried"
+    return f"all of the {len(outcomes)} argument sets that were tried give the same result: the tool is not general"
 
 
 async def _mutants_killed(

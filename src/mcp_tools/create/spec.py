@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from mcp_tools.create.literals import (
     as_number,
-    enumerated,
-    grounded,
     in_context,
     invented,
     leaves,
@@ -21,8 +20,9 @@ from mcp_tools.create.literals import (
 )
 from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Request, Writer
-from mcp_tools.create.spec_names import free_of_modules, general_name, general_purpose, spells
-from mcp_tools.create.spec_values import TYPES, fitting, referred, type_of, typed
+from mcp_tools.create.spec_names import free_of_modules, usable_name
+from mcp_tools.create.spec_values import TYPES, as_declared, referred, type_of
+from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json, Parameter, ToolSpec
@@ -32,6 +32,10 @@ _ROLES = {"from": "start", "to": "end", "in": "place", "for": "subject", "by": "
 """Names of parameters for what stands after these words."""
 LONGEST_SHOWN = 1000
 """Characters of an argument that a prompt shows."""
+_IN_NO_PARAMETER = (
+    "\nNo parameter holds these values of the question: {}. Add those that another question of this kind would change; "
+    "units, definitions, constants and formats are none."
+)
 _IDENTIFIER = "^[a-z][a-z0-9_]{0,30}$"
 
 SPEC_SCHEMA: dict[str, Any] = {
@@ -68,13 +72,16 @@ class Wanted:
     arguments: dict[str, Json]
     missing: tuple[str, ...] = ()
     """Values of the question that no argument holds."""
+    changes: tuple[str, ...] = ()
+    """What a rule added to what a weak model wrote, or left out of it."""
 
 
 async def write_spec(request: Request, writer: Writer) -> Wanted:
     """Asks for a spec, and once more when values of the question are missing from it.
 
-    A passage of data is never copied by the model: it stands as `TEXT1`, `TEXT2` … in the form. What is missing after
-    that becomes a parameter by rule.
+    A passage of data is never copied by the model: it stands as `TEXT1`, `TEXT2` … in the form. What a capable model
+    wrote then is the spec: it knows which values are units, definitions or constants. Of a weak model, what the
+    question does not hold is left out, and what is still missing becomes a parameter.
 
     Raises:
         CreationError: The model gave no usable spec.
@@ -84,6 +91,8 @@ async def write_spec(request: Request, writer: Writer) -> Wanted:
     if not first.missing:
         return first
     missed = " | ".join(in_context(value, request.question) for value in first.missing)
+    if not writer.is_weak:
+        return await _ask(asked, request, writer, complaint=_IN_NO_PARAMETER.format(missed))
     complaint = f"\nThese must be among the parameters too, each named after what it means: {missed}"
     second = _without_fillers(await _ask(asked, request, writer, complaint=complaint), first, asked)
     better = min(first, second, key=lambda wanted: len(wanted.missing) + invented(wanted.arguments, request.question))
@@ -131,9 +140,22 @@ def _without_fillers(second: Wanted, first: Wanted, asked: _Asked) -> Wanted:
     known = {str(leaf) for leaf in leaves(first.arguments)} | set(first.missing) | set(asked.texts.values())
     texts = {name: value for name, value in second.arguments.items() if isinstance(value, str)}
     fillers = {name for name, text in texts.items() if not any(value in text for value in known)}
-    parameters = tuple(parameter for parameter in second.spec.parameters if parameter.name not in fillers)
-    arguments = {name: value for name, value in second.arguments.items() if name not in fillers}
-    return Wanted(replace(second.spec, parameters=parameters), arguments, asked.missing(arguments))
+    return _without(second, fillers, asked)
+
+
+def _without(wanted: Wanted, names: Collection[str], asked: _Asked) -> Wanted:
+    """The spec without some parameters, which is said."""
+    if not names:
+        return wanted
+    parameters = tuple(parameter for parameter in wanted.spec.parameters if parameter.name not in names)
+    arguments = {name: value for name, value in wanted.arguments.items() if name not in names}
+    changes = [f"left out of the spec: {name} = {wanted.arguments[name]!r}, which nobody asked for" for name in names]
+    return Wanted(
+        replace(wanted.spec, parameters=parameters),
+        arguments,
+        asked.missing(arguments),
+        (*wanted.changes, *changes),
+    )
 
 
 async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: str) -> Wanted:
@@ -142,7 +164,11 @@ async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: st
         values=" | ".join(asked.values) or "none",
         complaint=_about_files(request, writer) + complaint,
     )
-    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
+    wanted = _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
+    if not writer.is_weak:
+        return wanted
+    unknown = [name for name, value in wanted.arguments.items() if not stands_in(value, request.question)]
+    return _without(wanted, unknown, asked)
 
 
 def _about_files(request: Request, writer: Writer) -> str:
@@ -153,22 +179,25 @@ def _about_files(request: Request, writer: Writer) -> str:
 
 
 def _understood(form: Json, request: Request, asked: _Asked) -> Wanted:
-    parameters, arguments = [], {}
+    """What the model wrote; values are taken as they stand.
+
+    Raises:
+        CreationError: A parameter has no name that Python can take, or two of them have the same.
+    """
+    parameters, arguments = [], dict[str, Json]()
     for field in form["parameters"]:
         value = referred(field["value"], field["type"], asked.texts)
-        if value is None:
-            value = fitting(typed(grounded(field["value"], request.question), request.question), field["type"])
-            value = enumerated(value, request.question)
-        parameter = free_of_modules("number" if spells(field["name"], value) else field["name"])
-        if parameter in arguments or not valid_name(parameter) or not stands_in(value, request.question):
-            continue
-        parameters.append(Parameter(parameter, type_of(value, field["type"])))
-        arguments[parameter] = value
-    name, purpose = (
-        general_name(form["name"], form["purpose"], arguments),
-        general_purpose(form["purpose"], arguments),
-    )
-    spec = ToolSpec(name, purpose, tuple(parameters), form["returns"], capabilities=request.capabilities)
+        value = as_declared(field["value"], field["type"]) if value is None else value
+        name = free_of_modules(field["name"])
+        if not valid_name(name):
+            raise CreationError(f"no parameter can be called {field['name']!r}")
+        if name not in arguments:
+            parameters.append(Parameter(name, type_of(value, field["type"])))
+        elif arguments[name] != value:
+            raise CreationError(f"the spec has two parameters {name!r}: {arguments[name]!r} and {value!r}")
+        arguments[name] = value
+    name = usable_name(form["name"], form["purpose"])
+    spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
     return Wanted(spec, arguments, asked.missing(arguments))
 
 
@@ -185,7 +214,8 @@ def _with_missing(wanted: Wanted, asked: _Asked) -> Wanted:
         arguments[name] = asked.texts.get(value, value) if number is None else _plain(number)
         added.append(Parameter(name, type_of(arguments[name], "str")))
     spec = replace(wanted.spec, parameters=(*wanted.spec.parameters, *added))
-    return Wanted(spec, arguments, wanted.missing[_MOST_BY_RULE:])
+    changes = [f"added to the spec: {parameter.name} = {arguments[parameter.name]!r}" for parameter in added]
+    return Wanted(spec, arguments, wanted.missing[_MOST_BY_RULE:], (*wanted.changes, *changes))
 
 
 def _plain(number: Decimal) -> int | float:

@@ -64,7 +64,6 @@ def _is_itself(node: ast.Assign) -> bool:
     return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
 
 
-_SMALL = 20
 _SHORT = 3
 
 
@@ -79,7 +78,7 @@ class _Exchange(ast.NodeTransformer):
     def missed_or_ambiguous(self) -> bool:
         """Whether a value stands nowhere, or stands at several places where it may mean several things."""
         return any(
-            self.found[index] == 0 or (self.found[index] > 1 and _is_short(old))
+            self.found[index] == 0 or (self.found[index] > 1 and _may_be_another(old))
             for index, (old, _) in enumerate(self.pairs)
         )
 
@@ -93,11 +92,9 @@ class _Exchange(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-def _is_short(value: Json) -> bool:
-    """Whether a program may hold the value in another meaning too: a small number, a letter."""
-    if isinstance(value, int | float):
-        return abs(value) <= _SMALL
-    return value is None or len(value) < _SHORT
+def _may_be_another(value: Json) -> bool:
+    """Whether a program may hold the value in another meaning too: a number, a letter."""
+    return value is None or isinstance(value, int | float) or len(value) < _SHORT
 
 
 def _same(node: ast.AST, value: Json) -> bool:

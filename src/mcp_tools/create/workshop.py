@@ -7,7 +7,7 @@ from dataclasses import replace
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.attempts import PROGRAMS, STRONG, WEAK, Attempt
 from mcp_tools.create.examine import write_tests
-from mcp_tools.create.file_arguments import without_paths
+from mcp_tools.create.file_arguments import other_values, without_paths
 from mcp_tools.create.literals import leaves
 from mcp_tools.create.protocol import Candidate, Request, Test, Watcher, Writer
 from mcp_tools.create.scratch import Scratch, as_function, write_programs
@@ -20,6 +20,7 @@ from mcp_tools.errors import CreationError, ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import call_text
 
+_MOST_VARIATIONS = 4
 _A_TEXT = 8
 """Characters from which on a text of the question is material; a shorter one may well be the answer."""
 
@@ -36,9 +37,8 @@ class Workshop:
         self.candidates: list[Candidate] = []
         self.programs: list[Scratch] = []
         self.tests: list[Test] = []
-        others = variations(without_paths(wanted.arguments, request.files))
-        self.argument_sets = [wanted.arguments, *({**wanted.arguments, **other} for other in others)]
-        self.first_test = len(self.argument_sets)
+        self.argument_sets = [wanted.arguments]
+        self.first_test = 1
 
     async def work(self) -> Verdict:
         """Writes candidates, round by round, until they agree or the rounds are used up."""
@@ -55,6 +55,7 @@ class Workshop:
         return verdict
 
     async def _rounds(self) -> None:
+        await self._vary()
         if not self.request.files:  # an examiner knows no file, and cannot say what stands in it
             await self._examine()
         self.argument_sets += [test.arguments for test in self.tests]
@@ -66,6 +67,14 @@ class Workshop:
                 verdict = self._vote()
             if self._enough(verdict):
                 break
+
+    async def _vary(self) -> None:
+        """The arguments on which independent candidates must agree: what else the files hold, and near values."""
+        given = without_paths(self.wanted.arguments, self.request.files)
+        others = await other_values(given, self.request, self.sandbox) if self.request.files else []
+        others += [other for other in variations(given) if other not in others]
+        self.argument_sets += [{**self.wanted.arguments, **other} for other in others[:_MOST_VARIATIONS]]
+        self.first_test = len(self.argument_sets)
 
     async def _examine(self) -> None:
         try:

@@ -8,7 +8,7 @@ from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
 from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
-from mcp_tools.prompt import load_prompt
+from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import call_text
 
 
@@ -47,7 +47,7 @@ async def repair(candidate: Candidate, wanted: Wanted, request: Request, writer:
         question=in_brief(request.question),
         call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         source=candidate.source,
-        failure=failure,
+        failure=data_block("the failure", failure),
     )
     texts = await writer.write(messages, part="writer", count=1, temperature=0.3, seed=candidate.number)
     return assemble(texts[0], wanted.spec)

@@ -6,11 +6,9 @@ damage is told, and the file is put aside by the next approval.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,7 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_tools.errors import LibraryError
+from mcp_tools.library.folder import PRIVATE, within
 from mcp_tools.tool import Capabilities, Json, Tool
+from mcp_tools.written import private_folder, write_whole
 
 _LOCK_SECONDS = 30.0
 _VERSION = 1
@@ -70,10 +70,11 @@ class Approvals:
     """
 
     def __init__(self, folder: Path, path: Path | None) -> None:
-        self.path = path or folder / ".alita" / "approvals.json"
+        self.path = path or folder / PRIVATE / "approvals.json"
         self._folder = folder
         self._is_own = path is None
         self._seen: tuple[tuple[int, int, int], dict[str, Json] | str] | None = None
+        self._found: tuple[dict[str, Json], Found] | None = None
 
     @property
     def _key(self) -> str:
@@ -84,6 +85,11 @@ class Approvals:
         content = self._content()
         if isinstance(content, str):
             return Found(damage=content)
+        if self._found is None or self._found[0] is not content:
+            self._found = (content, self._entries(content))
+        return self._found[1]
+
+    def _entries(self, content: dict[str, Json]) -> Found:
         try:
             entries = content["libraries"].get(self._key, {})
             return Found({name: _approval(entry) for name, entry in entries.items()})
@@ -123,7 +129,9 @@ class Approvals:
         from filelock import FileLock, Timeout
 
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self._is_own:
+                within(self._folder, PRIVATE, self.path.name)
+            private_folder(self.path.parent)
             with FileLock(self.path.with_suffix(".lock"), timeout=_LOCK_SECONDS):
                 aside = self._put_aside() if self.read().damage else None
                 content = self._content()
@@ -132,7 +140,8 @@ class Approvals:
                 libraries = content["libraries"]
                 entries = dict(libraries.get(self._key, {}))
                 change(entries)
-                _write(self.path, {**content, "libraries": {**libraries, self._key: entries}})
+                new = {**content, "libraries": {**libraries, self._key: entries}}
+                write_whole(self.path, _text(new).encode())
                 return aside
         except Timeout as error:
             raise LibraryError(
@@ -171,10 +180,11 @@ def _shared(entry: dict[str, Json]) -> dict[str, Json]:
 
 @functools.lru_cache(maxsize=256)
 def _hash_of(capabilities: Capabilities) -> str:
-    """Nearly all tools may touch the same, which is nothing."""
+    """Nearly all tools may touch the same, which is nothing. A limit that is not declared is not in it."""
     from mcp_tools.definition import canonical
 
-    return hashlib.sha256(canonical(asdict(capabilities))).hexdigest()
+    declared = {name: value for name, value in asdict(capabilities).items() if value is not None}
+    return hashlib.sha256(canonical(declared)).hexdigest()
 
 
 def _approval(entry: Json) -> Approval:
@@ -191,20 +201,3 @@ def _text(content: dict[str, Json]) -> str:
         libraries.append(f" {json.dumps(folder)}: {{\n{lines}\n }}")
     others = {key: value for key, value in content.items() if key != "libraries"}
     return f'{json.dumps(others)[:-1]}, "libraries": {{\n' + ",\n".join(libraries) + "\n}}\n"
-
-
-def _write(path: Path, content: dict[str, Json]) -> None:
-    """Puts the file in place whole, readable by its owner only."""
-    import tempfile
-
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(_text(content))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise

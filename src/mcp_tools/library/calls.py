@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mcp_tools.library.folder import PRIVATE, opened, within
+
 _BUSY_SECONDS = 5.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -36,18 +38,23 @@ class Calls:
 
     Counting never fails a call: where nothing can be written, nothing is counted. A damaged file is put aside.
     The file stays open between calls: opening it takes as long as a call in the sandbox.
+
+    Args:
+        folder: The library's.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._open: _Open | None = None
         self._threads = threading.Lock()
 
     def record(self, name: str, ok: bool, kind: str | None = None) -> None:
         """Counts one call: a success, or a failure of a kind."""
         with contextlib.suppress(OSError, sqlite3.Error):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with opened(self._folder, PRIVATE, create=True):
+                path = self._path()
             self._execute(
+                path,
                 "INSERT INTO calls VALUES (?, ?, 1, ?)"
                 " ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, excluded.last)",
                 (name, "" if ok else kind or "unknown", time.time()),
@@ -56,9 +63,9 @@ class Calls:
     def stats(self, name: str) -> Stats:
         """The counts of one tool; all zero for one that was never called."""
         rows: list[tuple[str, int, float]] = []
-        if self.path.exists():
-            with contextlib.suppress(OSError, sqlite3.Error):
-                rows = self._execute("SELECT kind, count, last FROM calls WHERE name = ?", (name,))
+        with contextlib.suppress(OSError, sqlite3.Error):
+            if (path := self._path()).exists():
+                rows = self._execute(path, "SELECT kind, count, last FROM calls WHERE name = ?", (name,))
         failures = {kind: count for kind, count, _ in rows if kind}
         successes = sum(count for kind, count, _ in rows if not kind)
         last = max((last for _, _, last in rows), default=None)
@@ -69,48 +76,53 @@ class Calls:
         with self._threads:
             self._drop()
 
-    def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+    def _path(self) -> Path:
+        return within(self._folder, PRIVATE, "calls.sqlite")
+
+    def _execute(self, path: Path, statement: str, values: tuple[object, ...]) -> list[Any]:
         with self._threads:
             try:
-                return self._database().execute(statement, values).fetchall()
+                return self._database(path).execute(statement, values).fetchall()
             except sqlite3.OperationalError:
                 self._drop()
                 raise
             except sqlite3.DatabaseError:
                 self._drop()
-                self.path.replace(self.path.with_suffix(f".damaged-{time.time_ns()}"))
-                return self._database().execute(statement, values).fetchall()
+                path.replace(path.with_suffix(f".damaged-{time.time_ns()}"))
+                return self._database(path).execute(statement, values).fetchall()
 
-    def _database(self) -> sqlite3.Connection:
+    def _database(self, path: Path) -> sqlite3.Connection:
         """The open file, if it still is the one of that name and not a parent process's."""
-        if self._open is None or self._open.identity != self._identity():
+        if self._open is None or self._open.identity != _identity(path):
             self._drop()
-            database = self._opened()
-            self._open = _Open(database, self._identity())
+            database = _connected(path)
+            self._open = _Open(database, _identity(path))
         return self._open.database
-
-    def _identity(self) -> tuple[int, ...]:
-        try:
-            state = self.path.stat()
-        except FileNotFoundError:
-            return ()
-        return os.getpid(), state.st_dev, state.st_ino
 
     def _drop(self) -> None:
         was, self._open = self._open, None
         if was is not None and was.identity[0] == os.getpid():
             was.database.close()
 
-    def _opened(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            database.execute(_SCHEMA)
-        except BaseException:
-            database.close()
-            raise
-        return database
+
+def _identity(path: Path) -> tuple[int, ...]:
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return ()
+    return os.getpid(), state.st_dev, state.st_ino
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.execute(_SCHEMA)
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 class _Open(NamedTuple):

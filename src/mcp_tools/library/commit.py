@@ -7,88 +7,113 @@ All of it happens under the lock of the library.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
 from pathlib import Path
 
 from mcp_tools.library.files import META_HASH, object_path, source_path
+from mcp_tools.library.folder import PRIVATE, opened, read, remove, write
+
+PENDING = (PRIVATE, "pending")
+"""Where the files of a tool wait until both are whole."""
+_VERSIONS = (PRIVATE, "versions")
 
 
-def write_pair(folder: Path, pending: Path, name: str, source: bytes, document: bytes) -> None:
+def write_pair(folder: Path, name: str, source: bytes, document: bytes) -> None:
     """Puts both files of a tool in place.
 
     Raises:
         OSError: A file could not be written; the tool is as it was before.
     """
-    pending.mkdir(parents=True, exist_ok=True)
-    waiting = {pending / f"{name}.py": source, pending / f"{name}.json": document}
-    try:
-        for path, content in waiting.items():
-            _write(path, content)
-        _sync(pending)
-        (pending / f"{name}.py").replace(source_path(folder, name))
-        (pending / f"{name}.json").replace(object_path(folder, name))
-    finally:
-        settle(folder, pending)
-    _sync(folder)
+    names = source_path(folder, name).name, object_path(folder, name).name
+    with opened(folder, *PENDING, create=True) as pending, opened(folder) as here:
+        try:
+            for file, content in zip(names, (source, document), strict=True):
+                write(file, content, pending)
+            os.fsync(pending)
+            for file in names:
+                os.replace(file, file, src_dir_fd=pending, dst_dir_fd=here)
+        finally:
+            settle(folder)
+        os.fsync(here)
 
 
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def remove_pair(folder: Path, name: str) -> None:
+    """Removes both files of a tool. Until its source is gone, `settle` puts its JSON file back.
+
+    Raises:
+        OSError: A file cannot be removed.
+    """
+    source, document = source_path(folder, name).name, object_path(folder, name).name
+    with opened(folder, *PENDING, create=True) as pending, opened(folder) as here:
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(document, document, src_dir_fd=here, dst_dir_fd=pending)
+        remove(source, here)
+        remove(document, pending)
+        os.fsync(here)
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def settle(folder: Path, pending: Path) -> None:
+def settle(folder: Path) -> None:
     """Finishes or drops what an interrupted write left. Only under the lock."""
-    for path in sorted(pending.glob("*.json")) if pending.is_dir() else ():
-        source = source_path(folder, path.stem)
-        if not (pending / source.name).exists() and source.exists() and _belongs(path, source):
-            path.replace(object_path(folder, path.stem))
-    for path in list(pending.iterdir()) if pending.is_dir() else ():
-        path.unlink(missing_ok=True)
-
-
-def _belongs(document: Path, source: Path) -> bool:
     try:
-        wanted = json.loads(document.read_bytes())["_meta"][META_HASH]
-    except (ValueError, KeyError, TypeError):
+        with opened(folder, *PENDING) as pending, opened(folder) as here:
+            left = os.listdir(pending)  # noqa: PTH208 - of a descriptor, which pathlib cannot list
+            for document in sorted(left):
+                source = Path(document).with_suffix(".py").name
+                if document.endswith(".json") and source not in left and _belongs(document, pending, source, here):
+                    os.replace(document, document, src_dir_fd=pending, dst_dir_fd=here)
+            for file in left:
+                remove(file, pending)
+    except FileNotFoundError:
+        return
+
+
+def _belongs(document: str, pending: int, source: str, here: int) -> bool:
+    try:
+        wanted = json.loads(read(Path(document), pending))["_meta"][META_HASH]
+        return bool(wanted == hashlib.sha256(read(Path(source), here)).hexdigest())
+    except (ValueError, KeyError, TypeError, RecursionError, OSError):
         return False
-    return bool(wanted == hashlib.sha256(source.read_bytes()).hexdigest())
 
 
-def keep_version(folder: Path, versions: Path, name: str) -> None:
-    """Copies the files of a name, as they are, to where old versions are kept."""
-    found = [path for path in (source_path(folder, name), object_path(folder, name)) if path.exists()]
+def keep_version(folder: Path, name: str) -> None:
+    """Copies the files of a name, as they are, to where old versions are kept; a link, a pipe or a device is no file.
+
+    Raises:
+        OSError: A file cannot be read, or none can be written.
+    """
+    found: dict[str, bytes] = {}
+    with opened(folder) as here:
+        for path in (source_path(folder, name), object_path(folder, name)):
+            try:
+                found[path.suffix] = read(path, here, most=None)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if error.errno not in {errno.ELOOP, errno.EINVAL}:
+                    raise
     if not found:
         return
-    label = _label(hashlib.sha256(found[0].read_bytes()).hexdigest())
-    kept = versions / name
-    kept.mkdir(parents=True, exist_ok=True)
-    for path in found:
-        _write(kept / f"{label}{path.suffix}", path.read_bytes())
-    _sync(kept)
+    label = _label(hashlib.sha256(next(iter(found.values()))).hexdigest())
+    with opened(folder, *PENDING, create=True) as pending, opened(folder, *_VERSIONS, name, create=True) as kept:
+        for suffix, content in found.items():
+            write(f"{label}{suffix}", content, kept, draft_in=pending)
+        os.fsync(kept)
+
+
+def kept_version(folder: Path, name: str, source_hash: str) -> tuple[bytes, bytes] | None:
+    """The source and the JSON file of an old version; None unless its source has that very hash."""
+    label = Path(_label(source_hash))
+    try:
+        with opened(folder, *_VERSIONS, name) as kept:
+            source, document = read(label.with_suffix(".py"), kept), read(label.with_suffix(".json"), kept)
+    except OSError:
+        return None
+    return (source, document) if hashlib.sha256(source).hexdigest() == source_hash else None
 
 
 def _label(content_hash: str) -> str:
     return content_hash[:12]
-
-
-def kept_version(versions: Path, name: str, source_hash: str) -> tuple[bytes, bytes] | None:
-    """The source and the JSON file of an old version; None unless its source has that very hash."""
-    stem = versions / name / _label(source_hash)
-    try:
-        source, document = stem.with_suffix(".py").read_bytes(), stem.with_suffix(".json").read_bytes()
-    except OSError:
-        return None
-    return (source, document) if hashlib.sha256(source).hexdigest() == source_hash else None

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import files
+from mcp_tools.library import commit, files
 from mcp_tools.library.files import Flaw
+from mcp_tools.library.folder import PRIVATE, opened, within
 from mcp_tools.library.index import Index
-from mcp_tools.library.lock import PRIVATE, pending_folder, require_own, writing
+from mcp_tools.library.lock import writing
 from mcp_tools.tool import Tool
 
 _LOOK_AGAIN_SECONDS = 10.0
@@ -89,13 +90,12 @@ class CurrentIndex:
         """The index's file; None where nothing can be written, or where there is no library yet."""
         if not self._folder.is_dir():
             return None
-        private = self._folder / PRIVATE
         try:
-            require_own(self._folder)
-            private.mkdir(exist_ok=True)
+            with opened(self._folder, PRIVATE, create=True):
+                path = within(self._folder, PRIVATE, "index.sqlite")
         except OSError:
             return None
-        return private / "index.sqlite" if os.access(private, os.W_OK) else None
+        return path if os.access(path.parent, os.W_OK) else None
 
     def _current(self) -> Index:
         index = self._opened()
@@ -105,7 +105,7 @@ class CurrentIndex:
             changed = 0
         if changed == self._seen and time.monotonic() < self._look_again:
             return index
-        pending = pending_folder(self._folder)
+        pending = self._folder.joinpath(*commit.PENDING)
         try:
             if pending.is_dir() and any(pending.iterdir()):
                 with contextlib.suppress(LibraryError), writing(self._folder):

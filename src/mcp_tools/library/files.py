@@ -9,19 +9,22 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat as kinds
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mcp_tools.library.folder import read
 from mcp_tools.library.names import valid_name
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import Capabilities, Json, Status, Tool
 
-_MOST_BYTES = 10_000_000
-"""Far more than any tool has."""
 META_STATUS = "alita/status"
 META_HASH = "alita/source-hash"
 META_PROVENANCE = "alita/provenance"
+
+EXAMPLES = "examples"
+CAPABILITIES = "capabilities"
+"""What a person may write into the JSON file: calls with their results, and what the tool may use. An approval tries
+them, and puts them where they belong."""
 
 FlawKind = Literal["corrupt", "changed", "incomplete", "unreadable", "name"]
 
@@ -87,7 +90,8 @@ def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
     for content, path in ((source, source_path(folder, name)), (document, object_path(folder, name))):
         if isinstance(content, OSError):
             reason = content.strerror or str(content)
-            return Flaw(name, "unreadable", f"{path.name} cannot be read: {reason}", f"chmod u+r {path}")
+            remedy = f"chmod u+r {path}" if content.errno == errno.EACCES else _restore(name)
+            return Flaw(name, "unreadable", f"{path.name} cannot be read: {reason}", remedy)
     if not valid_name(name):
         return Flaw(name, "name", f"{name!r} cannot name a tool", "rename its files and its function to snake_case")
     if not isinstance(source, bytes):
@@ -98,14 +102,8 @@ def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
 
 
 def _read(path: Path) -> bytes | OSError | None:
-    """A whole file; a library that came from elsewhere may hold pipes, and links to devices and to what never ends."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not kinds.S_ISREG(os.fstat(descriptor).st_mode):
-                return OSError(errno.EINVAL, "it is no file")
-            content = file.read(_MOST_BYTES + 1)
-        return content if len(content) <= _MOST_BYTES else OSError(errno.EFBIG, "it is too large for a tool")
+        return read(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -128,6 +126,9 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
     except (ValueError, RecursionError) as error:
         which = "py" if isinstance(error, UnicodeDecodeError) and error.object == source else "json"
         return Flaw(name, "corrupt", f"{name}.{which} is damaged: {error}", _restore(name))
+    if isinstance(content, dict) and (written := [key for key in (EXAMPLES, CAPABILITIES) if key in content]):
+        message = f"the {' and '.join(written)} in {name}.json were not tried yet; it is a draft and not listed"
+        return Flaw(name, "changed", message, f"{_check(name)}; or remove it: alita tools delete {name}")
     if misfit := _misfit(name, content):
         return Flaw(name, "corrupt", f"{name}.json is damaged: {misfit}", _restore(name))
     meta = content["_meta"]
@@ -164,6 +165,10 @@ def _misfit(name: str, content: Json) -> str:
         return f"_meta {META_STATUS!r} is {meta.get(META_STATUS)!r}"
     if not isinstance(meta.get(META_HASH), str) or not isinstance(meta.get(META_PROVENANCE, {}), dict):
         return f"_meta {META_HASH!r} or {META_PROVENANCE!r} is missing or of another kind"
+    try:
+        Capabilities.from_json(meta.get(META_PROVENANCE, {}).get(CAPABILITIES, {}))
+    except ValueError as error:
+        return str(error)
     return ""
 
 
@@ -178,8 +183,10 @@ def stamps(folder: Path) -> Stamps:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name, dot, extension = entry.name.rpartition(".")
-                if dot and name and not name.startswith((".", "_")) and extension in ("py", "json") and entry.is_file():
-                    state = entry.stat()
+                if not dot or not name or name.startswith((".", "_")) or extension not in ("py", "json"):
+                    continue
+                if entry.is_symlink() or entry.is_file():
+                    state = entry.stat(follow_symlinks=False)
                     parts.setdefault(name, []).append(_state(extension, state))
     except (FileNotFoundError, NotADirectoryError):
         if folder.exists():
@@ -193,7 +200,7 @@ def stamp(folder: Path, name: str) -> str:
     found = []
     for extension in ("json", "py"):
         try:
-            state = os.stat(f"{folder}/{name}.{extension}")  # noqa: PTH116 - half the time of Path.stat
+            state = os.lstat(f"{folder}/{name}.{extension}")  # half the time of Path.stat
         except OSError:
             continue
         found.append(_state(extension, state))

@@ -16,7 +16,8 @@ from mcp_tools.library.approvals import Approval, Approvals
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.current import CurrentIndex
 from mcp_tools.library.files import Flaw
-from mcp_tools.library.lock import PRIVATE, pending_folder, writing
+from mcp_tools.library.folder import read, require_own_place
+from mcp_tools.library.lock import writing
 from mcp_tools.library.names import free_name, valid_name
 from mcp_tools.library.renaming import renamed
 from mcp_tools.library.served import Served
@@ -50,13 +51,16 @@ class Library:
         folder: Where the tools are. It is created with the first tool.
         approvals: The file that says what may be served; the folder's own `.alita/approvals.json` when not given. One
             outside the folder keeps a folder that somebody else made from bringing its own approvals.
+
+    Raises:
+        LibraryError: The folder is a link that leads out of the folder in which it stands.
     """
 
     def __init__(self, folder: Path, approvals: Path | None = None) -> None:
         self.folder = Path(folder)
+        require_own_place(self.folder)
         self.approvals = Approvals(self.folder, approvals)
-        self._versions = self.folder / PRIVATE / "versions"
-        self._calls = Calls(self.folder / PRIVATE / "calls.sqlite")
+        self._calls = Calls(self.folder)
         self._standing = Standing(self.folder)
         self._index = CurrentIndex(self.folder, self._standing.read)
         self._served = Served(self.approvals, self._index, self._standing)
@@ -86,7 +90,7 @@ class Library:
             standing = files.read_tool(self.folder, tool.name)
             if replace:
                 if standing is not None:
-                    commit.keep_version(self.folder, self._versions, tool.name)
+                    commit.keep_version(self.folder, tool.name)
                 tool = _succeeding(tool, standing)
             else:
                 tool, standing = self._placed(tool)
@@ -95,10 +99,8 @@ class Library:
                         self._vouch(standing)
                     return standing
             tool = _dated(tool)
-            commit.write_pair(
-                self.folder, pending_folder(self.folder), tool.name, tool.source.encode(), files.encoded(tool)
-            )
-            commit.keep_version(self.folder, self._versions, tool.name)
+            commit.write_pair(self.folder, tool.name, tool.source.encode(), files.encoded(tool))
+            commit.keep_version(self.folder, tool.name)
             self._vouch(tool)
         return tool
 
@@ -125,8 +127,10 @@ class Library:
         """Whether only the JSON file of the very same source is missing."""
         if standing.kind != "incomplete":
             return False
-        path = files.source_path(self.folder, candidate.name)
-        return path.is_file() and path.read_bytes() == candidate.source.encode()
+        try:
+            return read(files.source_path(self.folder, candidate.name)) == candidate.source.encode()
+        except OSError:
+            return False
 
     def delete(self, name: str) -> None:
         """Removes a tool, or what is left of one; its files are kept among the versions.
@@ -135,12 +139,11 @@ class Library:
             UnknownToolError: There is nothing of that name.
             LibraryError: The folder cannot be written.
         """
-        if not files.stamp(self.folder, name):
+        if not files.stamp(self.folder, self._named(name)):
             raise self._unknown(name)
         with writing(self.folder):
-            commit.keep_version(self.folder, self._versions, name)
-            files.object_path(self.folder, name).unlink(missing_ok=True)
-            files.source_path(self.folder, name).unlink(missing_ok=True)
+            commit.keep_version(self.folder, name)
+            commit.remove_pair(self.folder, name)
         with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
             self.approvals.drop(name)
 
@@ -158,7 +161,7 @@ class Library:
             LibraryError: Its files are damaged, its definition has errors, its status keeps it from being served, it is
                 another than the one seen, or the approvals cannot be written.
         """
-        tool = self.get(name)
+        tool = self._whole(name)[1]
         if tool.status not in SERVED:
             raise LibraryError(
                 f"{name} is {tool.status}: only verified and trusted tools are served",
@@ -170,7 +173,7 @@ class Library:
         if seen is not None and not _is_same(tool, seen):
             raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
         with contextlib.suppress(LibraryError), writing(self.folder):  # a folder that is only read has no versions
-            commit.keep_version(self.folder, self._versions, name)
+            commit.keep_version(self.folder, name)
         self.approvals.put(name, Approval.of(tool))
         return tool
 
@@ -192,58 +195,97 @@ class Library:
     # Reading
 
     def path(self, name: str) -> Path:
-        """The source file of a tool, whether or not it is there."""
-        return files.source_path(self.folder, name)
+        """The source file of a tool, whether or not it is there.
+
+        Raises:
+            UnknownToolError: No tool can have that name.
+        """
+        return files.source_path(self.folder, self._named(name))
+
+    def source(self, name: str) -> bytes:
+        """What is in the source file of a tool, or of what is left of one.
+
+        Raises:
+            UnknownToolError: No tool can have that name, or there is no such file.
+            LibraryError: It cannot be read.
+        """
+        try:
+            return read(self.path(name))
+        except FileNotFoundError:
+            raise self._unknown(name) from None
+        except OSError as error:
+            raise LibraryError(f"{name}.py cannot be read: {error.strerror}") from None
 
     def get(self, name: str) -> Tool:
-        """The tool of that name.
+        """The tool of that name; a draft, whatever its file claims, until it is approved here.
 
         Raises:
             UnknownToolError: There is none; the nearest names are told.
             LibraryError: Its files are damaged, or were changed since they were checked.
         """
-        found = self._standing.of(name) if valid_name(name) else None
+        stamp, tool = self._whole(name)
+        return self._served.believed(tool, stamp)
+
+    def _whole(self, name: str) -> tuple[str, Tool]:
+        """The stamp of a tool's files, and the tool as they have it."""
+        stamp, found = self._standing.stamped(self._named(name))
         if found is None:
             raise self._unknown(name)
         if isinstance(found, Flaw):
             raise LibraryError(found.message, remedy=found.remedy)
-        return found
+        return stamp, found
 
     def standing(self, name: str) -> Tool | Flaw:
-        """What stands under a name: a tool, or what is wrong with its files.
+        """What stands under a name, as the files have it: a tool, or what is wrong with them.
 
         Raises:
             UnknownToolError: Nothing does.
         """
-        found = self._standing.of(name)
+        found = self._standing.of(self._named(name))
         if found is None:
             raise self._unknown(name)
         return found
 
     def kept(self, name: str, source_hash: str) -> Tool | None:
         """An old version of a tool, if it was kept whole."""
-        files_kept = commit.kept_version(self._versions, name, source_hash)
+        files_kept = commit.kept_version(self.folder, self._named(name), source_hash)
         version = files.parsed(name, *files_kept) if files_kept else None
         return version if isinstance(version, Tool) else None
 
     def list(self) -> Tools:
-        """All tools that have no flaw, by name."""
-        names = self._index.names()
-        return [tool for name in names if isinstance(tool := self._standing.of(name), Tool)]
+        """All tools that have no flaw, by name; those that are not approved here as drafts."""
+        return [tool for name in self._index.names() if (tool := self._listed(name)) is not None]
+
+    def _listed(self, name: str) -> Tool | None:
+        stamp, found = self._standing.stamped(name)
+        return self._served.believed(found, stamp) if isinstance(found, Tool) else None
 
     def flaws(self) -> Flaws:
         """What stands in the folder and is no tool, with its remedy."""
         return self._index.asked(lambda index: index.flaws())
 
     def search(self, query: str, limit: int = 5) -> Hits:
-        """The tools whose words fit a question or a purpose best. Quarantined and retired tools are left out."""
+        """The tools whose words fit a question or a purpose best, those that are not approved here as drafts.
+
+        Quarantined and retired tools are left out.
+        """
         for _ in range(2):
             found = self._index.asked(lambda index: index.search(query, limit))
-            tools = [(self._standing.of(match.name), match.score) for match in found]
-            if all(isinstance(tool, Tool) for tool, _ in tools):
+            tools = [(self._listed(match.name), match.score) for match in found]
+            if all(tool is not None for tool, _ in tools):
                 break
             self._index.look_again()
-        return [Hit(tool, score) for tool, score in tools if isinstance(tool, Tool)]
+        return [Hit(tool, score) for tool, score in tools if tool is not None]
+
+    def _named(self, name: str) -> str:
+        """The name, which every verb that makes a path of it takes from here.
+
+        Raises:
+            UnknownToolError: No tool can have it.
+        """
+        if not valid_name(name):
+            raise self._unknown(name)
+        return name
 
     def _unknown(self, name: str) -> UnknownToolError:
         near = difflib.get_close_matches(name, self._index.names(), n=3)

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import commit
+from mcp_tools.library.folder import PRIVATE, opened, require_own_place, within
 
-PRIVATE = ".alita"
-"""The folder in a library's folder that holds what is no tool."""
 _LOCK_SECONDS = 30.0
-
-
-def pending_folder(folder: Path) -> Path:
-    """Where the files of a tool wait until both are whole."""
-    return folder / PRIVATE / "pending"
-
-
-def require_own(folder: Path) -> None:
-    """A library that came from elsewhere must not lead our writing out of its folder.
-
-    Raises:
-        OSError: Something of its private folder is a link.
-    """
-    private = folder / PRIVATE
-    for path in (private, *(private / name for name in ("lock", "pending", "versions", "index.sqlite"))):
-        if path.is_symlink():
-            raise OSError(errno.ELOOP, f"{path} is a link")
+_PLACES = ("lock", "index.sqlite", "calls.sqlite", "pending", "versions")
+"""What must be no link before anything is written: half of a registration would be too late to notice."""
 
 
 @contextlib.contextmanager
@@ -41,11 +24,12 @@ def writing(folder: Path) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
+    require_own_place(folder)
     try:
-        require_own(folder)
-        (folder / PRIVATE).mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / PRIVATE / "lock", timeout=_LOCK_SECONDS):
-            commit.settle(folder, pending_folder(folder))
+        with opened(folder, PRIVATE, create=True):
+            lock, *_ = [within(folder, PRIVATE, name) for name in _PLACES]
+        with FileLock(lock, timeout=_LOCK_SECONDS):
+            commit.settle(folder)
             yield
     except Timeout as error:
         raise LibraryError(

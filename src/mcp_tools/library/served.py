@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mcp_tools.library.approvals import Approvals
 from mcp_tools.library.current import CurrentIndex
 from mcp_tools.library.files import Flaw
 from mcp_tools.library.standing import Standing
-from mcp_tools.library.trust import Verdict, Withheld, flawed, judged, objection
-from mcp_tools.tool import Tool
+from mcp_tools.library.trust import SERVED, Verdict, Withheld, flawed, judged, objection
+from mcp_tools.tool import Status, Tool
 
 _MOST_KEPT = 2000
 """A pass over more tools than these keeps none of them: they would be most of a server's memory."""
@@ -36,6 +37,17 @@ class Served:
         for name, stamp, standing in self._all():
             if isinstance(standing, Tool) and objection(name, self._verdict(standing, stamp), found) is None:
                 yield standing
+
+    def believed(self, tool: Tool, stamp: str) -> Tool:
+        """The tool as far as it may be believed: a draft, whatever its file claims, until it is approved here.
+
+        Args:
+            tool: The tool as its files have it.
+            stamp: The stamp of its files before and after they were read; empty if they changed meanwhile.
+        """
+        if tool.status not in SERVED or not objection(tool.name, self._verdict(tool, stamp), self._approvals.read()):
+            return tool
+        return replace(tool, status=Status.DRAFT)
 
     def withheld(self) -> list[Withheld]:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""

@@ -24,6 +24,8 @@ class Withheld:
     """What is wrong, for people."""
     remedy: str
     """What to do, if possible the command."""
+    is_approvable: bool = True
+    """Whether somebody may approve it, once it is as it should be; a tool that was retired is not for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def errors_of(tool: Tool) -> tuple[Flag, ...]:
 def objection(name: str, verdict: Verdict, found: Found) -> Withheld | None:
     """Why a tool is not served; None when nothing speaks against it."""
     if verdict.status not in SERVED:
-        return Withheld(name, f"it is {verdict.status}", f"ask for it anew, or remove it: alita tools delete {name}")
+        remedy = f"ask for it anew, or remove it: alita tools delete {name}"
+        return Withheld(name, f"it is {verdict.status}", remedy, is_approvable=False)
     if verdict.approval is None:
         first, *others = verdict.errors
         more = f" (and {len(others)} more)" if others else ""

@@ -1,19 +1,25 @@
-"""Where tool code runs: always, at test time and at every later call, under the same limits."""
+"""Where tool code runs: always, at test time and at every later call, under the same limits.
+
+What it exports is loaded when it is used: processes that only put the layers on themselves must start at once.
+"""
 
 from __future__ import annotations
 
-from mcp_tools.sandbox.opening import open_sandbox, run
-from mcp_tools.sandbox.probe import Mechanism, probe
-from mcp_tools.sandbox.protocol import (
-    Description,
-    Isolation,
-    Job,
-    Level,
-    Limits,
-    Outcome,
-    Problem,
-    Sandbox,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp_tools.sandbox.opening import open_sandbox, run
+    from mcp_tools.sandbox.protocol import (
+        Description,
+        Isolation,
+        Job,
+        Level,
+        Limits,
+        Outcome,
+        Problem,
+        Sandbox,
+    )
 
 __all__ = [
     "Description",
@@ -21,11 +27,16 @@ __all__ = [
     "Job",
     "Level",
     "Limits",
-    "Mechanism",
     "Outcome",
     "Problem",
     "Sandbox",
     "open_sandbox",
-    "probe",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "opening" if name in ("open_sandbox", "run") else "protocol"
+    return getattr(import_module(f"{__name__}.{module}"), name)

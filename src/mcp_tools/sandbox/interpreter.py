@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import os
 import py_compile
 import re
 import sys
@@ -12,6 +11,8 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from mcp_tools.child import executable
 
 INSIDE = Path(__file__).with_name("inside")
 """The source that runs inside."""
@@ -41,12 +42,6 @@ class Packages:
     """Wanted, but not installed here."""
     hidden: tuple[str, ...] = ()
     """Modules that stand beside them and are not theirs: an import must not find what it may not read."""
-
-
-@functools.cache
-def executable() -> str:
-    """The real binary, never a shim or a link of a virtual environment."""
-    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 @functools.cache

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 
 from mcp_tools.sandbox.environment import VARIABLES, Environment
 from mcp_tools.sandbox.protocol import Isolation, Level
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
+from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Settings, Zygote
 
 
 class PlainSandbox(WarmSandbox):
@@ -16,20 +15,10 @@ class PlainSandbox(WarmSandbox):
 
     calls_per_zygote = 1
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._scratches: list[str] = []
-
     def _create(self, environment: Environment) -> Zygote:
-        scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
-        self._scratches.append(scratch)
+        scratch = (tempfile.mkdtemp(prefix="alita-sandbox-"),) * SCRATCHES
         settings = Settings(environment=environment, scratch=scratch, layers=(), user_is_private=False)
         return Zygote(lambda command: command, settings, dict(VARIABLES))
 
     def _judge(self, ready: Ready) -> Isolation:
         return Isolation(level=Level.WEAK, backend="none", layers=(*ready.layers, "supervisor"))
-
-    def _release(self) -> None:
-        for scratch in self._scratches:
-            shutil.rmtree(scratch, ignore_errors=True)
-        self._scratches.clear()

@@ -58,14 +58,13 @@ async def probe() -> list[Mechanism]:
 async def _tried(name: str, source: str) -> Mechanism:
     import asyncio
 
+    from mcp_tools import child
     from mcp_tools.sandbox import interpreter
 
     parent = str(Path(interpreter.inside_source()).parent)
     start = f"import sys; sys.path.insert(0, {parent!r})\n{source}"
-    process = await asyncio.create_subprocess_exec(
-        interpreter.executable(), "-I", "-S", "-c", start,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env={},
-    )  # fmt: skip
+    command = [child.executable(), "-I", "-S", "-c", start]
+    process = await child.start(command, env={}, stdout=child.PIPE, stderr=child.PIPE)
     try:
         output, errors = await asyncio.wait_for(process.communicate(), _TRIAL_SECONDS)
     except TimeoutError:

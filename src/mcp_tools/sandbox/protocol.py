@@ -107,8 +107,7 @@ class Outcome:
     cut: bool = False
     """Whether captured output was longer than the limit."""
     seconds: float = 0.0
-    """Wall time of the call inside the sandbox."""
-    peak_memory_mb: float = 0.0
+    """Wall time of the call, from outside: nothing that runs inside can change it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment
+from mcp_tools.sandbox.environment import DEVICES, VARIABLES, Environment, GrantError
 from mcp_tools.sandbox.protocol import Isolation, Level
 from mcp_tools.sandbox.users import is_machine_root, reachable_by_all, unprivileged_users
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.sandbox.zygote import Ready, Settings, Zygote
+from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Settings, Zygote
 
 # Runs in the fresh interpreter: sandlock is imported from where it is installed, and forgotten again.
 _CONFINE = """
@@ -43,40 +42,35 @@ def _installed() -> Path:
 class SandlockSandbox(WarmSandbox):
     """Level medium: Landlock around the interpreter, and limits, Landlock and seccomp in each child."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._scratches: list[str] = []
-
     def _create(self, environment: Environment) -> Zygote:
         folder = _installed()
         scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
-        self._scratches.append(scratch)
         root = os.geteuid() == 0
         settings = Settings(
             environment=environment,
-            scratch=scratch,
+            scratch=(scratch,) * SCRATCHES,
             layers=("landlock", "seccomp"),
             deny_metadata=True,
             user=unprivileged_users() if root else None,
             user_is_private=root,
             before=_CONFINE.format(
                 folder=str(folder.parent),
-                readable=[*environment.readable, *environment.found.folders, str(folder)],
+                readable=[*environment.readable, *environment.found.folders, str(folder), "/proc"],
                 writable=[scratch, *DEVICES],
             ),
         )
         return Zygote(lambda command: command, settings, dict(VARIABLES))
 
-    def _obstacle(self, environment: Environment) -> str:
+    def _check(self, environment: Environment) -> None:
+        super()._check(environment)
         if os.geteuid() != 0:
-            return ""
-        closed = [path for path in environment.read if not reachable_by_all(Path(path))]
-        if not closed:
-            return ""
-        return (
-            f"{closed[0]!r} cannot be read by the unprivileged user as whom tools run here: move it to where every "
-            "user may read, or run alita as its owner"
-        )
+            return
+        for grant in environment.read:
+            if not reachable_by_all(Path(grant.real)):
+                raise GrantError(
+                    f"{grant.path!r} cannot be read by the unprivileged user as whom tools run here: move it to where "
+                    "every user may read, or run alita as its owner"
+                )
 
     def _judge(self, ready: Ready) -> Isolation:
         if ready.faults:
@@ -85,8 +79,3 @@ class SandlockSandbox(WarmSandbox):
             raise IsolationError("the interpreter is still root", remedy="run alita as an ordinary user")
         layers = ("sandlock", *ready.layers, "supervisor")
         return Isolation(level=Level.MEDIUM, backend="sandlock", layers=layers)
-
-    def _release(self) -> None:
-        for scratch in self._scratches:
-            shutil.rmtree(scratch, ignore_errors=True)
-        self._scratches.clear()

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from mcp_tools.sandbox.inside.child import MAGIC
+from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
+from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.zygote import Ending, Zygote
 
@@ -19,8 +21,11 @@ _HEADER = len(MAGIC) + 8
 _ENVELOPE = 100_000
 """What a report may take beside its value: measurements, or a problem with its traceback."""
 _CHUNK = 1 << 18
-_GRACE_SECONDS = 2.0
-"""How long a killed child may take to be gone before its interpreter is ended as well."""
+_LAST_LINE = 1 << 31
+_OVER_QUOTA = (
+    f"the call put more into its scratch folder than the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may "
+    "hold: write less"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +100,21 @@ class Supervisor:
         self._ending: Ending | None = None
 
     async def watch(self, zygote: Zygote, call: int) -> Seen:
-        """Runs the call in an interpreter, ends it at its deadline, and says what came of it."""
+        """Runs the call in an interpreter, ends it when it is answered or late, and says what came of it."""
         started = time.monotonic()
-        ended = self._begin(zygote, call)
         timely = True
         try:
+            ended = self._begin(zygote, call)
             async with asyncio.timeout(self._limits.wall_seconds):
                 await self._settled.wait()
         except TimeoutError:
             timely = False
-            await self._stop(zygote, call, ended)
+            zygote.kill(call)
+            await asyncio.wait([ended])  # for the next call not to go to an interpreter that hangs
         finally:
-            if not self._complete:
+            if self._complete:
+                zygote.release(call)
+            else:
                 zygote.kill(call)
             for intake in self._intakes:
                 intake.close()
@@ -124,50 +132,48 @@ class Supervisor:
         ended.add_done_callback(self._end)
         return ended
 
-    async def _stop(self, zygote: Zygote, call: int, ended: asyncio.Future[Ending]) -> None:
-        zygote.kill(call)
-        await asyncio.wait([ended], timeout=_GRACE_SECONDS)
-        if not ended.done():
-            await zygote.end()
-
     def _end(self, ended: asyncio.Future[Ending]) -> None:
         if not ended.cancelled():
             self._ending = ended.result()
         self._changed()
 
     def _changed(self) -> None:
-        """Settles the call when its report is whole or its process gone, and its output has been read."""
+        """Settles the call when its report is whole, wrong, or cannot come any more, and its output has been read."""
         read = self._output.ended and self._errors.ended
         if self._ending is not None and not (read and self._result.ended):
             # gone: what it left in the pipes is all there will be, though a stray holder may keep them open
             asyncio.get_running_loop().call_later(0.05, self._settled.set)
-        elif (read and self._complete) or (self._ending is not None and self._result.ended):
+        elif (read and self._complete) or (self._ending is not None and self._result.ended) or self._forged:
             self._settled.set()
 
     @property
     def _complete(self) -> bool:
         data = self._result.data
-        return data.startswith(MAGIC) and len(data) >= _HEADER and len(data) >= _HEADER + _length(data)
+        return len(data) >= _HEADER and len(data) == _HEADER + _length(data) and not self._forged
+
+    @property
+    def _forged(self) -> bool:
+        """Whether what came cannot be the beginning of a report: only tool code writes such things."""
+        data = self._result.data
+        too_long = len(data) >= _HEADER and len(data) > _HEADER + _length(data)
+        return self._result.over or too_long or not MAGIC.startswith(data[: len(MAGIC)])
 
     def _judge(self, timely: bool, seconds: float) -> Seen:
-        report = _parsed(self._result.data) if self._complete and timely else None
-        if report is not None:
-            return self._reported(report, seconds)
-        problem = self._silence(timely)
         lost = self._ending is not None and self._ending.lost
-        forged = bool(self._result.data) and timely and not self._result.over
-        peak = self._ending.peak_kb / 1024 if self._ending else 0.0
-        return Seen(self._outcome(seconds, peak, problem=problem), trusted=not (lost or forged))
-
-    def _reported(self, report: dict[str, Any], seconds: float) -> Seen:
-        measured = min(float(report["seconds"]), seconds)
-        peak = float(report["peak_kb"]) / 1024
+        if not timely:
+            problem = Problem(
+                "wall_time", f"stopped after {self._limits.wall_seconds:.1f} s: the time limit of this call"
+            )
+            return Seen(self._outcome(seconds, problem=problem), trusted=not lost)
+        report = _parsed(bytes(self._result.data[_HEADER:])) if self._complete else None
+        if report is None:
+            return Seen(self._outcome(seconds, problem=self._silence()), trusted=not (lost or self._result.data))
         if report["ok"]:
-            return Seen(self._outcome(measured, peak, value=report["value"]), trusted=True)
+            return Seen(self._outcome(seconds, value=report["value"]), trusted=True)
         problem = Problem(**report["problem"])
-        return Seen(self._outcome(measured, peak, problem=problem), trusted=problem.kind != "sandbox")
+        return Seen(self._outcome(seconds, problem=problem), trusted=problem.kind != "sandbox")
 
-    def _outcome(self, seconds: float, peak: float, *, value: Any = None, problem: Problem | None = None) -> Outcome:
+    def _outcome(self, seconds: float, *, value: Any = None, problem: Problem | None = None) -> Outcome:
         return Outcome(
             ok=problem is None,
             isolation=self._isolation,
@@ -177,21 +183,19 @@ class Supervisor:
             stderr=self._errors.text,
             cut=self._output.over or self._errors.over,
             seconds=seconds,
-            peak_memory_mb=round(peak, 1),
         )
 
-    def _silence(self, timely: bool) -> Problem:
-        """Why no report came."""
-        limits = self._limits
-        if not timely:
-            return Problem("wall_time", f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call")
+    def _silence(self) -> Problem:
+        """Why no report came that can be believed."""
         if self._result.over:
-            return Problem("result_size", f"the result is larger than the limit of {limits.result_bytes:,} bytes")
+            return Problem("result_size", f"the result is larger than the limit of {self._limits.result_bytes:,} bytes")
         if self._result.data:
             return Problem("result", "the code wrote into the sandbox's result channel: return the value instead")
         if self._ending is None or self._ending.lost:
             return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
-        return Problem(*_death(self._ending, limits))
+        if self._ending.over_quota:
+            return Problem("denied", _OVER_QUOTA)
+        return Problem(*_death(self._ending, self._limits))
 
 
 def _death(ending: Ending, limits: Limits) -> tuple[ProblemKind, str]:
@@ -232,18 +236,19 @@ def _length(data: bytearray) -> int:
     return int.from_bytes(data[len(MAGIC) : _HEADER], "big")
 
 
-def _parsed(data: bytearray) -> dict[str, Any] | None:
+def _parsed(data: bytes) -> dict[str, Any] | None:
     """The report, if it has the right form: tool code can write into this pipe too."""
-    try:
-        report = json.loads(data[_HEADER : _HEADER + _length(data)])
-        right = (
-            isinstance(report["ok"], bool)
-            and isinstance(report["seconds"], (int, float))
-            and isinstance(report["peak_kb"], (int, float))
-            and ("value" in report if report["ok"] else _is_problem(report.get("problem")))
-        )
-    except (ValueError, KeyError, AttributeError, RecursionError):
+    if not is_shallow(data, MAXIMUM_DEPTH + 1):
         return None
+    try:
+        report = json.loads(data.decode())
+        json.dumps(report, ensure_ascii=False, allow_nan=False).encode()  # whoever passes it on must be able to
+    except (ValueError, RecursionError):
+        return None
+    right = isinstance(report, dict) and (
+        (report.keys() == {"ok", "value"} and report["ok"] is True)
+        or (report.keys() == {"ok", "problem"} and report["ok"] is False and _is_problem(report["problem"]))
+    )
     return report if right else None
 
 
@@ -251,8 +256,8 @@ def _is_problem(problem: Any) -> bool:
     return (
         isinstance(problem, dict)
         and problem.keys() == {"kind", "message", "traceback", "line"}
+        and problem["kind"] in get_args(ProblemKind)
         and isinstance(problem["message"], str)
         and isinstance(problem["traceback"], str)
-        and (problem["line"] is None or isinstance(problem["line"], int))
-        and problem["kind"] in get_args(ProblemKind)
+        and (problem["line"] is None or (type(problem["line"]) is int and 0 < problem["line"] <= _LAST_LINE))
     )

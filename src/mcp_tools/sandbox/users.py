@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from pathlib import Path
@@ -33,8 +34,9 @@ def _map() -> list[tuple[int, int, int]]:
 
 def readable_by_all(path: Path) -> bool:
     """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
-    for count, found in enumerate([path] if not path.is_dir() else [path, *path.rglob("*")]):
-        if count > _SEARCHED_ENTRIES or found.is_symlink():
+    entries = path.rglob("*") if path.is_dir() else ()
+    for found in itertools.islice(itertools.chain([path], entries), _SEARCHED_ENTRIES):
+        if found.is_symlink():
             continue
         wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
         if found.stat().st_mode & wanted != wanted:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import time
 from collections import OrderedDict
 from typing import Self
 
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.environment import Environment
+from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.protocol import Description, Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.supervisor import Supervisor
-from mcp_tools.sandbox.zygote import Ready, Zygote
+from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
+from mcp_tools.tool import Json
 
 CALLS_PER_ZYGOTE = 2000
 """After so many calls an interpreter is replaced by a fresh one."""
@@ -32,9 +32,10 @@ class WarmSandbox:
     def __init__(self) -> None:
         self._zygotes: OrderedDict[Environment, asyncio.Task[Zygote]] = OrderedDict()
         self._used: dict[Environment, float] = {}
-        self._burials: set[asyncio.Task[None]] = set()
+        self._retired: dict[asyncio.Task[None], Zygote] = {}
         self._numbers = itertools.count(1)
-        self._places = asyncio.Semaphore(max(4, 4 * (os.cpu_count() or 1)))
+        self._real: dict[str, str] = {}  # where the links of each granted path led at first
+        self._places = asyncio.Semaphore(CALLS_AT_ONCE)
         self._isolation: Isolation | None = None
         self._closed = False
 
@@ -51,11 +52,7 @@ class WarmSandbox:
         Raises:
             IsolationError: The isolation of this back end cannot be had here.
         """
-        try:
-            await self._zygote(Environment())
-        except IsolationError:
-            self._release()
-            raise
+        await self._zygote(Environment())
 
     async def run(self, job: Job) -> Outcome:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`."""
@@ -67,17 +64,18 @@ class WarmSandbox:
         outcome = await self._run(job, "describe")
         if outcome.problem is not None:
             return outcome.problem
-        return Description(**outcome.value)
+        return _description(outcome.value)
 
     async def aclose(self) -> None:
         """Ends every process of the sandbox."""
         self._closed = True
         tasks = list(self._zygotes.values())
         self._zygotes.clear()
-        started = await asyncio.gather(*tasks, return_exceptions=True)
-        ends = [found.end() for found in started if isinstance(found, Zygote)]
-        await asyncio.gather(*ends, *self._burials)
-        self._release()
+        for task in tasks:
+            task.cancel()  # those that still start
+        started = [found for found in map(_result, tasks) if found is not None]
+        await asyncio.gather(*(zygote.end() for zygote in (*started, *self._retired.values())))
+        await asyncio.gather(*tasks, *self._retired, return_exceptions=True)
 
     async def __aenter__(self) -> Self:
         """Opens the sandbox."""
@@ -100,18 +98,25 @@ class WarmSandbox:
         """
         raise NotImplementedError
 
-    def _obstacle(self, environment: Environment) -> str:
-        """Why this back end cannot offer an environment; empty when it can."""
-        return ""
+    def _check(self, environment: Environment) -> None:
+        """Looks for what this back end cannot offer.
 
-    def _release(self) -> None:
-        """Gives back what the back end holds outside its interpreters."""
+        Raises:
+            GrantError: It cannot grant a path.
+        """
+        for grant in environment.read:
+            first = self._real.setdefault(grant.path, grant.real)
+            if grant.real != first:
+                raise GrantError(
+                    f"the granted path {grant.path!r} led to {first!r} and is now a link to {grant.real!r}"
+                )
 
     async def _run(self, job: Job, what: str) -> Outcome:
-        environment = Environment.of(job)
-        wanting = environment.problem or self._obstacle(environment)
-        if wanting:
-            return self._refusal("denied", wanting)
+        try:
+            environment = Environment.of(job)
+            self._check(environment)
+        except GrantError as error:
+            return self._refusal("denied", str(error))
         async with self._places:
             zygote = await self._zygote(environment)
             try:
@@ -139,6 +144,10 @@ class WarmSandbox:
                 zygote = await asyncio.shield(task)
             except IsolationError:
                 self._forget(environment, task)
+                raise
+            except asyncio.CancelledError:
+                if task.cancelled():
+                    raise IsolationError("the sandbox is closed") from None
                 raise
             if zygote.alive and zygote.calls < self.calls_per_zygote:
                 self._used[environment] = time.monotonic()
@@ -172,8 +181,8 @@ class WarmSandbox:
         if not zygote.retired:
             zygote.retired = True
             burial = asyncio.create_task(zygote.end_when_idle())
-            self._burials.add(burial)
-            burial.add_done_callback(self._burials.discard)
+            self._retired[burial] = zygote
+            burial.add_done_callback(self._retired.pop)
 
     def _forget(self, environment: Environment, task: asyncio.Task[Zygote]) -> None:
         if self._zygotes.get(environment) is task:
@@ -197,3 +206,12 @@ def _result(task: asyncio.Task[Zygote]) -> Zygote | None:
     if not task.done() or task.cancelled() or task.exception() is not None:
         return None
     return task.result()
+
+
+def _description(value: Json) -> Description | Problem:
+    """What came back, if it has the right form: importing the source has run its code."""
+    if isinstance(value, dict) and value.keys() == {"name", "description", "input_schema", "output_schema"}:
+        name, text, takes, gives = value["name"], value["description"], value["input_schema"], value["output_schema"]
+        if isinstance(name, str) and isinstance(text, str) and isinstance(takes, dict) and isinstance(gives, dict):
+            return Description(name, text, takes, gives)
+    return Problem("result", "the code wrote into the sandbox's result channel while its schemas were derived")

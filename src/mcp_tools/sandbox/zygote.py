@@ -12,12 +12,23 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from mcp_tools import child
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox import interpreter
 from mcp_tools.sandbox.environment import DEVICES, Environment
+from mcp_tools.sandbox.inside import scratch
 
+CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
+"""More have to wait."""
+SCRATCHES = CALLS_AT_ONCE + 8
+"""Folders of calls that an interpreter can have at once: some are prepared ahead, some still being removed."""
+LEAVING_SECONDS = 0.05
+"""How long a child may stay after its answer before it is killed."""
+GRACE_SECONDS = 2.0
+"""How long a killed child may take to be gone before its interpreter is ended as well."""
 START_SECONDS = 30.0
 """A start takes some 30 ms, with large packages on a cold disk seconds."""
 
@@ -37,10 +48,12 @@ class Settings:
     """What the warm interpreter is told when it starts."""
 
     environment: Environment
-    scratch: str
-    """The folder, as seen inside, in which each call gets its own."""
+    scratch: tuple[str, ...]
+    """Folders as seen inside: a call has one of them while it runs, and its own folder in it."""
     layers: tuple[str, ...]
     """`landlock`, `seccomp`: what each child is put under besides limits."""
+    scratch_is_private: bool = False
+    """Whether each of them is a file system of its own. Otherwise all are one folder of the host's."""
     deny_metadata: bool = False
     user: tuple[int, ...] | None = None
     """Become the first of these users that is possible, when started as root."""
@@ -54,16 +67,17 @@ class Settings:
         parent, package = os.path.split(interpreter.inside_source())
         path = list(self.environment.search_path)
         start = _BOOTSTRAP.format(path=path, parent=parent, package=package, before=self.before)
-        return [interpreter.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), self.as_json()]
+        return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), self.as_json()]
 
     def as_json(self) -> str:
         """The settings in the form that the inside reads."""
         return json.dumps(
             {
                 "readable": self.environment.readable,
-                "granted": self.environment.read,
+                "granted": self.environment.paths,
                 "devices": DEVICES,
                 "scratch": self.scratch,
+                "scratch_is_private": self.scratch_is_private,
                 "layers": self.layers,
                 "deny_metadata": self.deny_metadata,
                 "user": self.user,
@@ -81,8 +95,9 @@ class Ending:
 
     status: int
     """As `os.waitpid` gives it."""
-    peak_kb: int = 0
     cpu_seconds: float = 0.0
+    over_quota: bool = False
+    """Whether it was killed for what it put into its scratch folder."""
     lost: bool = False
     """Whether the whole interpreter ended, taking the call along."""
 
@@ -121,6 +136,9 @@ class Zygote:
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = -1
+        self._faulty = False
+        self._due: dict[int, asyncio.TimerHandle] = {}
+        self._end: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Ready] | None = None
 
     @property
@@ -136,7 +154,7 @@ class Zygote:
     @property
     def alive(self) -> bool:
         """Whether it can still be given calls."""
-        return self._control is not None and not self.retired
+        return self._control is not None and not self.retired and not self._faulty
 
     async def start(self) -> Ready:
         """Starts the interpreter and waits until it is ready.
@@ -153,18 +171,12 @@ class Zygote:
         with theirs:
             command = self._wrap(self._settings.command(theirs.fileno()))
             try:
-                self._process = subprocess.Popen(  # noqa: ASYNC220 - a fork and exec; asyncio's own takes longer
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=self._errors,
-                    env=self._variables,
-                    cwd="/",
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
+                # without the event loop, whose own way of starting takes longer
+                self._process = child.popen(
+                    command, env=self._variables, stderr=self._errors, pass_fds=[theirs.fileno()]
                 )
             except OSError as error:
-                self._hang_up()
+                await self.end()
                 raise IsolationError(f"{command[0]} could not be started: {error}") from error
         loop.add_reader(ours.fileno(), self._listen)
         try:
@@ -196,39 +208,60 @@ class Zygote:
             self._lose()
         return ended
 
+    def release(self, call: int) -> None:
+        """Leaves the child of an answered call a moment to end by itself, which saves a message, then kills it."""
+        if call in self._waiting and call not in self._due:
+            self._due[call] = asyncio.get_running_loop().call_later(LEAVING_SECONDS, self.kill, call)
+
     def kill(self, call: int) -> None:
-        """Kills the child of a call, if it still runs."""
-        if self._control is not None and call in self._waiting:
-            try:
-                self._control.send(b"k %d" % call)
-            except OSError:
-                self._lose()
+        """Kills the child of a call, if it still runs; one that is not gone soon takes its interpreter along."""
+        if self._control is None or call not in self._waiting:
+            return
+        if due := self._due.pop(call, None):
+            due.cancel()
+        try:
+            self._control.send(b"k %d" % call)
+        except OSError:
+            self._lose()
+        else:
+            self._due[call] = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._ending)
 
     async def end_when_idle(self) -> None:
-        """Waits for the calls under way, each of which its own deadline ends, and ends the interpreter."""
+        """Waits for the calls under way, each of which is killed at its deadline, and ends the interpreter."""
         if self._waiting:
             await asyncio.wait(list(self._waiting.values()))
         await self.end()
 
     async def end(self) -> None:
-        """Ends the interpreter and every process in it."""
-        self.retired = True
+        """Ends the interpreter and every process in it, and removes what its calls left."""
+        await asyncio.shield(self._ending())
+
+    def _ending(self) -> asyncio.Task[None]:
+        if self._end is None:
+            self._end = asyncio.create_task(self._finish())
+        return self._end
+
+    async def _finish(self) -> None:
         self._lose()
         if self._errors >= 0:
             os.close(self._errors)
-            self._errors = -1
         process = self._process
-        if process is None:
-            return
-        deadline = time.monotonic() + 1.0
-        while process.poll() is None and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells of it sooner
-            await asyncio.sleep(0.002)
-        # the group too: children of a back end without a namespace of their own
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if process.poll() is None:
-            process.kill()
-            await asyncio.to_thread(process.wait)
+        if process is not None:
+            deadline = time.monotonic() + 1.0
+            while process.poll() is None and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells of it sooner
+                await asyncio.sleep(0.002)
+            if process.poll() is None:
+                for pid in _children(process.pid):  # what bubblewrap started: a group of its own
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            # the group too: children of a back end without a namespace of their own
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if process.poll() is None:
+                await asyncio.to_thread(process.wait)
+        if not self._settings.scratch_is_private:
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(scratch.remove, self._settings.scratch[0])
 
     def _listen(self) -> None:
         assert self._control is not None
@@ -243,10 +276,14 @@ class Zygote:
         elif message.startswith(b"R "):
             self._greet(json.loads(message[2:]))
         elif message.startswith(b"d "):
-            call, status, peak, milliseconds = map(int, message[2:].split())
+            call, status, milliseconds, over = map(int, message[2:].split())
             ended = self._waiting.pop(call, None)
+            if due := self._due.pop(call, None):
+                due.cancel()
             if ended and not ended.done():
-                ended.set_result(Ending(status, peak, milliseconds / 1000))
+                ended.set_result(Ending(status, milliseconds / 1000, bool(over)))
+        elif message == b"x":
+            self._faulty = True
 
     def _greet(self, said: dict[str, Any]) -> None:
         faults = [f"{layer}: {reason}" for layer, reason in said["errors"].items()]
@@ -261,6 +298,9 @@ class Zygote:
         self._hang_up()
         if self._ready and not self._ready.done():
             self._ready.set_exception(ConnectionError("the interpreter ended"))
+        for due in self._due.values():
+            due.cancel()
+        self._due.clear()
         waiting, self._waiting = self._waiting, {}
         for ended in waiting.values():
             if not ended.done():
@@ -276,3 +316,10 @@ class Zygote:
         size = os.fstat(self._errors).st_size
         text = os.pread(self._errors, 4000, max(0, size - 4000))
         return text.decode(errors="replace").strip()
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []

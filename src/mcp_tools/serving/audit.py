@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+from mcp_tools.written import private_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,19 @@ class AuditLog:
         most_bytes: Beyond this size it is put aside as `….1`, the one before as `….2` …
         kept: How many are kept beside the present one.
         complain: Is told once that nothing can be written; stderr when not given.
+        redact: Takes keys out of what is written.
     """
 
     def __init__(
-        self, path: Path, *, most_bytes: int = 5_000_000, kept: int = 4, complain: Callable[[str], None] | None = None
+        self,
+        path: Path,
+        *,
+        most_bytes: int = 5_000_000,
+        kept: int = 4,
+        complain: Callable[[str], None] | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self._redact = redact
         self.path = path
         self._most_bytes = most_bytes
         self._kept = kept
@@ -72,7 +81,7 @@ class AuditLog:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         told = {key: value for key, value in asdict(entry).items() if value != ""}
         told |= {"client": one_line(entry.client, 100), "tool": one_line(entry.tool, 128)}
-        line = json.dumps({"time": moment, **told}).encode() + b"\n"
+        line = self._redact(json.dumps({"time": moment, **told})).encode() + b"\n"
         with self._threads:
             try:
                 self._append(line)
@@ -91,7 +100,7 @@ class AuditLog:
     def _open(self, coming: int) -> None:
         """Opens the file; a full one is put aside first. Another process may have done that already."""
         self.close()
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.path.parent)
         with contextlib.suppress(FileNotFoundError):
             if self.path.stat().st_size + coming > self._most_bytes:
                 self._put_aside()

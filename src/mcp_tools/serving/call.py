@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, InputRequiredResult
 
+GONE = "alita.gone"
+"""In the scope of an HTTP request: the event that its client went away."""
+
 
 @dataclass(slots=True)
 class Call:

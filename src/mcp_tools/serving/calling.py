@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
@@ -16,7 +17,7 @@ from mcp_types import INVALID_PARAMS
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError
 from mcp_tools.library import validate_arguments
 from mcp_tools.serving.audit import AuditLog, Entry, digest_of
-from mcp_tools.serving.call import Call, ConstantTool
+from mcp_tools.serving.call import GONE, Call, ConstantTool
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.results import Reply, error_reply
@@ -56,7 +57,7 @@ class Calling:
         digest, size = digest_of(params.arguments) if self._audit else ("", 0)
         outcome, error_id, detail, sent = "cancelled", "", "", 0
         try:
-            reply = await self._reply(Call(params.arguments or {}, context, params))
+            reply = await _while_connected(self._reply(Call(params.arguments or {}, context, params)), context)
             if not isinstance(reply, Reply):
                 outcome = "asks"
                 return reply
@@ -109,6 +110,26 @@ class Calling:
             return None
         message = f"the arguments have {size:,} bytes, and a call takes at most {limit:,}"
         return error_reply("argument_size", message, remedy="Give less at once.")
+
+
+async def _while_connected(
+    work: Coroutine[Any, Any, Reply | InputRequiredResult], context: ServerRequestContext[Any, Any]
+) -> Reply | InputRequiredResult:
+    """What comes of a call, which ends when its client goes away: over HTTP, the SDK would let it run on."""
+    scope = getattr(context.request, "scope", None) or {}
+    if (gone := scope.get(GONE)) is None:
+        return await work
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone.wait())
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait((working,))
+    if working.cancelled():
+        return error_reply("cancelled", "the client went away")
+    return working.result()
 
 
 def _surely_small(arguments: Mapping[str, Any], limit: int) -> bool:

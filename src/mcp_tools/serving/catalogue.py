@@ -163,6 +163,10 @@ class Catalogue:
         """Whether a tool is offered, listed or not."""
         return name in self._entries
 
+    def offers(self, name: str, can_ask: bool) -> bool:
+        """Whether a client can call a tool: one that reads files only works where a person can be asked for them."""
+        return name in self._entries and (can_ask or not self._entries[name].capabilities.read)
+
     def all_names(self) -> list[str]:
         """The tools that can be found and called, sorted."""
         return sorted(self._entries)

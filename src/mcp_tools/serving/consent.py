@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mcp_types import InputRequiredResult
@@ -15,10 +16,11 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 _MOST_FILES = 16
+_LONGEST_PATH = 4096
 
 FILES_SCHEMA: dict[str, Json] = {
     "type": "array",
-    "items": {"type": "string", "minLength": 1, "maxLength": 4096},
+    "items": {"type": "string", "minLength": 1, "maxLength": _LONGEST_PATH},
     "maxItems": _MOST_FILES,
     "description": "Absolute paths of files on the server's machine to read. A person is asked first.",
 }
@@ -41,20 +43,47 @@ async def granted(
         who: Who wants to read them, for the person who is asked.
         seconds: How long that person may take.
     """
+    if len(files) > _MOST_FILES:
+        return error_reply("arguments", f"{len(files)} files are named, and a call reads at most {_MOST_FILES}")
     paths = tuple(Path(name) for name in files)
     if wrong := [path for path in paths if not path.is_absolute() or not path.is_file()]:
         message = f"there is no file {one_line(str(wrong[0]), 300)}"
         return error_reply("arguments", message, remedy="Give absolute paths of files on the server's machine.")
     real = tuple(path.resolve() for path in paths)
     question = f"May {who} read {', '.join(one_line(str(path), 300) for path in real)}?"
-    if not can_ask(call):
+    if not can_ask(call.context):
         return _refusal("this client cannot ask a person whether the files may be read")
     answer = await elicited(call, question, _FORM, _key(who, real), seconds)
     if isinstance(answer, InputRequiredResult):
         return answer
     if answer is None or answer.action != "accept" or not (answer.content or {}).get("allow"):
         return _refusal("nobody allowed that the files be read")
+    if changed := [path for path in real if path.resolve() != path]:
+        return _refusal(f"{one_line(str(changed[0]), 300)} has become a link since a person was asked")
     return real
+
+
+def files_in(arguments: dict[str, Json]) -> list[str]:
+    """The absolute paths of files that the arguments of a tool name."""
+    found = [value for value in _texts(arguments) if value.startswith("/") and "\0" not in value]
+    return [value for value in dict.fromkeys(found) if os.path.isfile(value)]  # noqa: PTH113 - Path raises on long names
+
+
+def with_real_paths(arguments: dict[str, Json], files: Sequence[str], granted: Sequence[Path]) -> dict[str, Json]:
+    """The arguments with the paths that were granted: one that was a link is the file that a person saw."""
+    real = dict(zip(files, map(str, granted), strict=True))
+
+    def put(value: Json) -> Json:
+        if isinstance(value, list):
+            return [put(inner) for inner in value]
+        return real.get(value, value) if isinstance(value, str) else value
+
+    return {name: put(value) for name, value in arguments.items()}
+
+
+def _texts(arguments: dict[str, Json]) -> Iterator[str]:
+    for value in arguments.values():
+        yield from (part for part in (value if isinstance(value, list) else [value]) if isinstance(part, str))
 
 
 def _refusal(message: str) -> Reply:

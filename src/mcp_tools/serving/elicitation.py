@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types import (
@@ -17,10 +18,13 @@ from mcp_types import (
 from mcp_tools.serving.call import Call
 from mcp_tools.tool import Json
 
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
 
-def can_ask(call: Call) -> bool:
+
+def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     """Whether the client said that it can ask a person."""
-    return call.context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
+    return context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
 
 
 async def elicited(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.serving.call import Call, ConstantTool
 from mcp_tools.serving.catalogue import Catalogue
-from mcp_tools.serving.consent import FILES_SCHEMA, granted
+from mcp_tools.serving.consent import FILES_SCHEMA
+from mcp_tools.serving.elicitation import can_ask
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.results import Reply, error_reply, value_reply
 from mcp_tools.serving.running import Runner
@@ -43,7 +43,9 @@ class Finding:
         await self._catalogue.renew()
         limit = call.arguments.get("limit", 10)
         hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
-        offered = [hit.tool.name for hit in hits if hit.tool.name in self._catalogue][:limit]
+        offered = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))][
+            :limit
+        ]
         found = [self._catalogue.definition(name) for name in offered]
         brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
         return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
@@ -63,15 +65,10 @@ class Finding:
         tool = self._catalogue.tool(name)
         if tool is None:
             return self._unknown(name)
-        read: tuple[Path, ...] = ()
-        if files := call.arguments.get("files"):
-            if not tool.capabilities.read:
-                return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
-            answer = await granted(call, files, f"the tool {name}", self._limits.consent_seconds)
-            if not isinstance(answer, tuple):
-                return answer
-            read = answer
-        return await self._runner.run(tool, arguments, call, read=read)
+        files = call.arguments.get("files", [])
+        if files and not tool.capabilities.read:
+            return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
+        return await self._runner.run(tool, arguments, call, files=files)
 
     def _unknown(self, name: str) -> Reply:
         near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)

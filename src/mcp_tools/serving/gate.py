@@ -11,6 +11,7 @@ from typing import Any
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcp_tools.serving.call import GONE
 from mcp_tools.serving.http import PATH, Door
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.tokens import holds_token
@@ -75,8 +76,9 @@ class Gate:
         elif (opens := _opens_a_session(scope, headers)) and self._is_full():
             await _refuse(send, 503, "too many sessions are open", [(b"retry-after", b"60")])
         else:
+            scope[GONE] = asyncio.Event()
             async with self._session_kept(scope, headers.get(b"mcp-session-id")):
-                await self._application(scope, *self._in_time(receive, self._counting(send) if opens else send))
+                await self._application(scope, *self._in_time(scope, receive, self._counting(send) if opens else send))
 
     def _knows(self, host: bytes) -> bool:
         name = _host_name(host.decode("latin-1"))
@@ -108,7 +110,7 @@ class Gate:
 
         return answer
 
-    def _in_time(self, receive: Receive, send: Send) -> tuple[Receive, Send]:
+    def _in_time(self, scope: Scope, receive: Receive, send: Send) -> tuple[Receive, Send]:
         """The body as it arrives, and the way back; for a body that takes too long the gate answers."""
         end = asyncio.get_running_loop().time() + self._limits.body_seconds
         is_whole = is_late = False
@@ -116,7 +118,10 @@ class Gate:
         async def next_part() -> Message:
             nonlocal is_whole, is_late
             if is_whole:
-                return await receive()
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    scope[GONE].set()
+                return message
             try:
                 async with asyncio.timeout_at(end):
                     message = await receive()

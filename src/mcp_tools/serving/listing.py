@@ -10,6 +10,7 @@ from mcp_types import INVALID_PARAMS
 
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.elicitation import can_ask
 from mcp_tools.serving.envelope import FRESH
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.paging import CursorError, page_of
@@ -32,15 +33,18 @@ class Listing:
         self._sandbox = sandbox
         self._limits = limits
 
-    async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
+    async def list(self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
         """One page of tools.
 
         Raises:
             MCPError: The cursor is none of ours.
         """
         await self._catalogue.renew()
+        offered, asks = self._catalogue.names, can_ask(context)
         try:
-            names, after = page_of(self._catalogue.names, params.cursor, self._limits.page)
+            names, after = page_of(
+                [name for name in offered if self._catalogue.offers(name, asks)], params.cursor, self._limits.page
+            )
         except CursorError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
         sandbox = sandbox_meta(self._sandbox.isolation)

@@ -6,14 +6,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library import Library
-from mcp_tools.run import run_tool
+from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Outcome, Sandbox
 from mcp_tools.serving.call import Call
+from mcp_tools.serving.consent import files_in, granted, with_real_paths
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.media import with_media
 from mcp_tools.serving.results import (
@@ -26,6 +28,9 @@ from mcp_tools.serving.results import (
     value_reply,
 )
 from mcp_tools.tool import Json, Tool
+
+if TYPE_CHECKING:
+    from mcp_types import InputRequiredResult
 
 _HEARTBEAT_SECONDS = 1.0
 
@@ -44,14 +49,29 @@ class Runner:
         self._library = library
         self._limits = limits
 
-    async def run(self, tool: Tool, arguments: dict[str, Json], call: Call, *, read: Sequence[Path] = ()) -> Reply:
+    async def run(
+        self, tool: Tool, arguments: dict[str, Json], call: Call, *, files: Sequence[str] = ()
+    ) -> Reply | InputRequiredResult:
         """Runs one call of a tool. A call that is cancelled kills its process.
+
+        Args:
+            tool: The tool. If it reads files, a person is asked about those that its arguments name.
+            arguments: Its arguments.
+            call: The client's call.
+            files: Paths of more files that it should read.
 
         Raises:
             IsolationError: The sandbox is out of order.
         """
+        read: tuple[Path, ...] = ()
+        wanted = list(dict.fromkeys([*files, *files_in(arguments)])) if tool.capabilities.read else []
+        if wanted:
+            answer = await granted(call, wanted, f"the tool {tool.name}", self._limits.consent_seconds)
+            if not isinstance(answer, tuple):
+                return answer
+            read, arguments = answer, with_real_paths(arguments, wanted, answer)
         try:
-            async with heartbeat(call, tool.name, self._limits.call.wall_seconds):
+            async with heartbeat(call, tool.name, limits_of(tool, self._limits.call).wall_seconds):
                 outcome = await run_tool(tool, arguments, self.sandbox, read=read, limits=self._limits.call)
         except ArgumentsError as error:
             return error_reply("arguments", error.message, remedy=error.remedy)

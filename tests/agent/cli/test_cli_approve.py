@@ -41,8 +41,14 @@ def alita(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def source(tmp_path: Path, alita: Run) -> Path:
-    path = tmp_path / "generated_tools" / "times_two.py"
-    path.write_text(SOURCE)
+    return write(tmp_path, "times_two")
+
+
+def write(folder: Path, name: str) -> Path:
+    """A tool as a person writes it: the source, and examples beside it."""
+    path = folder / "generated_tools" / f"{name}.py"
+    path.write_text(SOURCE.replace("times_two", name))
+    path.with_suffix(".json").write_text(json.dumps({"examples": [{"arguments": {"n": 4}, "result": 8}]}))
     return path
 
 
@@ -55,11 +61,12 @@ def served(tmp_path: Path) -> list[str]:
 def test_a_tool_is_approved_changed_withheld_and_approved_again(alita: Run, source: Path, tmp_path: Path) -> None:
     """From a file that somebody wrote, through an edit; each time it is told what is served and what changed."""
     listed = alita("list")
-    assert "times_two is not served to MCP clients: times_two.py has no times_two.json beside it" in listed.stderr
+    assert "times_two is not served to MCP clients: the examples in times_two.json were not tried" in listed.stderr
     assert "alita tools approve times_two" in listed.stderr
     done = alita("approve", "times_two")
     assert (done.returncode, done.stdout) == (0, "Approved times_two.\n")
     assert "times_two was never approved here: Double a number." in done.stderr
+    assert "tests       1 passed" in done.stderr
     assert served(tmp_path) == ["times_two"]
     assert alita("list").stderr == ""
 
@@ -83,7 +90,7 @@ def test_a_library_of_an_earlier_version_is_told_how_to_go_on(alita: Run, source
     alita("approve", "times_two")
     (tmp_path / "home" / "data" / "approvals.json").unlink()
     listed = alita("list")
-    assert listed.stdout.split() == ["times_two", "verified,", "withheld", "Double", "a", "number."]
+    assert listed.stdout.split() == ["times_two", "draft,", "withheld", "Double", "a", "number."]
     assert "it was never approved here\n  alita tools approve times_two (or --all)" in listed.stderr
     [told] = json.loads(alita("list", "--json").stdout)
     assert told["withheld"] == {
@@ -108,6 +115,7 @@ def test_what_fails_the_checks_is_refused_and_the_others_are_approved(alita: Run
     [seen] = told["tools"]
     assert (seen["name"], seen["changed"], seen["before"], seen["edited"]) == ("times_two", [], None, True)
     assert set(seen["now"]) == {"source", "definition"}
+    assert (seen["passed_tests"], seen["failed_tests"]) == (1, [])
     assert served(tmp_path) == ["times_two"]
     assert "Not approved: untyped cannot be approved" in alita("approve", "untyped").stderr
 
@@ -142,8 +150,7 @@ def test_the_doctor_counts_what_is_withheld_and_names_the_command(alita: Run, tm
 
     assert told() == []
     for number in range(7):
-        text = SOURCE.replace("times_two", f"times_two_{number}")
-        (tmp_path / "generated_tools" / f"times_two_{number}.py").write_text(text)
+        write(tmp_path, f"times_two_{number}")
     [found] = told()
     assert str(found["detail"]).startswith("7 tools are not served to MCP clients: times_two_0, ")
     assert str(found["detail"]).endswith("times_two_4, …")
@@ -151,3 +158,53 @@ def test_the_doctor_counts_what_is_withheld_and_names_the_command(alita: Run, tm
     assert (found["ok"], found["needed"]) == (False, False)
     alita("approve", "--all")
     assert told() == []
+
+
+def test_a_tool_is_checked_with_its_tests_and_shown_whatever_it_is(alita: Run, source: Path, tmp_path: Path) -> None:
+    """Before and after an approval, and when it was edited since: a warning, and its source all the same."""
+    checked = alita("check", "times_two")
+    assert (checked.returncode, checked.stderr) == (0, "times_two passes the checks and 1 test.\n")
+    alita("approve", "times_two")
+    source.write_text(SOURCE.replace("n * 2", "n * 3"))
+    checked = alita("check", "times_two")
+    assert checked.returncode == 1
+    assert checked.stdout == "times_two: error: a test fails: times_two(n=4) gives 12, expected 8\n"
+    told = json.loads(alita("check", "times_two", "--json").stdout)
+    assert (told["ok"], told["passed_tests"]) == (False, 0)
+    shown = alita("show", "times_two")
+    assert shown.returncode == 0
+    assert "return n * 3" in shown.stdout
+    assert "Warning: times_two.py was changed since it was checked" in shown.stderr
+    told = json.loads(alita("show", "times_two", "--json").stdout)
+    assert (told["status"], told["flaw"]["kind"]) == ("draft", "changed")
+    assert "return n * 3" in told["source"]
+    source.unlink()
+    assert alita("show", "times_two").returncode == 0
+    assert alita("show", "nothing").returncode == 2
+
+
+def test_a_name_that_is_a_path_is_refused_by_every_verb(alita: Run, tmp_path: Path) -> None:
+    outside = tmp_path / "outside" / "mine.json"
+    outside.parent.mkdir()
+    outside.write_text("{}")
+    for verb in ("show", "delete", "approve", "check"):
+        done = alita(verb, "../outside/mine" if verb != "check" else "..")
+        assert done.returncode != 0
+        assert "no tool" in done.stderr
+    assert outside.read_text() == "{}"
+
+
+def test_the_doctor_tells_of_a_library_that_is_a_link_out_of_the_project(alita: Run, tmp_path: Path) -> None:
+    """And every verb refuses it with what to do."""
+    (tmp_path / "generated_tools").rmdir()
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "generated_tools").symlink_to(elsewhere)
+    checks = json.loads(alita("doctor", "--json", leading=()).stdout)["checks"]
+    [found] = [check for check in checks if check["name"] == "library"]
+    assert (found["ok"], "is a link to" in str(found["detail"])) == (False, True)
+    for verb in (("list",), ("search", "x"), ("delete", "times_two"), ("approve", "--all")):
+        done = alita(*verb)
+        assert done.returncode == 1
+        assert f"--tools-dir {elsewhere}" in done.stderr
+    assert list(elsewhere.iterdir()) == []

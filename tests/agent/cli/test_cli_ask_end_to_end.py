@@ -22,7 +22,7 @@ ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 MEMBERS = {
     "schema", "answer", "status", "tools_created", "tools_used", "steps", "usage", "cost", "seconds", "run_id",
-    "model", "error", "limit", "restated", "waited", "sources",
+    "model", "error", "limit", "restated", "waited", "sources", "set_apart", "warnings",
 }  # fmt: skip
 
 
@@ -145,9 +145,28 @@ def test_a_megabyte_from_a_pipe_is_refused_before_anything_is_kept(terminal):
     assert terminal.runs == []
 
 
+def test_a_missing_file_is_told_to_the_model_where_nobody_is_at_the_keyboard(terminal):
+    lines = [decide("answer", answer="The file is missing.", when="none.csv: There is no such file.")]
+    got = terminal.run("--file", "none.csv", "--model", terminal.script(*lines), "Sum it")
+    assert (got.code, got.out) == (0, "The file is missing.\n")
+    assert "none.csv" in got.err
+
+
+@pytest.mark.parametrize("name", ["none.csv", "."])
+def test_a_path_mistyped_at_the_keyboard_is_an_error_that_names_it(terminal, name):
+    ours, theirs = os.openpty()
+    process = terminal.start("--file", name, "Sum it", before=lambda: os.dup2(theirs, 0))
+    got = ended(process)
+    os.close(ours)
+    os.close(theirs)
+    assert (got.code, got.out) == (2, "")
+    assert f"The file {name} cannot be read" in got.err
+    assert terminal.runs == []
+
+
 def test_an_attached_file_is_looked_at_and_read(terminal):
     (terminal.here / "data.csv").write_text("item,price\nlamp,31\n")
-    lines = [decide("answer", answer="31", when="step 1"), decide("read_file", file="data.csv", when="Files: data.csv")]
+    lines = [decide("answer", answer="31", when="step 1"), decide("read_file", file="data.csv", when="path: ")]
     got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "What is the price of the lamp?")
     assert (got.code, got.out) == (0, "31\n")
     assert "file    data.csv, csv: preview" in got.err
@@ -155,11 +174,11 @@ def test_an_attached_file_is_looked_at_and_read(terminal):
 
 
 def test_a_file_that_no_reader_can_read_is_told(terminal):
-    (terminal.here / "data.csv").write_bytes(b"")
+    (terminal.here / "data.csv").write_bytes(bytes(range(256)) * 9)
     lines = [decide("answer", answer="unreadable", when="step 1"), decide("read_file", file="data.csv")]
     got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "Sum it")
     assert (got.code, got.out) == (0, "unreadable\n")
-    assert "data.csv is empty" in got.err
+    assert "data.csv is not a csv file" in got.err
 
 
 def test_a_wrong_key_is_told_with_the_way_out_and_stands_nowhere(terminal, openai_server):

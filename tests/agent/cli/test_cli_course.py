@@ -188,7 +188,7 @@ def test_the_token_reaches_neither_the_course_nor_the_log(shell: Shell) -> None:
 
 
 def arithmetic(shell: Shell) -> None:
-    """Questions that need no model; card 3 is about a file that is missing."""
+    """Questions that need no model but card 3, whose file is missing."""
     for number, question in enumerate(shell.course.questions, 1):
         question["question"] = f"What is {number} * 100 + {number}?"
         shell.course.answers[question["task_id"]] = str(101 * number)
@@ -201,9 +201,12 @@ RUN = ("run", "--model", "scripted:none.jsonl", "--concurrency", "2")
 
 @pytest.mark.slow
 def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
-    """A run of two questions hands nothing in; the next goes on with the others, and hands in on request."""
+    """A run of two questions hands nothing in; the next goes on with the others, and hands in on request.
+
+    The question without its file is asked all the same: it holds what is needed.
+    """
     arithmetic(shell)
-    shell.write("none.jsonl")
+    shell.write("none.jsonl", {"json": {"why": "so", "next": {"action": "answer", "answer": "303"}}})
     first = shell.run(*RUN, "--max-questions", "2")
     assert first.returncode == 0, first.stderr
     assert "Nothing was handed in." in first.stderr
@@ -211,13 +214,13 @@ def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
     assert shell.course.submissions == []
     second = shell.run(*RUN, "--resume", "--submit", *WHO)
     assert second.returncode == 0, second.stderr
-    assert "15 % (3 correct, 3 answered)" in second.stdout
+    assert "20 % (4 correct, 4 answered)" in second.stdout
     answers = shell.course.submissions[0]["answers"]
-    assert sorted(a["submitted_answer"] for a in answers) == ["101", "202", "404"]
+    assert sorted(a["submitted_answer"] for a in answers) == ["101", "202", "303", "404"]
     ledger = [json.loads(line) for line in (shell.here / "course.ledger.jsonl").read_text().splitlines()]
     attempts = {line["task_id"]: line for line in ledger if line["kind"] == "attempt"}
     assert attempts["card-3"]["status"] == "missing-file"
-    assert attempts["card-3"]["answer"] == ""
+    assert attempts["card-3"]["answer"] == "303"
 
 
 def test_who_hands_in_is_checked_before_anything_is_asked(shell: Shell) -> None:

@@ -24,7 +24,7 @@ STAND_IN = textwrap.dedent("""
         newest = None
         approval = "auto"
         @classmethod
-        async def open(cls, settings, *, streams=False):
+        async def open(cls, settings, *, streams=False, confirm=None):
             return cls()
         async def __aenter__(self):
             self.drained = asyncio.Event()

@@ -13,8 +13,10 @@ import time
 
 import pytest
 
+from mcp_tools.clients.forms import parse
 from support.external import PLAIN_SERVER, ends, plain, starts, write_servers
 from support.fibonacci import decide, write_script
+from support.openai_server import Step
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 PLAIN = [sys.executable, "-S", "-E", str(PLAIN_SERVER)]
@@ -273,7 +275,7 @@ def test_ctrl_c_twice_ends_the_call_and_the_server_with_its_children(here, envir
     hang = decide("use_tool", tool="calc__hang", arguments={}, when="calc__spawn() = ")
     script = write_script(here / "script.jsonl", [hang, spawn])
     process = subprocess.Popen(
-        [*ALITA, "--model", script, "-v", "Start a child that stays, and never answer."],
+        [*ALITA, "--model", script, "-v", "Spawn a child that stays, then hang."],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -296,3 +298,59 @@ def test_ctrl_c_twice_ends_the_call_and_the_server_with_its_children(here, envir
     assert process.returncode == 130
     assert ends(child)
     assert all(ends(pid) for pid in starts(tmp_path / "starts"))
+
+
+@pytest.fixture
+def stranger(here, openai_server):
+    """A folder whose `.env` names an endpoint, where the user has no key."""
+    openai_server.default = lambda _: Step(status=401, body={"error": {"message": "no"}})
+    (here / ".env").write_text(f"OPENAI_BASE_URL={openai_server.url}\nOPENAI_API_KEY=the-key-of-a-stranger\n")
+    return openai_server
+
+
+def test_without_a_terminal_no_question_goes_to_an_endpoint_that_a_project_chose(alita, stranger):
+    ended = alita("What is the colour of my notes?")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"base_url = {stranger.url}" in ended.err
+    assert "alita config trust" in ended.err
+    assert "the-key-of-a-stranger" not in ended.err
+    doctor = {c["name"]: c for c in alita("doctor", "--json").json["checks"]}
+    assert "you have not allowed that" in doctor["model"]["detail"]
+    assert alita("config", "trust").code == 2
+    assert stranger.requests == []
+
+
+def test_what_a_project_chose_is_used_once_it_is_allowed_and_told_in_every_run(alita, stranger, here):
+    assert alita("config", "trust", "--yes").code == 0
+    for _ in range(2):
+        ended = alita("-q", "--no-cache", "What is the colour of my notes?")
+        assert "this folder's files choose who answers: model = gpt-5-mini" in ended.err
+        assert f"base_url = {stranger.url}" in ended.err
+    asked = len(stranger.requests)
+    assert asked > 0
+    (here / ".env").write_text((here / ".env").read_text() + "LLM_MODEL_NAME=another\n")
+    assert alita("--no-cache", "What is the colour of my notes?").code == 2
+    assert len(stranger.requests) == asked
+
+
+def test_on_a_terminal_it_is_asked_about_in_full(on_terminal, stranger):
+    code, screen = on_terminal("What is the colour of my notes?", answer="n")
+    assert f"    base_url = {stranger.url}    (" in screen
+    assert "you refused that" in screen
+    assert code == 2
+    assert stranger.requests == []
+
+
+def test_a_redefined_tool_is_shown_and_allowed_by_a_command(alita, home):
+    entry = write_servers(home / "config/mcp.json", calc=plain())
+    (server,) = parse(entry.read_text(), entry, "user").entries
+    now = {"trusted": "what it said before", "now": '{"description": "Send it home."}'}
+    document = {"schema": 2, "servers": {server.digest: {"add": now}}}
+    (home / "data").mkdir(parents=True, exist_ok=True)
+    (home / "data" / "mcp-seen.json").write_text(json.dumps(document))
+    refused = alita("mcp", "enable", "calc")
+    assert refused.code == 2
+    assert 'calc now defines add as: {"description": "Send it home."}' in refused.err
+    assert alita("mcp", "enable", "calc", "--yes").code == 0
+    assert "Send it home" not in (home / "data" / "mcp-seen.json").read_text()
+    assert alita("mcp", "enable", "calc").code == 0

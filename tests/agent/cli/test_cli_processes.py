@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from agent.cli.exits import EXIT_CODES
 from agent.cli.help import HELP_FILE, render_help
 from agent.cli.main import COMMANDS
+from mcp_tools.sandbox.bubblewrap import find_bwrap
+from support.fibonacci import decide, write_script
+from support.openai_server import Step
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 
@@ -38,11 +42,11 @@ def alita(tmp_path):
     """Runs the command in an empty folder and an empty home."""
     (tmp_path / "here").mkdir()
 
-    def run(*arguments: str, stdin: str = "", **environment: str) -> Ended:
+    def run(*arguments: str, stdin: str = "", before: Sequence[str] = (), **environment: str) -> Ended:
         clean = {"PATH": os.environ["PATH"], "ALITA_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8", **environment}
         return Ended(
             subprocess.run(
-                [*ALITA, *arguments],
+                [*before, *ALITA, *arguments],
                 input=stdin,
                 capture_output=True,
                 text=True,
@@ -119,7 +123,6 @@ def test_version(alita):
         (("--max-steps", "many", "q"), "--max-steps"),
         (("--max-steps", "0", "q"), "max_steps cannot be 0 (flag --max-steps)"),
         (("--base-url", "nonsense", "q"), "base_url cannot be 'nonsense'"),
-        (("--file", "missing.txt", "q"), "missing.txt"),
         (("--nonsense", "q"), "--nonsense"),
         (("tool", "list"), "Did you mean: alita tools list"),
         (("tools", "lst"), "lst"),
@@ -175,7 +178,7 @@ def test_a_file_is_checked(alita, tmp_path):
     good.write_text(FIBONACCI)
     bad.write_text(FIBONACCI.replace("n: int", "n"))
     assert (alita("tools", "check", str(good), "--json").json, alita("tools", "check", str(good)).code) == (
-        {"ok": True, "findings": []},
+        {"ok": True, "findings": [], "passed_tests": 0, "failed_tests": []},
         0,
     )
     ended = alita("tools", "check", str(bad), "--json")
@@ -183,12 +186,12 @@ def test_a_file_is_checked(alita, tmp_path):
     assert {"rule", "line", "message", "severity"} == set(ended.json["findings"][0])
 
 
-def register(folder: Path) -> None:
+def register(folder: Path, source: str = FIBONACCI) -> None:
     from mcp_tools.library import Library
     from mcp_tools.tool import Tool
 
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    Library(folder).register(Tool("fibonacci", "Computes Fibonacci numbers.", schema, {}, FIBONACCI))
+    Library(folder).register(Tool("fibonacci", "Computes Fibonacci numbers.", schema, {}, source))
 
 
 def test_the_library_from_the_command_line(alita, tmp_path):
@@ -215,6 +218,33 @@ def test_a_tool_runs_in_the_sandbox(alita, tmp_path):
     assert (ended.json["ok"], ended.json["value"], ended.json["error"]) == (True, 365435296162, None)
     assert ended.json["isolation"] in {"strong", "medium"}
     assert alita("tools", "run", str(path), '{"n": 57}').out == "365435296162\n"
+
+
+@pytest.mark.parametrize("body", [b'{"ok":true,"value":NaN}', b'{"ok":true,"value":"\\ud800"}', b"[]"])
+def test_a_forged_result_is_an_error_like_any_other(alita, tmp_path, body):
+    folder = tmp_path / "tools"
+    forged = "\n    ".join(
+        ["import os", f"report = {body!r}", "os.write(4, b'alita1' + len(report).to_bytes(8, 'big') + report)"]
+    )
+    register(folder, FIBONACCI.replace("a, b = 0, 1", f"{forged}\n    os._exit(0)"))
+    ended = alita("tools", "run", "fibonacci", '{"n": 5}', "--tools-dir", str(folder), "--json")
+    assert (ended.code, ended.err) == (1, "")
+    assert json.loads(ended.out, parse_constant=pytest.fail)["error"]["kind"] == "result"
+    ended = alita("tools", "run", "fibonacci", '{"n": 5}', "--tools-dir", str(folder))
+    assert (ended.code, ended.out) == (1, "")
+    assert "result channel" in ended.err
+
+
+def test_a_user_without_a_name_and_a_home(alita, tmp_path):
+    """As in containers that run as any user id."""
+    (tmp_path / "here" / "f.py").write_text(FIBONACCI)
+    nameless = [str(find_bwrap()), "--dev-bind", "/", "/", "--unshare-user", "--uid", "1234567", "--gid", "1234567"]
+    ended = alita("tools", "run", "f.py", '{"n": 9}', "--json", before=nameless)
+    assert ended.json["value"] == 34, ended.err
+    ended = alita("doctor", "--json", before=nameless)
+    assert "Traceback" not in ended.err
+    ended = alita("config", "path", before=nameless, ALITA_HOME="")
+    assert (ended.code, "Traceback" in ended.err, "ALITA_HOME" in ended.err) == (2, False, True)
 
 
 @pytest.mark.parametrize(
@@ -353,3 +383,72 @@ async def test_runs_are_listed_and_shown(alita, recorded):
 def test_arithmetic_is_answered_at_once_and_alone_on_stdout(alita):
     ended = alita("-q", "2+2*3")
     assert (ended.code, ended.out, ended.err) == (0, "8\n", "")
+
+
+KEY = "sk-the-key-of-the-user-0123456789abcdef"
+
+
+def test_no_stream_of_a_run_shows_a_key(alita, openai_server, tmp_path):
+    text = f"The key is {KEY}, says the file."
+    decision = {"why": f"I saw {KEY}", "next": {"action": "answer", "answer": text}}
+    openai_server.default = lambda _: Step(text=json.dumps(decision))
+    arguments = ("--base-url", openai_server.url, "--model", "gpt-test", "Which key does the file name?")
+    for flag in ("--json-stream", "--json", "-v"):
+        ended = alita(*arguments, flag, "--no-cache", OPENAI_API_KEY=KEY)
+        assert ended.code == 0, ended.err
+        assert "[redacted]" in ended.out
+        assert KEY not in ended.out + ended.err
+        if flag == "--json-stream":
+            events = [json.loads(line) for line in ended.out.splitlines()]
+            pieces = [event["text"] for event in events if event["event"] == "answer_written"]
+            assert len(pieces) > 3
+            assert KEY not in "".join(pieces)
+    kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert not [path for path in kept if KEY.encode() in path.read_bytes()]
+
+
+def test_what_is_kept_can_be_read_by_its_user_alone(alita, openai_server, tmp_path):
+    (tmp_path / "here" / "notes.txt").write_text("The ferry leaves at nine.")
+    openai_server.default = lambda _: Step(text=json.dumps({"why": "", "next": {"action": "answer", "answer": "nine"}}))
+    question = ("-f", "notes.txt", "When does the ferry leave?")
+    arguments = ("--base-url", openai_server.url, "--model", "gpt-test", *question)
+    assert alita(*arguments, OPENAI_API_KEY=KEY).code == 0
+    home = tmp_path / "home"
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert any("answers" in path.parts for path in files)
+    assert any(path.name == "journal.jsonl" for path in files)
+    assert {oct(path.stat().st_mode & 0o077) for path in files} == {"0o0"}
+    folders = {path.parent for path in files}
+    assert [folder for folder in folders if folder.stat().st_mode & 0o077] == []
+
+
+def test_a_level_below_the_one_before_is_told_in_every_run(alita, tmp_path):
+    register(tmp_path / "tools")
+    run = ("tools", "run", "fibonacci", '{"n": 7}', "--tools-dir", str(tmp_path / "tools"))
+    assert alita(*run).code == 0
+    kept = tmp_path / "home" / "data" / "isolation.json"
+    if json.loads(kept.read_text())["level"] != "strong":
+        pytest.skip("this machine has no stronger level to lose")
+    lost = {"PYTHONPATH": str(_without_bubblewrap(tmp_path))}
+    for _ in range(2):
+        ended = alita(*run, **lost)
+        assert ended.code == 0
+        assert "tools are isolated less than before here: medium (sandlock), it was strong" in ended.err
+    script = write_script(tmp_path / "script.jsonl", [decide("answer", answer="Paris", when="capital")])
+    told = alita("--model", script, "--json", "The capital of France?", **lost)
+    assert ["less than before" in warning for warning in told.json["warnings"]] == [True]
+    assert "less than before" in told.err
+    checks = alita("doctor", "--json", **lost).json["checks"]
+    assert any(check["name"] == "isolation" and "less than before" in check["detail"] for check in checks)
+    assert "less than before" not in alita(*run, ALITA_ISOLATION="sandlock", **lost).err, "who names it has accepted it"
+    assert "less than before" not in alita(*run).err
+
+
+def _without_bubblewrap(tmp_path):
+    """A folder for PYTHONPATH with which there seems to be no bubblewrap."""
+    folder = tmp_path / "path"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import mcp_tools.sandbox.bubblewrap as backend\nbackend.find_bwrap = lambda: None\n"
+    )
+    return folder

@@ -46,6 +46,8 @@ def library(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     opened.register(tool("double", "return n * 2"))
     opened.register(tool("spin", "while True: pass"))
     opened.register(tool("noisy", "print('noise'); return n"))
+    opened.register(tool("stays", "import os, time; os._exit = lambda code: time.sleep(10**6); return n"))
+    opened.register(tool("forges", "import os; os.write(4, b'junk'); return n"))
     yield opened
     opened.close()
 
@@ -219,6 +221,22 @@ def test_it_ends_cleanly_with_a_call_under_way_and_leaves_no_process(library: Li
         assert code == 0
         assert [json.loads(line)["id"] for line in out.splitlines()] == [2], "its end is told, and nothing else"
         assert b"Traceback" not in err
+        assert time.monotonic() - started < 5
+        assert all(map(_is_gone, below))
+
+
+def test_calls_that_stay_behind_their_answers_do_not_keep_it(library: Library) -> None:
+    with serving() as process:
+        process.begin()
+        for number, name in enumerate(("stays", "stays", "forges", "stays"), 1):
+            process.call(number, name, n=2)
+            result = process.hear()["result"]
+            assert result.get("isError", False) == (name == "forges"), result
+        below = process.below()
+        started = time.monotonic()
+        process.child.send_signal(signal.SIGTERM)
+        code, _, _ = process.end()
+        assert code == 0
         assert time.monotonic() - started < 5
         assert all(map(_is_gone, below))
 

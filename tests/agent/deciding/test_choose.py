@@ -47,7 +47,7 @@ async def test_what_cannot_be_carried_out_is_asked_again_with_the_reason(line: A
 
 async def test_after_several_attempts_it_is_an_error() -> None:
     model = ScriptedModel([{"text": "no", "repeat": True}])
-    with pytest.raises(ModelOutputError, match=r"chose nothing that can be done, 3 times: .*no JSON"):
+    with pytest.raises(ModelOutputError, match=r"gave no valid action in 3 attempts; the last one: .*no JSON"):
         await choose(state_of("q"), context_with(model))
     assert len(model.requests) == ATTEMPTS
 

@@ -96,7 +96,7 @@ def test_locked_by_a_password(open_file: Open, kind: str) -> None:
     """Office puts a locked document into a container of the old format."""
     found = problem(open_file, kind, OLE)
     assert found.reason == "encrypted"
-    assert kind in found.remedy
+    assert "password" in found.remedy
 
 
 @pytest.mark.parametrize("kind", ZIPPED)

@@ -100,7 +100,11 @@ async def test_a_quote_that_never_ends_is_told(tmp_path: Path) -> None:
         await read(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
+async def test_an_empty_table_is_a_fact(tmp_path: Path) -> None:
+    assert (await read(written(tmp_path / "a.csv", b""))).where == "empty, 0 bytes"
+
+
+@pytest.mark.parametrize("content", [b"\n\n\n", b"\xef\xbb\xbf"])
 async def test_a_table_without_rows_is_empty(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(FileProblem) as raised:
         await preview(written(tmp_path / "a.csv", content))

@@ -126,7 +126,7 @@ def test_locked_by_a_password(open_file: Open) -> None:
     with pytest.raises(FileProblem, match="locked by a password") as caught:
         open_file("pdf", PdfBytes().page([(72, 700, "secret")]).make(password=True))
     assert caught.value.reason == "encrypted"
-    assert "without a password" in caught.value.remedy
+    assert "without the password" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

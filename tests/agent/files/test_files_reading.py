@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -13,16 +13,44 @@ from typing import get_args
 import pytest
 
 from agent.files import reading
-from agent.files.apart import read_apart
+from agent.files.apart import ReadingProcess, read_apart, unconfined
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem, Reason
 from agent.files.registry import READERS
 
 READER = """
-import ctypes, os, signal, subprocess, time
+import ctypes, os, signal, socket, subprocess, time
 from pathlib import Path
 from typing import get_args
 from agent.files.contents import Section, TextContents
+
+
+def escapes(neighbour, port):
+    "What it can do that it should not."
+    attempts = {
+        "connect": lambda: socket.create_connection(("127.0.0.1", int(port)), 2),
+        "datagram": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        "unix": lambda: socket.socket(socket.AF_UNIX),
+        "fork": lambda: os.fork() or os._exit(0),
+        "exec": lambda: subprocess.run(["/bin/true"]),
+        "neighbour": lambda: open(neighbour).read(),
+        "passwd": lambda: open("/etc/passwd").read(),
+        "list": lambda: os.listdir("/etc"),
+        "write": lambda: open(neighbour + ".new", "w"),
+        "chmod": lambda: os.chmod(neighbour, 0o777),
+        "link": lambda: os.link(neighbour, "here"),
+        "kill": lambda: os.kill(os.getppid(), 0),
+        "environment": lambda: open(f"/proc/{os.getppid()}/environ").read(),
+    }
+    done = []
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            done.append(name)
+        except OSError:
+            pass
+    open("own", "w").write("its own folder is its own")
+    return done
 
 
 class Odd:
@@ -33,8 +61,7 @@ class Odd:
         if does == "crash":
             ctypes.string_at(0)
         if does == "hang":
-            child = subprocess.Popen(["sleep", "600"])
-            Path(source.path.parent, "pids").write_text(f"{os.getpid()} {child.pid}")
+            Path(source.path.parent, "written", "pid").write_text(str(os.getpid()))
             time.sleep(600)
         if does == "grow":
             grown = bytearray(4 << 30)
@@ -42,6 +69,8 @@ class Odd:
             print("to be ignored" * 1000)
         if does == "environment":
             return TextContents("odd", repr(sorted(os.environ)), [])
+        if does.startswith("escape"):
+            return TextContents("odd", repr(escapes(*does.split()[1:])), [])
         if does == "raise":
             raise KeyError("sheet 7")
         return TextContents("odd", "fine", [Section("all", "read")])
@@ -51,8 +80,10 @@ class Odd:
 @pytest.fixture
 def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A reader that does what its file says, in a folder of its own."""
-    (tmp_path / "odd_reader.py").write_text(READER)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("code", "written"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "code" / "odd_reader.py").write_text(READER)
+    monkeypatch.syspath_prepend(str(tmp_path / "code"))
     return tmp_path
 
 
@@ -60,7 +91,9 @@ async def does(odd: Path, what: str, limits: ReadLimits | None = None) -> dict[s
     path = odd / "a.odd"
     path.write_text(what)
     request = {"do": "preview", "path": str(path), "name": "a.odd", "kind": "odd", "folder": ""}
-    return await read_apart({**request, "reader": "odd_reader:Odd"}, limits or ReadLimits(seconds=20))
+    request["reader"] = "odd_reader:Odd"
+    grants = {"read": [str(path)], "write": [str(odd / "written")]}
+    return await read_apart(request, limits or ReadLimits(seconds=20), **grants)
 
 
 async def test_a_crash_of_a_parser_is_a_problem(odd: Path) -> None:
@@ -69,7 +102,31 @@ async def test_a_crash_of_a_parser_is_a_problem(odd: Path) -> None:
     assert raised.value.reason == "damaged"
 
 
-async def test_a_hang_ends_with_its_children(odd: Path) -> None:
+@pytest.mark.skipif(bool(unconfined()), reason="this machine cannot confine a process")
+async def test_a_reader_that_is_taken_over_reaches_nothing(odd: Path) -> None:
+    neighbour = odd / "neighbour.txt"
+    neighbour.write_text("not granted")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        told = await does(odd, f"escape {neighbour} {server.getsockname()[1]}")
+    assert told["summary"] == "[]"
+    assert neighbour.stat().st_mode & 0o777 != 0o777
+
+
+async def test_a_layer_that_the_kernel_refuses_is_a_problem(odd: Path) -> None:
+    """Never a read without it."""
+    path = odd / "a.odd"
+    path.write_text("print")
+    request = {"do": "preview", "path": str(path), "name": "a.odd", "kind": "odd", "folder": ""}
+    (odd / "code" / "threaded.py").write_text("import _thread, time; _thread.start_new_thread(time.sleep, (600,))")
+    process = await ReadingProcess.start(["threaded"])
+    try:
+        with pytest.raises(FileProblem, match="could not be confined, so nothing was read: a thread was started"):
+            await process.ask({**request, "reader": "odd_reader:Odd"}, ReadLimits(), read=[str(path)])
+    finally:
+        await process.aclose()
+
+
+async def test_a_hang_ends(odd: Path) -> None:
     started = time.monotonic()
     with pytest.raises(FileProblem, match="not read within 1 seconds") as raised:
         await does(odd, "hang", ReadLimits(seconds=1))
@@ -80,24 +137,29 @@ async def test_a_hang_ends_with_its_children(odd: Path) -> None:
 
 async def test_a_read_that_is_cancelled_leaves_nothing(odd: Path) -> None:
     task = asyncio.create_task(does(odd, "hang"))
-    for _ in range(200):
-        await asyncio.sleep(0.05)
-        if (odd / "pids").exists() and (odd / "pids").read_text():
-            break
+    await hanging(odd)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     await gone(odd)
 
 
+async def hanging(odd: Path) -> None:
+    """The process has begun to hang."""
+    for _ in range(400):
+        await asyncio.sleep(0.05)
+        if (odd / "written" / "pid").exists() and (odd / "written" / "pid").read_text():
+            return
+
+
 async def gone(odd: Path) -> None:
-    """The process and its child are no more."""
-    for pid in map(int, (odd / "pids").read_text().split()):
-        for _ in range(100):
-            if not alive(pid):
-                break
-            await asyncio.sleep(0.05)
-        assert not alive(pid)
+    """The process is no more."""
+    pid = int((odd / "written" / "pid").read_text())
+    for _ in range(100):
+        if not alive(pid):
+            break
+        await asyncio.sleep(0.05)
+    assert not alive(pid)
 
 
 def alive(pid: int) -> bool:
@@ -180,9 +242,11 @@ SCRIPT = """
 import asyncio, sys
 from agent.files.apart import read_apart
 from agent.files.contents import ReadLimits
-sys.path.insert(0, sys.argv[1])
-request = {"do": "preview", "path": sys.argv[1] + "/a.odd", "name": "a", "kind": "odd", "folder": ""}
-asyncio.run(read_apart({**request, "reader": "odd_reader:Odd"}, ReadLimits(seconds=100)))
+folder = sys.argv[1]
+sys.path.insert(0, folder + "/code")
+request = {"do": "preview", "path": folder + "/a.odd", "name": "a", "kind": "odd", "folder": ""}
+request["reader"] = "odd_reader:Odd"
+asyncio.run(read_apart(request, ReadLimits(seconds=100), read=[folder + "/a.odd"], write=[folder + "/written"]))
 """
 
 
@@ -190,19 +254,10 @@ async def test_a_read_ends_with_alita(odd: Path) -> None:
     """Even when that is killed without a word."""
     (odd / "a.odd").write_text("hang")
     asking = await asyncio.create_subprocess_exec(sys.executable, "-c", SCRIPT, str(odd))
-    for _ in range(400):
-        await asyncio.sleep(0.05)
-        if (odd / "pids").exists() and (odd / "pids").read_text():
-            break
-    reader, child = map(int, (odd / "pids").read_text().split())
+    await hanging(odd)
     asking.kill()
     await asking.wait()
-    os.kill(child, signal.SIGKILL)
-    for _ in range(100):
-        if not alive(reader):
-            break
-        await asyncio.sleep(0.05)
-    assert not alive(reader)
+    await gone(odd)
 
 
 def large(path: Path, beginning: bytes) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.answers import final_answer, in_asked_format
+from agent.gaia.answers import _MARK, final_answer, in_asked_format
 from agent.gaia.scorer import score
+from agent.nodes.evaluate import final_form
+from mcp_tools.text import printable
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,7 @@ from agent.gaia.scorer import score
         ("FINAL ANSWER: The Final Answer: a novel", "The Final Answer: a novel"),
         ("FINAL ANSWER:\n- red\n- green", "- red\n- green"),
         ("FINAL ANSWER: 42\nFINAL ANSWER:", "42"),
+        ("It is Paris.\nFINAL ANSWER:", "It is Paris."),
         ("FINAL ANSWER： 42", "42"),
         ("FINAL ANSWER:", ""),
         ("  just this ", "just this"),
@@ -165,6 +169,57 @@ def test_the_form_of_a_form_is_itself(answer: str, question: str) -> None:
 @given(ANSWERS, QUESTIONS)
 def test_an_answer_never_becomes_nothing(answer: str, question: str) -> None:
     assert bool(in_asked_format(answer, question)) is bool(answer.strip())
+
+
+@given(
+    ANSWERS, QUESTIONS, st.sampled_from(["{}", "Answer: {}", "```\n{}\n```", "FINAL ANSWER: {}", "{}\nFINAL ANSWER:"])
+)
+def test_what_was_said_is_never_lost_on_the_way(answer: str, question: str, form: str) -> None:
+    said = printable(answer).strip()
+    final = in_asked_format(final_answer(final_form(form.format(answer), question)), question)
+    assert final or not said or _MARK.fullmatch(said)
+
+
+SIMPLE = st.text(alphabet="abc 1", min_size=1).map(str.strip).filter(bool) | st.integers(-99, 99)
+WRAPPED = st.recursive(
+    st.builds(
+        lambda name, value: {name: value},
+        st.sampled_from(["answer", "result", "x"]),
+        SIMPLE | st.lists(SIMPLE, min_size=2),
+    ),
+    lambda inner: st.builds(lambda value: {"why": "so", "next": {"action": "answer", "answer": value}}, inner),
+    max_leaves=2,
+)
+
+
+@given(WRAPPED, st.booleans())
+def test_json_is_no_answer(value: object, fenced: bool) -> None:
+    text = json.dumps(value)
+    final = final_form(f"```json\n{text}\n```" if fenced else text, "Which city?")
+    assert final
+    assert not set('{}[]"') & set(final)
+    assert "why" not in final
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "form"),
+    [
+        ('{"answer": "Oslo"}', "Which city?", "Oslo"),
+        ('{"why": "x", "next": {"action": "answer", "answer": "Oslo"}}', "Which city?", "Oslo"),
+        ('{"answer": ["Oslo", "Bergen"]}', "Which cities?", "Oslo, Bergen"),
+        ('{"Ann": 3, "Bo": [1, 2]}', "Who has what?", "Ann: 3, Bo: 1, 2"),
+        ('["Oslo", "Bergen"]', "Which cities?", "Oslo, Bergen"),
+        ("[1, 2]", "Which numbers?", "[1, 2]"),
+        ('{"answer": ""}', "Which city?", ""),
+        ('{"a": 1}', "What does the program print?", '{"a": 1}'),
+        ('{"a": 1}', "Give it as JSON.", '{"a": 1}'),
+        ("{x, y}", "Which set?", "{x, y}"),
+        ("Answer:", "Which word?", "Answer:"),
+        ("```\n```", "Which sign?", "```\n```"),
+    ],
+)
+def test_the_answer_inside_of_json(said: str, question: str, form: str) -> None:
+    assert final_form(said, question) == form
 
 
 @given(ANSWERS)

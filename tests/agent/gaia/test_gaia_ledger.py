@@ -37,6 +37,7 @@ ATTEMPTS = st.builds(
     cost=st.none() | st.floats(0, 1e3),
     routes=st.lists(TEXT, max_size=3).map(tuple),
     leaks=st.lists(TEXT, max_size=2).map(tuple),
+    set_apart=st.lists(TEXT, max_size=2).map(tuple),
 )
 
 

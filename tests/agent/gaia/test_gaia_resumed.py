@@ -1,15 +1,27 @@
 """A ledger is one benchmark: what was chosen, done or begun before stays in it, whatever a later run chooses."""
 
+import asyncio
+import json
+from dataclasses import replace
+
 import pytest
 
 from agent.gaia.begun import Begun
+from agent.gaia.configuration import fingerprint_of
 from agent.gaia.derived import results_of
 from agent.gaia.ledger import Ledger
+from agent.gaia.live import lines_of
 from agent.gaia.places import Places
-from agent.gaia.progress import Planned
+from agent.gaia.progress import Ended, Planned
 from agent.gaia.report.opened import open_report
+from agent.gaia.report.timelines import timeline_of
 from agent.gaia.runner import Totals
 from agent.gaia.selection import Selection
+from agent.gaia.tally import Tally
+from agent.store.journal import Journal
+from agent.store.runs import journal_path, load_run, save_run
+from support.benchmarks import answers
+from support.openai_server import Step
 from support.played_run import played
 
 
@@ -77,12 +89,119 @@ async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, 
     assert bench.records.begun == ()
 
 
-async def test_the_time_of_a_killed_run_is_that_of_its_calls(tmp_path):
-    run_id = await played(tmp_path)
-    journal = tmp_path / run_id / "journal.jsonl"
-    journal.write_text(journal.read_text().replace('"seconds":', '"seconds":1.5,"was":'))
+async def test_the_time_of_a_killed_run_is_that_of_its_calls_and_of_each_moment_once(tmp_path):
+    journal = tmp_path / await played(tmp_path) / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    calls = [line for line in lines if "seq" in line]
+    for call, at in zip(calls, (100.0, 101.0, 101.5, 110.0, 120.0, 130.0), strict=True):
+        call |= {"at": at, "seconds": 2.0}
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    attempt = Begun("t", 2, "f", run_id).as_interrupted(tmp_path)
+    assert Journal.replay(journal).seconds == pytest.approx(3.5 + 3 * 2.0)
 
-    assert (attempt.status, attempt.run_id, attempt.key, attempt.fingerprint) == ("interrupted", run_id, ("t", 2), "f")
-    assert attempt.seconds == pytest.approx(6 * 1.5)
+
+def program(text):
+    return Step(text=f"```python\n{text}\n```")
+
+
+def with_a_mended_program(body):
+    """A program that fails, a second one, and the answer, by what is asked: a resumed run may begin anywhere."""
+    said = json.dumps(body)
+    if "A program printed: 0" in said:
+        return answers("0")
+    if "The program failed" in said:
+        return program("print(0)")
+    if "response_format" in body:
+        return Step(text=json.dumps({"why": "A program.", "next": {"action": "run_code"}}))
+    return program("print(1 / 0)")
+
+
+def comparable(bench):
+    """Row, timeline and figures of the report, but for times."""
+    places = Places(bench.output)
+    attempt = [one for one in bench.records.attempts if one.status != "interrupted"][-1]
+    line = timeline_of(places.runs, attempt.run_id)
+    assert attempt.seconds == round(load_run(places.runs, attempt.run_id).answer.seconds, 3)
+    assert line is not None
+    starts = [event.start for event in line.events]
+    assert starts == sorted(starts)
+    events = [(event.kind, event.step, event.action, event.title, event.ok) for event in line.events]
+    summary = open_report(places.ledger).summary
+    figures = (
+        summary.attempted,
+        summary.errors,
+        summary.retried,
+        summary.missing,
+        summary.routes[0].name,
+        summary.tools,
+    )
+    tried = [event for event in bench.events if isinstance(event, Ended)][-1].attempt
+    results = results_of(bench.options().dataset, fingerprint_in(bench), (), [tried], epochs=1)
+    counts = (results["attempted"], results["errors"], results["interrupted"])
+    return replace(attempt, seconds=0.0, started=""), events, figures, counts
+
+
+def fingerprint_in(bench):
+    options = bench.options()
+    return fingerprint_of(options.dataset, options.settings, options.library, options.mode)
+
+
+@pytest.mark.timeout(240)
+async def test_a_benchmark_killed_at_any_entry_goes_on_as_if_it_had_not_been(bench, openai_server, tmp_path):
+    openai_server.default = with_a_mended_program
+    choice = Selection(ids=("t0",))
+    await bench.run(selection=choice)
+    expected = comparable(bench)
+    assert expected[0].routes == ("run_code", "answer")
+    assert (expected[0].tools_reused, expected[0].tools_failed) == ((), ())
+
+    places = Places(bench.output)
+    run = load_run(places.runs, expected[0].run_id)
+    ledger = places.ledger.read_text().splitlines(keepends=True)
+    journal = journal_path(places.runs, run.run_id)
+    lines = journal.read_text().splitlines(keepends=True)
+    for count in range(len(lines)):
+        journal.write_text("".join(lines[:count]))
+        save_run(places.runs, replace(run, status="running", answer=None))
+        places.ledger.write_text("".join(line for line in ledger if '"kind":"attempt"' not in line))
+        await bench.run(selection=choice, resume=True)
+        assert comparable(bench) == expected, f"killed after {count} lines"
+
+
+async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_server):
+    openai_server.default = with_a_mended_program
+    choice = Selection(ids=("t0",))
+    await bench.run(selection=choice)
+    expected = comparable(bench)
+
+    bench.output = bench.output.with_name("again.json")
+    openai_server.requests.clear()
+    openai_server.default = lambda body: replace(
+        with_a_mended_program(body), delay=len(openai_server.requests) // 3 * 20
+    )
+
+    async def interrupt_twice():
+        while len(openai_server.requests) < 3:  # noqa: ASYNC110 - the server has no event to wait for
+            await asyncio.sleep(0.05)
+        bench.running.interrupt()
+        bench.running.interrupt()
+
+    interrupting = asyncio.create_task(interrupt_twice())
+    first = await bench.run(selection=choice)
+    await interrupting
+    assert [attempt.status for attempt in first.attempts] == ["interrupted"]
+    summary = open_report(Places(bench.output).ledger).summary
+    assert (summary.attempted, summary.errors, summary.missing, summary.statuses) == (0, 0, 1, {"interrupted": 1})
+    results = results_of(bench.options().dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
+    assert (results["attempted"], results["errors"], results["interrupted"]) == (0, 0, 1)
+
+    openai_server.default = with_a_mended_program
+    bench.events.clear()
+    await bench.run(selection=choice, resume=True)
+    (planned,) = [event for event in bench.events if isinstance(event, Planned)]
+    tally = Tally()
+    tally.note(planned)
+    assert (tally.total().done, tally.total().errors, tally.total().interrupted) == (0, 0, 1)
+    assert lines_of(planned, tally, verbose=False)[0] == "1 questions; 1 attempts to make."
+    attempt, *others = comparable(bench)
+    assert (replace(attempt, run_id=""), *others) == (replace(expected[0], run_id=""), *expected[1:])

@@ -148,18 +148,31 @@ async def test_a_second_interrupt_ends_it_and_a_resumed_run_goes_on_from_the_jou
 
     assert [(a.status, a.answer) for a in second.attempts] == [("ok", "0")]
     assert second.attempts[0].run_id == first.attempts[0].run_id
-    assert second.attempts[0].routes == ("answer",)
+    assert second.attempts[0].routes == ("run_code", "answer")
+    assert second.attempts[0].seconds > first.attempts[0].seconds
     assert len(openai_server.requests) == asked_before + 1  # what was paid for is not paid again
 
 
-async def test_a_missing_file_costs_nothing_counts_and_is_not_recorded_twice(bench, openai_server, tmp_path):
-    bench.questions = question_file(tmp_path, 2, file_name="cards.txt")
+@pytest.mark.parametrize("file_name", ["cards.txt", "../../etc/passwd"])
+async def test_a_question_is_asked_without_its_missing_file_once_until_it_is_there(
+    bench, openai_server, tmp_path, file_name, monkeypatch
+):
+    bench.questions = question_file(tmp_path, 2, file_name=file_name)
     first = await bench.run()
+    asked = len(openai_server.requests)
     again = await bench.run(resume=True)
     assert [a.status for a in first.attempts] == ["missing-file"] * 2
+    assert all(a.correct is not None and a.answer and "is missing" in a.error for a in first.attempts)
     assert again.left == 2
     assert len(bench.records.attempts) == 2
-    assert openai_server.requests == []
+    assert len(openai_server.requests) == asked
+    name = Path(file_name).name
+    assert f"It cannot be read: {name}: There is no such file." in openai_server.requests[0]["messages"][-1]["content"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gaia_files").mkdir()
+    (tmp_path / "gaia_files" / name).write_text("ace")
+    last = await bench.run(resume=True)
+    assert [a.status for a in last.attempts] == ["missing-file" if ".." in file_name else "ok"] * 2
 
 
 async def test_epochs_are_asked_anew_with_seeds_of_their_own(bench, openai_server):
@@ -198,7 +211,8 @@ def library_with_a_tool(folder: Path) -> Path:
     source = f'def {name}(number: int) -> int:\n    """Which card is on top of a number."""\n    return number + 1\n'
     arguments = {"type": "object", "properties": {"number": number}, "required": ["number"]}
     library = Library(folder)
-    library.register(Tool(name, "Which card is number.", arguments, number, source, status=Status.VERIFIED))
+    result = {"type": "object", "properties": {"result": number}, "required": ["result"]}
+    library.register(Tool(name, "Which card is number.", arguments, result, source, status=Status.VERIFIED))
     library.close()
     return folder
 

@@ -152,7 +152,7 @@ def test_without_a_script_the_interpreter_is_named(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     found = server_command(None, environment={})
     assert found.command == str(tmp_path / "python")
-    assert found.args == ("-c", "from agent.cli.main import main; main()", "serve")
+    assert found.args == ("-P", "-c", "from agent.cli.main import main; main()", "serve")
 
 
 def test_told_places_name_the_files() -> None:

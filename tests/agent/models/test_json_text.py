@@ -157,3 +157,13 @@ def test_only_added_nulls_are_taken_out() -> None:
 def test_a_reference_to_itself_ends() -> None:
     loop = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}
     assert without_nulls({"x": None}, loop) == {"x": None}
+
+
+def test_a_comma_inside_of_a_text_is_none_too_many() -> None:
+    assert fitting_json('{"a": "x, ] y",}', OBJECT) == {"a": "x, ] y"}
+
+
+def test_a_text_that_is_a_little_long_fits() -> None:
+    schema = {"type": "object", "properties": {"why": {"type": "string", "maxLength": 160}}, "required": ["why"]}
+    assert misfit({"why": "x" * 173}, schema) is None
+    assert misfit({"why": 3}, schema) is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.roles import ROLES
+from agent.models.protocol import ROLES
 from agent.models.scripted import _BESIDES, _ERRORS, ScriptedModel
 
 PAGE = Path(__file__).parents[3] / "docs" / "models.md"

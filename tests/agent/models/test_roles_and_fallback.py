@@ -12,9 +12,9 @@ from agent.models.embedded import EmbeddedModel
 from agent.models.fallback import FallbackModel
 from agent.models.openai import OpenAIModel
 from agent.models.prices import Price, price_of, prices_date
-from agent.models.protocol import Usage
+from agent.models.protocol import ROLES, Usage
 from agent.models.retry import Retry
-from agent.models.roles import ROLES, ModelSettings, open_models
+from agent.models.roles import ModelSettings, open_models
 from agent.models.scripted import ScriptedModel
 from support.openai_server import OpenAIServer
 

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from agent.events import BrowserStepped, FileRead, InstructionFound, LeakBlocked, Note
+from agent.events import BrowserStepped, FileRead, LeakBlocked, Note
 from agent.nodes.browse import begins_at
+from agent.provenance import Origins
 from support.browser import CHROMIUM
 from support.fibonacci import decide
 from support.openai_server import Step
@@ -31,15 +32,14 @@ async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
     )
     answer = await desk.ask("How many seats?", allow_private=True)
     assert (answer.text, answer.status, answer.steps) == ("42", "answered", 1)
-    steps, orders = desk.of(BrowserStepped), desk.of(InstructionFound)
+    steps = desk.of(BrowserStepped)
     assert [step.url for step in steps] == [site.url + "/notices"]
     assert steps[0].picture.startswith(str(desk.runs / answer.run_id))
-    assert orders, "the page's instructions are told"
     assert not site.records["trap"]
     desk.flags["chrome"] = "/bin/false"
     again = await desk.replay(answer.run_id)
     assert (again.text, again.usage) == (answer.text, answer.usage)
-    assert (desk.of(BrowserStepped), desk.of(InstructionFound)) == (steps, orders)
+    assert desk.of(BrowserStepped) == steps
 
 
 SEEN = use({"done": {"text": "There is a sign.", "success": True, "files_to_display": []}})
@@ -99,7 +99,6 @@ async def test_the_task_itself_is_no_page_that_quotes_the_question(desk, site):
     answer = await desk.ask(LONG, allow_private=True, leak_guard=True)
     assert answer.text == "42"
     assert desk.of(LeakBlocked) == []
-    assert {order.source for order in desk.of(InstructionFound)} == {site.url + "/notices"}
 
 
 @NEEDS_CHROMIUM
@@ -119,7 +118,7 @@ async def test_what_was_downloaded_is_attached_and_can_be_read(desk, site, opena
     def decided(told):
         if "step 2 read_file" in told:
             return {"action": "answer", "answer": "read"}
-        if "Downloaded: tides-2026.csv" in told:
+        if re.search(r"Downloaded: /\S+/browser/1/tides-2026\.csv", told):
             return {"action": "read_file", "file": "tides-2026.csv"}
         return {"action": "browse", "url": site.url + "/tides", "task": "Download the tides of 2026 as CSV."}
 
@@ -165,4 +164,4 @@ async def test_without_an_address_the_model_is_told_to_search(desk):
     ],
 )
 def test_the_address_is_the_decisions_or_the_first_that_is_named(url, question, begins):
-    assert begins_at(url, "", {"question": question}) == begins
+    assert begins_at(url, "", {"question": question}, Origins(question)) == begins

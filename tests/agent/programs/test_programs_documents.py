@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +11,6 @@ from agent.programs.inside.documents import around_tables, tables_in
 from agent.programs.inside.loading import load
 from agent.programs.inside.telling import tell
 from agent.programs.opening import holds_tables
-from agent.store.journal import Journal
-from agent.store.journaled_files import JournaledFiles
 
 PLAYS = "## Season {year}\n\n| Play | Visitors |\n| --- | --- |\n| **Coat** | {coat} |\n| Snow | {snow} |\n\n"
 
@@ -125,19 +121,3 @@ def test_lists_and_lines_keep_their_names_beside_the_text_and_its_pages(tmp_path
     named = load([{**file, "tables": True}])
     assert list(named) == ["lines", "text", "pages"]
     assert "lines: DataFrame of 3 rows, lines of the text such as 'Soap: 25', with" in tell(named)
-
-
-def found(paths):
-    return bool(paths) and all(Path(path).is_absolute() and Path(path).is_file() for path in paths)
-
-
-async def test_what_is_made_of_a_document_is_found_by_programs_whatever_the_runs_folder_is_called(
-    tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    page = tmp_path / "plays.html"
-    page.write_text("<html><body><p>Hello, this is a page.</p></body></html>")
-    journal = Journal.create(Path("runs") / "journal.jsonl")
-    seen = await JournaledFiles(Path("runs") / "files", journal).look(page, page.name)
-    await journal.aclose()
-    assert found(seen["data"])

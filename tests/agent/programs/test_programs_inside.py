@@ -34,6 +34,14 @@ def test_a_table_with_decimal_commas_has_numbers_dates_and_codes(tmp_path):
         (["1", ""], [1, None]),
         (["1-2", "3"], None),
         (["12.5.1", "3"], None),
+        (["1,5", "2,25"], None),
+        (["1,234,567", "8"], [1234567, 8]),
+        (["12,34", "8"], None),
+        (["5%", "5"], None),
+        (["$5", "€5"], None),
+        (["-$5", "2"], [-5, 2]),
+        (["1 000", "2 500"], [1000, 2500]),
+        (["12 5", "3"], None),
     ],
 )
 def test_columns_are_numbers_only_where_every_value_is_one(tmp_path, cells, numbers):
@@ -55,6 +63,15 @@ def test_a_sheet_begins_below_its_title_and_ends_above_its_total(tmp_path):
     told = tell(named)
     assert "table: DataFrame of 3 rows" in told
     assert "A last row of totals is left out" in told
+    assert "Above its header stands: ['Garden 2024']" in told
+
+
+def test_lines_with_too_many_values_are_left_out_and_counted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n6,7\n8,9,10,11\n")
+    told = tell(opened(path, "csv", header=["a", "b"]))
+    assert "DataFrame of 2 rows" in told
+    assert "Left out are 2 lines of the file" in told
 
 
 def test_cells_have_their_colour_and_header(tmp_path):

@@ -59,6 +59,18 @@ async def test_programs_that_fail_do_not_vote(garden):
     assert printed.answer == "16"
 
 
+async def test_what_would_fail_in_python_fails_here_and_gives_no_answer(garden):
+    context, state = garden
+    wrong = [
+        "print(f\"{table['Price']:.2f}\")",
+        "import pandas as pd\nprint(pd.read_excel('plants.xlsx')['Price'].sum())",
+        "print(len(open('plants.txt').read()))",
+    ]
+    printed = await vote_on_files(state, playing(context, *(wrong * 4)[:10]))
+    assert printed.answer == ""
+    assert "FileNotFoundError" in printed.failure or "TypeError" in printed.failure
+
+
 async def test_a_table_of_parts_is_no_total(garden):
     context, state = garden
     parts = "print(table[table['Bed'] == 'A']['Price'])"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.attached import file_named, no_such_file
 from agent.programs.paths import with_paths
 from agent.programs.scripts import asked_part, asked_script
 from agent.programs.voting import as_answer
@@ -43,6 +44,30 @@ def test_of_the_output_the_part_counts_that_is_asked(question, part):
     assert asked_part(question, "start\nsum = 28\n\nend = 30\n") == part
 
 
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("sales.csv", "/data/sales.csv"),
+        ("/data/sales.csv", "/data/sales.csv"),
+        ("./sales.csv", "/data/sales.csv"),
+        ("data/in.txt", "/data/pack.zip/data/in.txt"),
+        ("pack.zip/data/in.txt", "/data/pack.zip/data/in.txt"),
+        ("/elsewhere/sales.csv", None),
+        ("old/sales.csv", None),
+        ("in.csv", None),
+        ("twice.txt", None),
+        ("Sales.csv", None),
+    ],
+)
+def test_a_file_is_meant_by_a_name_that_no_other_file_has(name, path):
+    names = ("sales.csv", "pack.zip/data/in.txt", "pack.zip/a/twice.txt", "pack.zip/b/twice.txt")
+    files = [attached(name) for name in names]
+    found = file_named(name, {"attached": files})
+    assert (found and found["path"]) == path
+    assert with_paths(f"open({name!r})\n", files) == f"open({path or name!r})\n"
+    assert "sales.csv, pack.zip/data/in.txt" in no_such_file(name, files)
+
+
 def test_names_of_files_become_their_paths_and_nothing_else_changes():
     files = [attached("sales.csv"), attached("pack.zip/data/in.txt")]
     source = "open('sales.csv')  # kept\nopen('./in.txt')\nprint('sales.csv is read')\n"
@@ -64,6 +89,11 @@ def test_names_of_files_become_their_paths_and_nothing_else_changes():
         ("2024-05-01 00:00:00", "2024-05-01"),
         ("Bergen", "Bergen"),
         ("nan", ""),
+        ("None", ""),
+        ("Empty DataFrame\nColumns: [a]\nIndex: []", ""),
+        ("Empty Quarter", "Empty Quarter"),
+        ("NONE", "NONE"),
+        ("null", "null"),
         ("Series([], Name: x)", ""),
         ("[]", ""),
     ],

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import itertools
 
-from agent.store.redact import REDACTED, Redactor
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.answer import Answer, Citation
+from agent.events import RunFinished, ToolCalled
+from agent.store.redact import REDACTED, RedactedStream, Redactor
 
 KEYS = {
     "openai": "sk-" + "a" * 24,
@@ -25,3 +31,36 @@ def test_keys_of_every_shape_are_replaced(key: str) -> None:
 def test_ordinary_text_stays_the_same_object() -> None:
     value = {"text": "ask- and half-life, AIzaX, gh_p"}
     assert Redactor().json(value) is value
+
+
+KNOWN = ("correct-horse", "battery staple 1", "correct-horse-battery", *KEYS.values())
+
+
+@given(
+    parts=st.lists(st.one_of(st.sampled_from(KNOWN), st.text("ab s-k_é\n.", max_size=12)), max_size=8),
+    sizes=st.lists(st.integers(1, 30), min_size=1, max_size=10),
+)
+def test_no_key_slips_through_pieces_that_cut_it_in_two(parts: list[str], sizes: list[int]) -> None:
+    text, redactor = " ".join(parts), Redactor(KNOWN[:3])
+    stream, told, start = RedactedStream(redactor), [], 0
+    for size in itertools.cycle(sizes):
+        if start >= len(text):
+            break
+        told.append(stream.add(text[start : start + size]))
+        start += size
+    shown = "".join([*told, stream.end()])
+    assert not any(key in shown for key in KNOWN)
+    assert shown == redactor.text(text)
+
+
+def test_ordinary_text_is_shown_word_by_word() -> None:
+    stream = RedactedStream(Redactor(["correct-horse"]))
+    assert [stream.add(piece) for piece in ("It is 東京", " and ", "co", "rn.")] == ["It is 東京", " and ", "", "corn."]
+    assert stream.end() == ""
+
+
+def test_every_text_of_an_event_is_clean() -> None:
+    called = ToolCalled("tool", {"a": ["use correct-horse"]}, ok=True, preview="correct-horse", seconds=0.1)
+    finished = RunFinished(Answer("it is correct-horse", "answered", sources=(Citation(1, "u", "t", "correct-horse"),)))
+    for event in (called, finished):
+        assert "correct-horse" not in str(Redactor(["correct-horse"]).values(event))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent.answer import Answer
-from agent.errors import RunError, StorageError, UsageError
+from agent.errors import RunError, StorageError
 from agent.store.ids import new_id
 from agent.store.journal import Journal
 from agent.store.runs import (
@@ -96,11 +96,9 @@ def test_a_damaged_run_is_named_and_hides_no_other(runs, content):
     assert [r.run_id for r in list_runs(runs)] == ["261121-104055-k3f9"]
 
 
-def test_a_file_that_cannot_be_read_is_the_users_to_fix(runs, tmp_path):
-    for path in (tmp_path / "missing", tmp_path):
-        with pytest.raises(UsageError, match="cannot be read"):
-            create_run(runs, "q", model="m", files=[path])
-    assert list_runs(runs) == []
+def test_a_file_that_cannot_be_read_has_no_hash(runs, tmp_path):
+    run = create_run(runs, "q", model="m", files=[tmp_path / "missing", tmp_path])
+    assert [(file.sha256, file.bytes) for file in run.files] == [("", 0), ("", 0)]
 
 
 def test_a_folder_that_cannot_be_written_is_a_storage_error(tmp_path):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.events import FileRead, InstructionFound, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
+from agent.alita import Alita
+from agent.events import FileRead, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
+from agent.layers import read_settings
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
 from support.fibonacci import decide
 from support.firecrawl_server import FirecrawlServer
+from support.openai_server import Step
 from support.site.server import Site
+from support.web_server import WebServer
 
 QUOTED: dict[str, Any] = {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""}
 
@@ -58,7 +65,6 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
 
 
 async def test_a_run_remembers_where_it_may_search_and_read(indexed):
-    from agent.layers import read_settings
     from agent.run_settings import settings_as_in
     from agent.store.runs import load_run
 
@@ -116,21 +122,70 @@ async def test_what_is_missing_is_asked_for_and_a_second_source_is_found(desk, t
     assert "a second, independent source was not found" in journal
 
 
-async def test_a_page_is_read_by_its_address_then_by_a_link_and_by_words(indexed, towns):
+async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_after_a_resume(indexed, towns):
     site = towns[0]
     lines = [
         decide("answer", answer="knots", when="step 3 read_file"),
-        decide("read_file", file="link 1", find="opening", when="step 2 read_file"),
-        decide("read_file", file="link 99", when="step 1 read_file"),
-        decide("read_file", file="link 1", when="has no 'link 99'"),
+        decide("read_file", file="link 1.1", find="opening", when="There is no 'link 1.99'"),
+        decide("read_file", file="link 1.99", when="step 2 read_file"),
+        decide("read_file", file=f"{site.url}/ferry", when="A link [text][n] is followed by read_file with `link 1.n`"),
         decide("read_file", file=f"{site.url}/lighthouse"),
     ]
-    lines = [lines[0], lines[3], lines[2], lines[4]]
-    lines[1] = decide("read_file", file="link 1", find="knots", when="has no 'link 99'")
-    lines[0] = decide("answer", answer="knots", when="step 2 read_file")
-    answer = await indexed.plays(*lines).ask("What does the museum show?")
-    assert answer.status == "answered"
-    assert [e.url for e in indexed.of(PageRead)] == [f"{site.url}/lighthouse", f"{site.url}/museum"]
+
+    async def stopped(alita: Any) -> Any:
+        def listen(event: Any) -> None:
+            if isinstance(event, StepStarted) and event.step == 2:
+                alita.drain()
+
+        return await alita.ask("What does the museum show?", on_event=listen)
+
+    first = await indexed.plays(*lines).use(stopped)
+    assert first.status == "interrupted"
+    answer = await indexed.resume(first.run_id)
+    assert (answer.text, answer.steps) == ("knots", 3)
+    journal = Journal.replay(journal_path(indexed.runs, answer.run_id))
+    read = [record.request["read"] for record in journal.records() if "read" in record.request]
+    assert read == [f"{site.url}/{name}" for name in ("lighthouse", "ferry", "museum")]
+    assert (await indexed.replay(answer.run_id)).text == "knots"
+
+
+async def test_the_addresses_of_few_links_are_shown(desk, tmp_path):
+    with WebServer() as web:
+        web.page("/", "<p>All of the figures are in <a href='/a'>the table</a> or <a href='/b'>the note</a>.</p>")
+        lines = [
+            decide("answer", answer="seen", when=f"with `link 1.n`: 1.1 is {web.url}/a, 1.2 is {web.url}/b"),
+            decide("read_file", file=web.url),
+        ]
+        desk.flags |= {"allow_private": True}
+        answer = await desk.plays(*lines).ask("Where are the figures?")
+    assert answer.text == "seen"
+
+
+async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, tmp_path, openai_server, monkeypatch):
+    """At the very path that the model was told, also where the folder of runs is relative, as in a benchmark."""
+
+    def reply(body: dict[str, Any]) -> Step:
+        prompt = body["messages"][-1]["content"]
+        if "response_format" not in body:
+            [path] = set(re.findall(r"It is kept as (\S+?)\.(?: |$)", prompt))
+            return Step(text=f"```python\nprint(len(open({path!r}, 'rb').read()))\n```")
+        chosen = {"action": "read_file", "file": f"{web.url}/data.7z"}
+        if "A program printed: 306" in prompt:
+            chosen = {"action": "answer", "answer": "306"}
+        elif "It is kept as" in prompt:
+            chosen = {"action": "run_code"}
+        return Step(text=json.dumps({"why": "so", "next": chosen}))
+
+    openai_server.default = reply
+    desk.flags |= {"model": "tiny", "base_url": openai_server.url, "api_key": "k", "allow_private": True}
+    with WebServer() as web:
+        content = b"7z\xbc\xaf\x27\x1c" + bytes(300)
+        web.page("/data.7z", content, headers={"Content-Type": "application/x-7z-compressed"})
+        monkeypatch.chdir(tmp_path)
+        settings = read_settings(desk.flags, environment={"ALITA_HOME": str(desk.home)}, current=desk.folder)
+        async with await Alita.open(settings.model_copy(update={"runs_dir": Path("out.runs")})) as alita:
+            answer = await alita.ask("How many bytes has it?")
+    assert answer.text == "306"
 
 
 async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns):
@@ -145,18 +200,6 @@ async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns):
     assert answer.text == "done"
     assert [(e.name, e.ok) for e in indexed.of(ToolCalled)] == [("program", True)]
     assert [e.type for e in indexed.of(FileRead)] == ["csv"]
-
-
-async def test_orders_on_a_page_are_told_and_are_no_quotation(indexed, towns):
-    lines = [
-        decide("answer", answer="nothing", when="step 1 read_file"),
-        decide("read_file", file=f"{towns[0].url}/notices"),
-    ]
-    await indexed.plays(*lines).ask("What is on the notice board?")
-    found = indexed.of(InstructionFound)
-    assert found
-    assert {e.source for e in found} == {f"{towns[0].url}/notices"}
-    assert not any("/trap" in path for path in towns[0].paths())
 
 
 async def test_a_private_address_is_refused_unless_allowed(indexed, towns):

@@ -80,3 +80,10 @@ def test_a_header_that_no_request_can_carry_is_told_without_its_value(value: str
     with pytest.raises(ServersFileError, match="no request can carry") as told:
         expand(replace(ENTRY, headers={"X": "${V}"}), {"V": value}, HERE)
     assert value not in str(told.value)
+
+
+def test_a_server_of_the_user_runs_at_home_and_one_of_a_project_in_it() -> None:
+    assert expand(ENTRY, VARIABLES, HERE).folder == Path("/home/me")
+    assert expand(ENTRY, {}, HERE).folder == Path("/")
+    assert expand(replace(ENTRY, folder="sub"), VARIABLES, HERE).folder == HERE / "sub"
+    assert expand(replace(ENTRY, scope="project"), VARIABLES, HERE).folder == HERE

@@ -104,14 +104,14 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
         return standing_of(entry, Decisions(decisions.path), {}, project).state
 
     assert state(entry) == "undecided"
-    decisions.decide(entry, tmp_path, "trusted")
+    decisions.decide(entry.digest, tmp_path, "trusted")
     assert state(entry) == "ready"
     assert state(ServerEntry("x", command="a", arguments=("--more",), scope="project")) == "undecided"
     assert state(entry, tmp_path / "elsewhere") == "undecided"
     decisions.switch(entry, tmp_path, off=True)
     assert state(entry) == "off"
     decisions.switch(entry, tmp_path, off=False)
-    decisions.decide(entry, tmp_path, "refused")
+    decisions.decide(entry.digest, tmp_path, "refused")
     assert state(entry) == "refused"
     assert state(ServerEntry("x", command="a")) == "ready", "the user's own needs no decision"
     assert stat.S_IMODE(decisions.path.stat().st_mode) == 0o600
@@ -138,12 +138,12 @@ def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
     decisions = Decisions(tmp_path / "d.json")
     decisions.path.write_text(text)
     entry = ServerEntry("x", command="a", scope="project")
-    assert decisions.of(entry, Path("/")) is None
-    decisions.decide(entry, Path("/"), "trusted")
-    assert decisions.of(entry, Path("/")) == "trusted"
+    assert decisions.of(entry.digest, Path("/")) is None
+    decisions.decide(entry.digest, Path("/"), "trusted")
+    assert decisions.of(entry.digest, Path("/")) == "trusted"
 
 
 def test_a_decision_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ServersFileError, match="cannot be kept"):
-        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry("x", command="a"), tmp_path, "trusted")
+        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry("x", command="a").digest, tmp_path, "trusted")

@@ -164,3 +164,28 @@ def test_the_digest_changes_with_all_that_decides_what_runs() -> None:
     forms = [base, *({**base, **other} for other in others)]
     entries = [parse_document({"mcpServers": {"n": form}}, PATH, "project").entries[0] for form in forms]
     assert len({entry.digest for entry in entries}) == len(forms)
+
+
+STEERING = """
+PATH LD_PRELOAD DYLD_INSERT_LIBRARIES PYTHONPATH NODE_OPTIONS BASH_ENV IFS GIT_SSH_COMMAND npm_config_registry
+UV_INDEX_URL PIP_INDEX_URL HOME https_proxy JAVA_TOOL_OPTIONS PERL5LIB
+"""
+
+
+@pytest.mark.parametrize("variable", STEERING.split())
+def test_a_project_sets_no_variable_that_changes_which_code_runs(variable: str, tmp_path: Path) -> None:
+    text = json.dumps({"mcpServers": {"evil": {"command": "npx", "env": {variable: "x"}}, "good": {"command": "npx"}}})
+    parsed = parse(text, tmp_path / ".mcp.json", "project")
+    assert [entry.name for entry in parsed.entries] == ["good"]
+    assert f"its variable {variable} would change which code runs" in parsed.problems[0].message
+    assert len(parse(text, tmp_path / "mcp.json", "user").entries) == 2
+
+
+@pytest.mark.parametrize(
+    "variable", ["NODE_ENV", "PYTHONUNBUFFERED", "GITHUB_TOKEN", "GOOGLE_API_KEY", "NPM_TOKEN", "LOG"]
+)
+def test_other_variables_of_a_project_are_shown_with_their_values(variable: str, tmp_path: Path) -> None:
+    text = json.dumps({"mcpServers": {"good": {"command": "npx", "env": {variable: "full-value"}}}})
+    (entry,) = parse(text, tmp_path / ".mcp.json", "project").entries
+    assert variable in entry.given
+    assert ("full-value" in entry.given) is not any(word in variable for word in ("TOKEN", "KEY"))

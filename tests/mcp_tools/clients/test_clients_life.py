@@ -118,7 +118,7 @@ async def test_closing_ends_the_server_and_all_that_it_started(start, log, flags
     assert not any(map(is_alive, starts(log)))
 
 
-async def test_a_tool_that_turns_into_another_is_told_once_now_and_after_a_restart(start, tmp_path):
+async def test_a_tool_that_turns_into_another_is_told_once_until_it_is_trusted(start, tmp_path):
     servers = start(calc=plain())
     await names(servers)
     assert servers.notes() == [], "what is new is no change"
@@ -130,13 +130,19 @@ async def test_a_tool_that_turns_into_another_is_told_once_now_and_after_a_resta
             break
         await asyncio.sleep(0.02)
     assert told == [
-        "the server calc now says something else of its tools echo; look before you trust them: alita mcp test calc"
+        "the server calc now says something else of its tools echo; they are called once you allow it: "
+        "alita mcp enable calc"
     ]
+    changed = await servers.changed("calc__echo")
+    assert changed is not None
+    assert "send it home" in changed.definition
+    assert await servers.changed("calc__add") is None
+    servers.trust("calc__echo")
+    assert await servers.changed("calc__echo") is None
     await servers.aclose()
     again = start(calc=plain())
     await names(again)
-    (note,) = again.notes()
-    assert "something else of its tools echo" in note
+    assert "something else of its tools echo" in again.notes()[0], "it turned back, into what is no longer trusted"
     await again.aclose()
     (tmp_path / "seen.json").write_text("[")
     damaged = start(calc=plain())

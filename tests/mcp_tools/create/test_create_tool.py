@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ from creating import LibraryShelf, Memory, ScriptedWriter
 from mcp_tools.create import Creation, Request, create_tool
 from mcp_tools.errors import CreationError, StoppedError
 from mcp_tools.library import Library
+from mcp_tools.packages import file_packages
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Job, Sandbox
-from mcp_tools.tool import Status
+from mcp_tools.tool import Capabilities, Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -61,10 +64,17 @@ class Case:
         self.memory = Memory()
         self.writer = ScriptedWriter([SPEC])
 
-    async def create(self, *codes: Any, question: str = QUESTION, **writer: Any) -> Creation:
+    async def create(
+        self, *codes: Any, question: str = QUESTION, files: tuple[Path, ...] = (), **writer: Any
+    ) -> Creation:
         self.writer = ScriptedWriter(**{"specs": [SPEC], "tests": TESTS, "codes": list(codes), **writer})
         return await create_tool(
-            Request(question, run_id="run-1"),
+            Request(
+                question,
+                files=files,
+                run_id="run-1",
+                capabilities=Capabilities(read=bool(files), packages=file_packages() if files else ()),
+            ),
             writer=self.writer,
             sandbox=self.sandbox,
             library=self.shelf,
@@ -189,7 +199,7 @@ async def test_the_same_result_for_all_arguments_is_no_tool(case: Case) -> None:
     codes = [f"def nth_fibonacci(n):\n    return n * 0 + {i} - {i} + 8" for i in (11, 12, 13)]
     creation = await case.create(*codes * 3, votes=3, tests=[])
     assert creation.choice == "scratch"
-    assert "every argument set gives the same result" in creation.reason
+    assert re.search(r"all of the \d+ argument sets that were tried give the same result", creation.reason)
 
 
 async def test_a_result_that_nobody_vouches_for_is_no_tool(case: Case) -> None:
@@ -366,3 +376,122 @@ async def test_missing_values_are_asked_for_once(case: Case) -> None:
     assert creation.arguments == {"n": 57}
     assert "57" in case.writer.asked[1][1]
     assert case.writer.times("writer") == 2
+
+
+TEA = "What is the total of the tea sold in the south?"
+TEA_SPEC = {
+    "purpose": "The total of a product in a region.",
+    "name": "product_total",
+    "parameters": [
+        {"name": "item", "type": "str", "value": "tea"},
+        {"name": "area", "type": "str", "value": "south"},
+    ],
+    "returns": "float",
+}
+SOLD = [
+    ("region", "product", "total"),
+    ("south", "tea", 10.5),
+    ("north", "milk", 3.0),
+    ("south", "milk", 4.0),
+    ("north", "tea", 7.0),
+    ("south", "tea", 14.0),
+]
+BY_CSV = """
+import csv
+def product_total(path, item, area):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return sum(float(row["total"]) for row in rows if row["product"] == item and row["region"] == area)
+"""
+BY_HAND = """
+def product_total(path, item, area):
+    total = 0.0
+    with open(path) as file:
+        for line in list(file)[1:]:
+            where, what, amount = line.strip().split(",")
+            if (where, what) == (area, item):
+                total += float(amount)
+    return total
+"""
+BY_PANDAS = """
+import pandas as pd
+def product_total(path, item, area):
+    table = pd.read_excel(path)
+    return float(table[(table["product"] == item) & (table["region"] == area)]["total"].sum())
+"""
+BY_QUERY = """
+import pandas as pd
+def product_total(path, item, area):
+    total = 0.0
+    for _, row in pd.read_excel(path).iterrows():
+        total += float(row["total"]) if row["product"] == item and row["region"] == area else 0.0
+    return total
+"""
+BY_JSON = """
+import json
+def product_total(path, item, area):
+    with open(path) as file:
+        return sum(row["total"] for row in json.load(file) if row["product"] == item and row["region"] == area)
+"""
+BY_LOOP = """
+import json
+def product_total(path, item, area):
+    total = 0.0
+    with open(path) as file:
+        for row in json.load(file):
+            total += row["total"] * (row["product"] == item) * (row["region"] == area)
+    return total
+"""
+
+
+def sold(folder: Path, extension: str) -> Path:
+    """The table of the question as a file of some kind."""
+    path = folder / f"sold.{extension}"
+    if extension == "csv":
+        path.write_text("".join(",".join(map(str, row)) + "\n" for row in SOLD))
+    elif extension == "json":
+        path.write_text(json.dumps([dict(zip(SOLD[0], row, strict=True)) for row in SOLD[1:]]))
+    else:
+        from openpyxl import Workbook
+
+        book = Workbook()
+        for row in SOLD:
+            book.active.append(row)
+        book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("extension", "codes"),
+    [("csv", (BY_CSV, BY_HAND)), ("json", (BY_JSON, BY_LOOP)), ("xlsx", (BY_PANDAS, BY_QUERY))],
+    ids=["csv", "json", "xlsx"],
+)
+async def test_a_tool_over_a_file_is_proved_with_what_else_stands_in_it(
+    case: Case, tmp_path: Path, extension: str, codes: tuple[str, str]
+) -> None:
+    """The values of the question are words that cannot be varied, and the file has others in their columns."""
+    path = sold(tmp_path, extension)
+    creation = await case.create(*codes, question=TEA, files=(path,), specs=[TEA_SPEC])
+    assert (creation.choice, creation.value, creation.tool and creation.tool.name) == ("create", 24.5, "product_total")
+    assert creation.tool is not None
+    tried = [(test["arguments"]["item"], test["arguments"]["area"]) for test in creation.tool.provenance["tests"]]
+    assert {("milk", "south"), ("tea", "north"), ("milk", "north")} <= set(tried)
+
+
+async def test_a_tool_that_was_tried_once_is_not_said_to_be_constant(case: Case, tmp_path: Path) -> None:
+    """The file is of a kind whose columns nobody knows, and the values cannot be varied."""
+    path = tmp_path / "note.txt"
+    path.write_text("Tea\n")
+    spec = {**TEA_SPEC, "parameters": [{"name": "item", "type": "str", "value": "Tea"}], "returns": "bool"}
+    one = "def product_total(path, item):\n    return item in open(path).read()"
+    other = "def product_total(path, item):\n    return any(item in line for line in open(path))"
+    creation = await case.create(one, other, question="Is there Tea in it?", files=(path,), specs=[spec])
+    assert creation.choice == "scratch"
+    assert creation.reason == "it was tried with the question's own arguments only: what others give is not known"
+
+
+async def test_a_tool_that_fails_on_all_other_arguments_is_told_as_that(case: Case) -> None:
+    code = "def nth_fibonacci(n):\n    return {57: 365435296162}[n]"
+    creation = await case.create(*[code] * 6, tests=[])
+    assert creation.choice == "scratch"
+    assert "it fails on all of the 4 other argument sets that were tried" in creation.reason

@@ -144,7 +144,7 @@ def test_each_moment_of_an_interrupted_write_is_settled(library: Library) -> Non
 
 
 LIMITED = """
-import difflib, filelock, logging, os, resource, sqlite3, sys
+import difflib, filelock, logging, os, resource, sqlite3, sys, unicodedata
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from library_tools import make_tool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -381,3 +382,135 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, target: str) -> None:
     with pytest.raises(LibraryError):
         library.get("nth_fibonacci")
     library.close()
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        ".alita/versions/nth_fibonacci/{label}.py",
+        ".alita/versions/nth_fibonacci/{label}.json",
+        ".alita/pending/nth_fibonacci.py",
+        ".alita/pending/.nth_fibonacci.py.new",
+        ".alita/calls.sqlite",
+        ".alita/calls.sqlite-wal",
+        ".alita/index.sqlite",
+        ".alita/index.sqlite-wal",
+        ".alita/index.sqlite-shm",
+        ".alita/lock",
+        ".alita/approvals.json",
+        ".alita/approvals.lock",
+        "nth_fibonacci.py",
+        "nth_fibonacci.json",
+    ],
+)
+def test_no_verb_writes_or_removes_through_a_link(tmp_path: Path, link: str) -> None:
+    """Whatever a cloned folder holds: each verb does its work beside the link, or says that it cannot."""
+    mine = tmp_path / "mine"
+    with sqlite3.connect(mine) as database:
+        database.execute("CREATE TABLE places (name TEXT)")
+    database.close()
+    before = mine.read_bytes()
+    folder, tool = tmp_path / "tools", make_tool()
+    library = Library(folder)
+    library.register(tool)
+    library.close()
+    place = folder / link.format(label=tool.source_hash[:12])
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(mine)
+    verbs: list[Callable[[], object]] = [
+        lambda: library.approve(tool.name),
+        lambda: library.register(tool, replace=True),
+        lambda: library.record_call(tool.name, True),
+        lambda: library.stats(tool.name),
+        lambda: library.search("fibonacci"),
+        lambda: library.delete(tool.name),
+        library.list,
+        library.served,
+        library.flaws,
+        library.close,
+    ]
+    for verb in verbs:
+        with contextlib.suppress(LibraryError, UnknownToolError):
+            verb()
+    assert mine.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("mine")] == ["mine"]
+
+
+@pytest.mark.parametrize("link", [".alita", ".alita/versions", ".alita/versions/nth_fibonacci", ".alita/pending"])
+def test_no_verb_writes_into_a_folder_behind_a_link(tmp_path: Path, link: str) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "tools"
+    outside.mkdir()
+    (folder / link).parent.mkdir(parents=True)
+    (folder / link).symlink_to(outside)
+    (folder / "nth_fibonacci.py").write_text(make_tool().source)
+    library = Library(folder)
+    verbs: list[Callable[[], object]] = [
+        lambda: library.register(make_tool(), replace=True),
+        lambda: library.record_call("nth_fibonacci", True),
+        lambda: library.approve("nth_fibonacci"),
+        lambda: library.delete("nth_fibonacci"),
+        library.list,
+        library.close,
+    ]
+    for verb in verbs:
+        with contextlib.suppress(LibraryError, UnknownToolError):
+            verb()
+    assert list(outside.iterdir()) == []
+
+
+def test_a_tool_that_is_a_link_is_told_and_can_be_deleted(tmp_path: Path) -> None:
+    """The link goes; what it leads to stays."""
+    (tmp_path / "mine.py").write_text("secret = 1\n")
+    library = Library(tmp_path / "tools")
+    library.register(make_tool("other"))
+    library.path("evil").symlink_to(tmp_path / "mine.py")
+    [flaw] = library.flaws()
+    assert (flaw.name, flaw.kind) == ("evil", "unreadable")
+    assert "is a link" in flaw.message
+    library.delete("evil")
+    assert library.flaws() == []
+    assert (tmp_path / "mine.py").read_text() == "secret = 1\n"
+
+
+@pytest.mark.parametrize("name", ["../outside/mine", "sub/mine", "/etc/mine", "..", "Caps", "mine\0"])
+def test_every_verb_refuses_a_name_that_is_a_path(tmp_path: Path, name: str) -> None:
+    """Even where the path leads to something that looks like a tool."""
+    outside = Library(tmp_path / "outside")
+    outside.register(make_tool("mine"))
+    library = Library(tmp_path / "tools")
+    library.register(make_tool())
+    before = sorted((tmp_path / "outside").rglob("*"))
+    verbs: list[Callable[[str], object]] = [
+        library.get,
+        library.standing,
+        library.path,
+        library.source,
+        library.approve,
+        library.delete,
+        lambda text: library.kept(text, make_tool("mine").source_hash),
+    ]
+    for verb in verbs:
+        with pytest.raises(UnknownToolError):
+            verb(name)
+    with pytest.raises(LibraryError, match="cannot name a tool"):
+        library.register(make_tool(name))
+    assert sorted((tmp_path / "outside").rglob("*")) == before
+
+
+def test_a_library_that_is_a_link_out_of_its_folder_is_refused(tmp_path: Path) -> None:
+    """One that leads to a folder beside it is not."""
+    (tmp_path / "elsewhere").mkdir()
+    project = tmp_path / "project"
+    (project / "tools").mkdir(parents=True)
+    (project / "generated_tools").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LibraryError, match=r"is a link to .*elsewhere, outside the folder"):
+        Library(project / "generated_tools")
+    (project / "beside").symlink_to("tools")
+    Library(project / "beside").register(make_tool())
+    assert (project / "tools" / "nth_fibonacci.py").is_file()
+    opened = Library(project / "later")
+    (project / "later").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LibraryError, match="outside the folder"):
+        opened.register(make_tool())
+    assert list((tmp_path / "elsewhere").iterdir()) == []

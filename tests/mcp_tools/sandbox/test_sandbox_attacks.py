@@ -49,6 +49,14 @@ DENIED = {
     "signal to group": "import os, signal\ndef f():\n    os.killpg(0, signal.SIGKILL)",
     "setuid": "import os\ndef f():\n    os.setuid(0)",
     "chroot": "import os\ndef f():\n    os.chroot('.')",
+    "affinity": "import os\ndef f():\n    os.sched_setaffinity(os.getppid(), {0})",
+    "scheduler": "import os\ndef f():\n    os.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0))",
+    "signal by descriptor": "import fcntl, os\ndef f():\n    fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())",
+    "signal by socket": (
+        "import fcntl, os, socket, struct\ndef f():\n    a, b = socket.socketpair()\n"
+        "    fcntl.ioctl(a, 0x8901, struct.pack('i', os.getppid()))"
+    ),
+    "lease": "import fcntl\ndef f():\n    fcntl.fcntl(open('x', 'w'), fcntl.F_SETLEASE, fcntl.F_WRLCK)",
     "setsid": "import os\ndef f():\n    os.setsid()",
     "write to a library": "import os\ndef f():\n    open(os.__file__, 'a')",
     "write outside": "def f():\n    open('/tmp/alita-escape', 'w').write('x')",
@@ -237,7 +245,7 @@ async def test_it_cannot_forge_a_broken_sandbox(sandbox: WarmSandbox) -> None:
     source = """
 import json, os
 def f():
-    body = json.dumps({"seconds": 1, "peak_kb": 1, "ok": False,
+    body = json.dumps({"ok": False,
         "problem": {"kind": "sandbox", "message": "a layer failed", "traceback": "", "line": None}}).encode()
     os.write(4, b"alita1" + len(body).to_bytes(8, "big") + body)
     os._exit(0)

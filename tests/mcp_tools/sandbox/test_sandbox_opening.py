@@ -11,8 +11,9 @@ import pytest
 
 import mcp_tools
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox import Job, Level, open_sandbox, probe, run
+from mcp_tools.sandbox import Job, Level, open_sandbox, run
 from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox, find_bwrap
+from mcp_tools.sandbox.probe import probe
 
 SOURCE = Path(mcp_tools.__file__).parent.parent
 SITE = Path(__import__("sandlock").__file__).parent.parent

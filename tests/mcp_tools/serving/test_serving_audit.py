@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,10 @@ def test_a_clients_name_cannot_forge_a_line(tmp_path: Path) -> None:
     (line,) = (tmp_path / "calls.jsonl").read_text().splitlines()
     assert len(json.loads(line)["client"]) <= 100
     assert "\x1b" not in json.loads(line)["client"]
+
+
+def test_a_key_in_the_words_of_a_failure_is_not_written_down(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "calls.jsonl", redact=lambda text: text.replace("sk-secret", "[redacted]"))
+    log.write(replace(entry(), detail="the key sk-secret is refused"))
+    log.close()
+    assert json.loads(log.path.read_text())["detail"] == "the key [redacted] is refused"

@@ -210,9 +210,7 @@ async def test_a_client_that_cannot_ask_is_refused(desk: Desk, mode: str) -> Non
 async def test_call_tool_grants_a_file_to_a_tool_that_reads(desk: Desk, mode: str, open_folder: Path) -> None:
     path = open_folder / "notes.txt"
     path.write_text("something")
-    text = {"type": "string"}
-    reader = tool("length_of", "return len(open(p).read())", takes={"p": text}, signature="p")
-    desk.has(tool(), type(reader)(**{**_fields(reader), "provenance": {"capabilities": {"read": True}}}))
+    desk.has(tool(), reading())
 
     async def person(_: object, params: Any) -> ElicitResult:
         return ElicitResult(action="accept", content={"allow": True})
@@ -223,8 +221,76 @@ async def test_call_tool_grants_a_file_to_a_tool_that_reads(desk: Desk, mode: st
         direct = await client.call_tool("length_of", {"p": str(path)})
         needless = await client.call_tool("call_tool", {**call, "name": "double", "files": [str(path)]})
     assert granted.structured_content == {"result": 9}
-    assert direct.is_error
+    assert direct.structured_content == {"result": 9}
     assert error_of(needless)["kind"] == "denied"
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_tool_that_reads_gets_the_file_that_a_person_saw(
+    desk: Desk, mode: str, open_folder: Path, allowed: bool
+) -> None:
+    """Its argument is a link: what is asked about, granted and opened is the file that it leads to."""
+    (open_folder / "notes.txt").write_text("something")
+    (open_folder / "link.txt").symlink_to(open_folder / "notes.txt")
+    desk.has(reading())
+    asked: list[str] = []
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept" if allowed else "decline", content={"allow": True} if allowed else None)
+
+    async with desk.client(mode, elicitation_callback=person) as client:
+        result = await client.call_tool("length_of", {"p": str(open_folder / "link.txt")})
+        many = await client.call_tool("call_tool", {"name": "length_of", "arguments": {"p": "x"}})
+    assert asked == [f"May the tool length_of read {(open_folder / 'notes.txt').resolve()}?"]
+    assert (result.structured_content == {"result": 9}) is allowed
+    assert allowed or error_of(result)["kind"] == "denied"
+    assert many.is_error
+
+
+async def test_a_tool_that_reads_is_not_listed_for_a_client_that_cannot_ask(
+    desk: Desk, mode: str, open_folder: Path
+) -> None:
+    (open_folder / "notes.txt").write_text("something")
+    desk.has(reading(), tool())
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"allow": True})
+
+    async with desk.client(mode) as client:
+        names = {one.name for one in (await client.list_tools()).tools}
+        found = await client.call_tool("search_tools", {"query": "Return twice the number"})
+        called = await client.call_tool("length_of", {"p": str(open_folder / "notes.txt")})
+    assert {"double", "length_of"} & names == {"double"}
+    assert [one["name"] for one in found.structured_content["tools"]] == ["double"]
+    assert error_of(called)["kind"] == "denied"
+    async with desk.client(mode, elicitation_callback=person) as client:
+        assert "length_of" in {one.name for one in (await client.list_tools()).tools}
+
+
+def reading() -> Any:
+    """A tool that opens the file whose path it is given."""
+    one = tool("length_of", "return len(open(p).read())", takes={"p": {"type": "string"}}, signature="p")
+    return type(one)(**{**_fields(one), "provenance": {"capabilities": {"read": True}}})
+
+
+async def test_a_file_that_becomes_a_link_while_a_person_is_asked_is_not_read(
+    desk: Desk, mode: str, open_folder: Path
+) -> None:
+    path, secret = open_folder / "notes.txt", open_folder / "secret.txt"
+    path.write_text("something")
+    secret.write_text("canary")
+    desk.has(reading())
+
+    async def person(_: object, params: Any) -> ElicitResult:
+        path.unlink(missing_ok=True)
+        path.symlink_to(secret)
+        return ElicitResult(action="accept", content={"allow": "secret" not in params.message})
+
+    call = {"name": "length_of", "arguments": {"p": str(path)}, "files": [str(path)]}
+    async with desk.client(mode, elicitation_callback=person) as client:
+        result = await client.call_tool("call_tool", call)
+    assert error_of(result)["kind"] == "denied"
 
 
 def _fields(one: Any) -> dict[str, Any]:

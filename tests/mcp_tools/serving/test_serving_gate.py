@@ -234,3 +234,21 @@ async def test_a_call_may_take_longer_than_a_session_may_lie_idle(desk: Desk) ->
         headers = await _begun(http, server.url)
         answer = await http.post(server.url, json=call, headers=headers)
     assert '"result":2' in answer.text.replace(" ", "")
+
+
+async def test_a_client_of_2025_that_disconnects_ends_its_call(desk: Desk) -> None:
+    desk.has(tool("nap", "import time\n    time.sleep(n)\n    return n"))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nap", "arguments": {"n": 9}}}
+    async with served(desk) as server, httpx2.AsyncClient(timeout=20) as http:
+        headers = await _begun(http, server.url)
+        started = asyncio.get_running_loop().time()
+        for _ in range(3):
+            with contextlib.suppress(httpx2.TimeoutException):
+                async with httpx2.AsyncClient(timeout=1.0) as leaving:
+                    await leaving.post(server.url, json=call, headers=headers)
+        while not desk.audit.exists() or len(desk.written()) < 3:
+            assert asyncio.get_running_loop().time() - started < 9
+            await asyncio.sleep(0.1)
+        assert [line["outcome"] for line in desk.written()] == ["cancelled"] * 3
+        quick = {**call, "params": {"name": "nap", "arguments": {"n": 0}}}
+        assert '"result":0' in (await http.post(server.url, json=quick, headers=headers)).text.replace(" ", "")

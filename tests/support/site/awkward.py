@@ -104,3 +104,9 @@ def trap(site: Site, request: Request) -> Reply:
     """Where the hidden instructions of /notices lead."""
     site.record("trap", request.query)
     return rendering.message("Thank you", "The trap has closed.")
+
+
+def points(site: Site, request: Request) -> Reply:
+    """A table whose cells are one character long."""
+    rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in (("Wren", 7), ("Tern", 3)))
+    return Reply(f"<!DOCTYPE html><html><body><h1>Points</h1><table>{rows}</table></body></html>")

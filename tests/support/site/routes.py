@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from support.site import awkward, files, forms, lists, rendering, scripts
+from support.site import awkward, files, forms, hostile, lists, rendering, scripts
 from support.site.server import Reply, Request, Site
 
 Answer = Callable[[Site, Request], Reply]
@@ -57,6 +57,8 @@ EXACT: dict[str, Answer] = {
     "/captcha": awkward.captcha,
     "/private/members": awkward.private,
     "/trap": awkward.trap,
+    "/hostile": hostile.page,
+    "/points": awkward.points,
 }
 UNDER: dict[str, Answer] = {"/news/": lists.article, "/shop/": lists.product}
 

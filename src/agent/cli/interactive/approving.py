@@ -1,15 +1,17 @@
-"""Asking whether a proved tool is kept: its code and its checks are seen before the question."""
+"""Asking whether a proved tool is kept, or an external one called: all of it is seen before the question."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from agent.cli.keeping import shown_call
 from agent.cli.lines import Line
 
 if TYPE_CHECKING:
     from agent.approval import Proposal
     from agent.cli.interactive.reader import Reader
     from agent.cli.interactive.screen import Screen
+    from agent.external import CallProposal
 
 FIRST_LINES = 20
 """Lines of a source that are shown unasked."""
@@ -33,6 +35,18 @@ async def ask_whether_kept(proposal: Proposal, screen: Screen, reader: Reader) -
         if chosen in _WORDS:
             return _WORDS[chosen]
         screen.code(proposal.source)
+
+
+async def ask_whether_called(call: CallProposal, screen: Screen, reader: Reader) -> bool:
+    """Shows a call of an external tool and asks.
+
+    Raises:
+        EOFError: Ctrl-D instead of an answer.
+        Interrupted: Ctrl-C instead of an answer.
+    """
+    for line in shown_call(call):
+        screen.note(line)
+    return await reader.choose("Call it?", {"y": "yes", "n": "no"}) == "y"
 
 
 def _show(proposal: Proposal, screen: Screen) -> None:

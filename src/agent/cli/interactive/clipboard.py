@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.store.written import write_file
+from mcp_tools import child
+from mcp_tools.written import private_folder
 
 LONGEST_THROUGH_A_TERMINAL = 74_000
 """Characters of base64; many terminals take no longer sequence."""
@@ -55,25 +57,23 @@ def _programs(environment: Mapping[str, str]) -> list[list[str]]:
 
 
 def _runs(command: list[str], text: str, environment: Mapping[str, str]) -> bool:
-    reached = ("PATH", "HOME", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "LANG", "LC_ALL")
+    desktop = child.environment("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", of=environment)
     try:
-        done = subprocess.run(
-            command,
-            input=text.encode("utf-8", "replace"),
-            env={name: environment[name] for name in reached if name in environment},
-            stdout=subprocess.DEVNULL,  # xclip stays behind to serve the text, and would hold a pipe open
-            stderr=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        # No stream of it is ours but stdin: xclip stays behind to serve the text, and would hold a pipe open.
+        process = child.popen(command, env=desktop, stdin=child.PIPE)
+    except OSError:
         return False
-    return done.returncode == 0
+    try:
+        process.communicate(text.encode("utf-8", "replace"), _PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+    return process.returncode == 0
 
 
 def _written(text: str, folder: Path) -> Path:
     target = folder / _FILE
     with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
     write_file(target, text)
     return target

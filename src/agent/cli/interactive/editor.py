@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from agent.errors import UsageError
-from agent.layers import KEYS, variables
+from mcp_tools import child
 
 FALLBACKS = ("sensible-editor", "nano", "vi")
+_VARIABLES = (
+    "TERM*", "COLOR*", "LC_*", "USER", "LOGNAME", "SHELL", "TMPDIR", "EDITOR", "VISUAL", "VIM*", "NVIM_*", "EMACS*",
+    "ALTERNATE_EDITOR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
+)  # fmt: skip
+"""What an editor needs, on a terminal or a desktop."""
 
 
 def edit(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -24,14 +28,19 @@ def edit(text: str, environment: Mapping[str, str] | None = None) -> str:
     """
     environment = os.environ if environment is None else environment
     command = _command(environment)
-    keys = {variable for name in KEYS for variable in variables(name)}
     with tempfile.TemporaryDirectory(prefix="alita-") as folder:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8", errors="replace")
         try:
-            code = subprocess.run(
-                [*command, str(file)], env={k: v for k, v in environment.items() if k not in keys}, check=False
-            ).returncode
+            code = child.popen(
+                [*command, str(file)],
+                env=child.environment(*_VARIABLES, of=environment),
+                cwd=folder,
+                stdin=None,
+                stdout=None,
+                stderr=None,
+                on_terminal=True,
+            ).wait()
         except OSError as error:
             raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
         if code != 0:

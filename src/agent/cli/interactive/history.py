@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent.errors import AlitaError, StorageError
 from agent.store.redact import Redactor
+from mcp_tools.written import private_folder, write_whole
 
 FILE = "history"
 MOST = 2_000
@@ -41,7 +42,7 @@ class History:
         if len(entries) > MOST + MOST // 2:
             entries = entries[-MOST:]
             with contextlib.suppress(OSError):
-                self._rewrite(entries)
+                write_whole(self._path, b"".join(map(_encoded, entries)))
         return entries
 
     def tell(self, listen: Callable[[AlitaError], None]) -> None:
@@ -55,7 +56,7 @@ class History:
         if not text.strip() or text.startswith((" ", "\t")):
             return
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 os.fchmod(descriptor, 0o600)
@@ -64,13 +65,6 @@ class History:
                 os.close(descriptor)
         except OSError as error:
             self._problem = self._problem or f"{self._path} cannot be written: {error.strerror}."
-
-    def _rewrite(self, entries: Iterable[str]) -> None:
-        draft = self._path.with_suffix(f".{os.getpid()}.tmp")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(map(_encoded, entries))
-        draft.replace(self._path)
 
 
 def _encoded(text: str) -> bytes:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from agent.cli import exits
 from agent.cli.interactive.completion import Choice, Completion
 from agent.cli.interactive.history import History
 from agent.cli.interactive.plain_screen import PlainScreen
 from agent.cli.interactive.reader import Prompt, Reader
-from agent.cli.trusting import ask_about_new_servers
+from agent.cli.trusting import ask_about_project
 from agent.errors import UsageError
 from agent.layers import read_settings
 from agent.store.redact import Redactor
@@ -55,7 +55,7 @@ def open_terminal(
     stream = terminal_stream()
     if stream is None or not sys.stdin.isatty():
         raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
-    ask_about_new_servers(dict(flags))
+    ask_about_project(dict(flags))
     settings = read_settings(flags)
     session = None
     if resume:
@@ -72,7 +72,7 @@ def open_terminal(
         show_turns(session, screen)
     else:
         screen.note(f"alita, with the model {settings.model}. Ask something; /help tells the rest, Ctrl-D leaves.")
-    asyncio.run(terminal.run())
+    exits.run(terminal.run())
 
 
 def _parts(settings: Settings, stream: TextIO) -> tuple[Screen, MakeReader]:

@@ -22,7 +22,7 @@ def sources_of(settings: Settings) -> Mapping[str, Source]:
     def tools(typed: str) -> Iterator[Choice]:
         from mcp_tools.library import Library
 
-        for tool in Library(settings.tools_dir).list():
+        for tool in Library(settings.tools_dir, settings.approvals_file).list():
             yield Choice(tool.name, one_line(tool.description, 80))
 
     def runs(typed: str) -> Iterator[Choice]:
@@ -39,7 +39,7 @@ def sources_of(settings: Settings) -> Mapping[str, Source]:
 
     def models(typed: str) -> Iterator[Choice]:
         from agent.models.names import EMBEDDED
-        from agent.models.roles import ROLES
+        from agent.models.protocol import ROLES
 
         named = {name for role in ROLES for name in settings.models_for(role)}
         yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *named}))

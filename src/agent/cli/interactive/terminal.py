@@ -13,7 +13,7 @@ from agent.alita import Alita
 from agent.answer import Answer
 from agent.approval import ApprovalMode, Proposal
 from agent.cli.answering import explanation
-from agent.cli.interactive.approving import ask_whether_kept
+from agent.cli.interactive.approving import ask_whether_called, ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
 from agent.cli.interactive.interrupts import listen, on_interrupt
 from agent.cli.interactive.mentions import mentioned
@@ -23,6 +23,7 @@ from agent.cli.sources import source_lines
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
+from agent.external import CallProposal
 from agent.layers import read_settings
 from agent.state import Wish
 from agent.store.redact import Redactor
@@ -77,6 +78,8 @@ class Terminal:
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
         self._alita: Alita | None = None
+        self._turn: Turn | None = None
+        """The question under way."""
         self._saved = session is not None
 
     @property
@@ -87,7 +90,7 @@ class Terminal:
 
     async def run(self) -> None:
         """Reads and obeys until the session is left."""
-        self._alita = await Alita.open(self.settings, streams=True)
+        self._alita = await Alita.open(self.settings, streams=True, confirm=self._confirm)
         with on_interrupt(lambda: None):
             try:
                 while not self.leaving and (text := await self._read()) is not None:
@@ -112,7 +115,7 @@ class Terminal:
             return await self._ask(question, files, fresh=fresh, wish=wish)
 
     async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool, wish: Wish) -> Answer:
-        turn = Turn(self.alita, self.screen, verbose=self.verbose)
+        turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         try:
             with self.alita.asking_anew() if fresh else contextlib.nullcontext():
@@ -142,7 +145,7 @@ class Terminal:
 
     async def switch(self, settings: Settings) -> None:
         """Asks with other settings from now on."""
-        alita = await Alita.open(settings, streams=True)
+        alita = await Alita.open(settings, streams=True, confirm=self._confirm)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
         self._flags["model"] = settings.model
@@ -211,6 +214,18 @@ class Terminal:
             self.screen.note(f"With {', '.join(one_line(path.name) for path in files)}.")
         self.attached.clear()
         await self.ask(question, files)
+
+    async def _confirm(self, call: CallProposal) -> bool:
+        """Asks whether an external tool is called, in every mode; a question that is not answered is a no."""
+        assert self._turn is not None
+        with self._turn.paused():
+            try:
+                return await ask_whether_called(call, self.screen, self.reader)
+            except EOFError:
+                return False
+            except Interrupted:
+                self._turn.interrupt()
+                return False
 
     async def _approve(self, proposal: Proposal, turn: Turn) -> bool:
         """Decides in the mode that holds now; a question that is not answered is a no."""

@@ -152,9 +152,7 @@ def _refuse_protected(archive: ZipFile, source: Source) -> None:
         return
     text = read_member(archive, source, "META-INF/encryption.xml").decode("utf-8", "replace")
     if text.count("EncryptionMethod") > sum(text.count(f'"{font}"') for font in _FONTS):
-        raise FileProblem(
-            "encrypted", f"{name_of(source)} is copy-protected.", remedy="Ask for a copy without protection."
-        )
+        raise FileProblem("encrypted", f"{name_of(source)} is copy-protected.")
 
 
 def _ncx(point: Any) -> tuple[str, str]:

@@ -39,7 +39,11 @@ class MailReader:
         beginning(source)
         size = source.path.stat().st_size
         if size > limits.unpacked:
-            raise FileProblem("too_large", f"{name_of(source)} has {size:,} bytes.", remedy="Ask for its attachments.")
+            raise FileProblem(
+                "too_large",
+                f"{name_of(source)} has {size:,} bytes.",
+                remedy="Take it in parts in a program (run_code).",
+            )
         try:
             with source.path.open("rb") as file:
                 message = BytesParser(policy=policy.default).parse(file)

@@ -32,7 +32,7 @@ def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFil
         raise FileProblem(
             "encrypted",
             f"{name_of(source)} is locked by a password, or is of the format before {source.kind}.",
-            remedy=f"Ask for a copy without a password, saved as {source.kind}.",
+            remedy="Its content cannot be had without the password.",
         )
     if not head.startswith(b"PK"):
         raise FileProblem(
@@ -42,7 +42,9 @@ def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFil
         archive = ZipFile(source.path)
     except (BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise FileProblem(
-            "truncated", f"{name_of(source)} breaks off or is damaged: {error}.", remedy="Ask for the whole file."
+            "truncated",
+            f"{name_of(source)} breaks off or is damaged: {error}.",
+            remedy="What is whole of it can be recovered in a program (run_code).",
         ) from None
     try:
         _check(archive, source, limits, member)
@@ -93,7 +95,7 @@ def _check(archive: ZipFile, source: Source, limits: ReadLimits, member: str) ->
             remedy="Do not open it unless you know who made it.",
         )
     if any(one.flag_bits & _LOCKED for one in members):
-        raise FileProblem("encrypted", f"{name_of(source)} is encrypted.", remedy="Ask for a copy without encryption.")
+        raise FileProblem("encrypted", f"{name_of(source)} is encrypted.")
     if member and member not in archive.namelist():
         raise FileProblem(
             "mismatch", f"{name_of(source)} is no {source.kind}: it has no {member}.", remedy="Check its kind."

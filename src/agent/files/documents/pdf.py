@@ -40,7 +40,9 @@ class PdfReader:
         head = beginning(source)
         if b"%PDF-" not in head:
             raise FileProblem(
-                "mismatch", f"{name_of(source)} is no PDF: it does not begin as one.", remedy="Ask for the file again."
+                "mismatch",
+                f"{name_of(source)} is no PDF: it does not begin as one.",
+                remedy="Look at its bytes in a program (run_code).",
             )
         document = _opened(source)
         cut = _is_cut(source.path)
@@ -65,7 +67,7 @@ def _opened(source: Source) -> PdfDocument:
             raise FileProblem(
                 "encrypted",
                 f"{name_of(source)} is locked by a password.",
-                remedy="Ask for a copy without a password.",
+                remedy="Its content cannot be had without the password.",
             ) from None
         raise _broken(source, _is_cut(source.path), str(error)) from None
 

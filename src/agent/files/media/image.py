@@ -62,13 +62,13 @@ def _opened(source: Source) -> Iterator[Image]:
     except UnidentifiedImageError:
         raise damaged(source, f"a picture of the kind {source.kind}") from None
     except Image.DecompressionBombError as error:
-        raise FileProblem(
-            "bomb", f"{name_of(source)} is too large a picture: {error}", remedy="Ask for a smaller copy."
-        ) from None
+        raise FileProblem("bomb", f"{name_of(source)} is too large a picture: {error}") from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, KeyError) as error:
         if "truncated" in str(error):
             raise FileProblem(
-                "truncated", f"{name_of(source)} breaks off: {error}.", remedy="Ask for the whole file."
+                "truncated",
+                f"{name_of(source)} breaks off: {error}.",
+                remedy="What is whole of it can be recovered in a program (run_code).",
             ) from None
         raise damaged(source, f"a picture of the kind {source.kind}", error) from None
 
@@ -183,7 +183,7 @@ def _svg(source: Source, limits: ReadLimits) -> Contents:
 
     size = source.path.stat().st_size
     if size > limits.unpacked // 32:
-        raise FileProblem("too_large", f"{name_of(source)} has {size:,} bytes of drawing.", remedy="Ask for a picture.")
+        raise FileProblem("too_large", f"{name_of(source)} has {size:,} bytes of drawing.")
     content = source.path.read_bytes()
     try:
         root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))

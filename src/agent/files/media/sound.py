@@ -82,9 +82,7 @@ def length_of(source: Source, container: InputContainer) -> float:
         if packet.pts is not None and packet.time_base is not None:
             end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
     if end <= 0:
-        raise FileProblem(
-            "truncated", f"{name_of(source)} has no sound or picture in it, only a head.", remedy="Ask for it again."
-        )
+        raise FileProblem("truncated", f"{name_of(source)} has no sound or picture in it, only a head.")
     return end
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agent.files.problem import FileProblem
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from agent.files.media.sound import Samples
     from agent.settings import Settings
 
+AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+"""Has alita ask the endpoint: a process that reads files has neither the key nor a network."""
 Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
 PULL = "alita model pull speech"
 
@@ -54,11 +58,12 @@ class Speech:
 
 
 _given: list[Speech] = []
+_asked: list[AskHost] = []
 
 
-def use(speech: Speech) -> None:
-    """Decides for this process who writes down speech; without it, the user's settings do."""
-    _given[:] = [speech]
+def use(speech: Speech, ask: AskHost | None = None) -> None:
+    """Decides for this process who writes down speech, and who asks an endpoint for it."""
+    _given[:], _asked[:] = [speech], [ask] if ask else []
 
 
 def from_settings(settings: Settings) -> Speech:
@@ -78,6 +83,13 @@ def wants_weights(speech: Speech) -> bool:
     return speech.engine in ("auto", "faster-whisper") and not speech.model and _installed()
 
 
+def weights_of(speech: Speech) -> list[str]:
+    """Where the weights of models on this machine are, or may be."""
+    caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    own = str(Path(speech.model).expanduser()) if speech.model else ""
+    return [place for place in (speech.folder, own, f"{caches}/whisper") if place]
+
+
 def transcribe(samples: Samples) -> Transcript:
     """What is said in a stretch of sound.
 
@@ -88,6 +100,10 @@ def transcribe(samples: Samples) -> Transcript:
         FileProblem: Nobody can write it down: a package or the weights are missing, or the endpoint refused.
     """
     speech = _given[0] if _given else _from_user()
+    if speech.engine == "api" and _asked:
+        from agent.files.media.speech_api import transcribe_through
+
+        return transcribe_through(_asked[0], samples)
     return _engine_of(speech)(samples, speech)
 
 

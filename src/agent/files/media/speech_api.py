@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import io
 import wave
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agent.files.media.sound import RATE
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
     from agent.files.media.sound import Samples
-    from agent.files.media.speech import Speech
+    from agent.files.media.speech import AskHost, Speech
 
 _MODEL = "whisper-1"
 _SECONDS = 300.0
@@ -22,6 +25,36 @@ _SECONDS = 300.0
 
 def transcribe(samples: Samples, speech: Speech) -> Transcript:
     """What is said, by the endpoint's model; with time stamps where it gives them.
+
+    Raises:
+        FileProblem: The endpoint cannot be reached or refuses.
+    """
+    return _written_down(as_wav(samples), speech)
+
+
+def transcribe_through(ask: AskHost, samples: Samples) -> Transcript:
+    """What is said, from a process that must have alita ask the endpoint.
+
+    Raises:
+        FileProblem: The endpoint cannot be reached or refuses.
+    """
+    told = ask({"sound": base64.b64encode(as_wav(samples)).decode()})
+    if problem := told.get("problem"):
+        raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
+    return Transcript(told["engine"], [Said(**one) for one in told["said"]], tuple(told["lost"]))
+
+
+async def serve(asked: dict[str, Any], speech: Speech) -> dict[str, Any]:
+    """What `transcribe_through` asks for, as JSON."""
+    try:
+        found = await asyncio.to_thread(_written_down, base64.b64decode(asked["sound"]), speech)
+    except FileProblem as problem:
+        return {"problem": {"message": problem.message, "remedy": problem.remedy}}
+    return asdict(found)
+
+
+def _written_down(sound: bytes, speech: Speech) -> Transcript:
+    """What a WAV file says.
 
     Raises:
         FileProblem: The endpoint cannot be reached or refuses.
@@ -35,7 +68,7 @@ def transcribe(samples: Samples, speech: Speech) -> Transcript:
     endpoint = Endpoint(model, url, "ALITA_SPEECH_API_KEY", speech.api_key or None)
     try:
         with openai.OpenAI(base_url=url, api_key=speech.api_key or "none", timeout=_SECONDS) as client:
-            said, lost = _ask(client, model, as_wav(samples))
+            said, lost = _ask(client, model, sound)
     except openai.OpenAIError as error:
         failure = openai_failure(endpoint, error)
         if failure is None:

@@ -100,5 +100,6 @@ def _openai_model(name: str) -> Any:
         raise FileProblem(
             "unsupported",
             f"openai-whisper could not load its model {name!r}: {error}.",
-            remedy="Name one of its models, or the path of a .pt file, with the setting speech_model.",
+            remedy=f"Download it: python -c \"import whisper; whisper.load_model('{name}')\". Or name another model, or"
+            " the path of a .pt file, with the setting speech_model.",
         ) from None

@@ -161,7 +161,7 @@ class Database:
             raise FileProblem(
                 "damaged",
                 f"{self._name} cannot be read as a database: {error}.",
-                remedy="It is damaged or cut off: ask for it anew.",
+                remedy="It is damaged or cut off. Look at its bytes in a program (run_code).",
             ) from error
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem, damaged
 from agent.files.tables.marks import is_marked, mentions
-from agent.files.tables.rows import first_of
+from agent.files.tables.rows import first_of, number_of_letters
 from agent.files.tables.sheets import PlainSheet, Sheet, WorkbookContents
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ SMALL = 1 << 18
 """Bytes of sheets up to which nothing is gained by looking for what is in them."""
 _RATIO = 200
 """How many times its size a workbook of more than 64 MiB may unpack to; what people make reaches a tenth of it."""
+_WIDE = 1 << 20
+"""Cells that merged cells and links may span together: openpyxl makes an object of each."""
+_SPAN = re.compile(
+    rb"<(?:[\w.-]{1,40}:)?(?:mergeCell|hyperlink)\s[^<>]{0,400}?\bref\s*=\s*[\"']\$?([A-Z]{1,3})\$?(\d{1,7})"
+    rb":\$?([A-Z]{1,3})\$?(\d{1,7})[\"']"
+)
 _OLE = b"\xd0\xcf\x11\xe0"
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
@@ -42,7 +48,13 @@ class WorkbookReader:
         sheets = [one for one in parts if _SHEET.fullmatch(one.filename)]
         size = sum(one.file_size for one in sheets)
         lost = _unshown(parts)
-        if size <= FULL and (size <= SMALL or _says_more(source, sheets)):
+        spanned = _spanned(source, sheets) if size <= FULL else 0
+        if spanned > _WIDE:
+            lost.append(
+                f"Merged cells and links span {spanned:,} cells, so only values are read, not formulas, colours, number"
+                " formats or comments. Use openpyxl with read_only=True for them."
+            )
+        elif size <= FULL and (size <= SMALL or _says_more(source, sheets)):
             try:
                 return _full(source, limits, [*lost, *_newer_formats(source, sheets)])
             except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError) as error:
@@ -106,7 +118,9 @@ def plain(source: Source, limits: ReadLimits, lost: list[str], name: str) -> Wor
 
 def encrypted(name: str) -> FileProblem:
     """A password is needed."""
-    return FileProblem("encrypted", f"{name} is protected by a password.", remedy="Ask for the file without one.")
+    return FileProblem(
+        "encrypted", f"{name} is protected by a password.", remedy="Its content cannot be had without the password."
+    )
 
 
 def _full(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookContents:
@@ -165,7 +179,11 @@ def _parts(source: Source, limits: ReadLimits) -> list[zipfile.ZipInfo]:
         with zipfile.ZipFile(source.path) as archive:
             parts = archive.infolist()
     except zipfile.BadZipFile as error:
-        raise FileProblem("truncated", f"{name} is cut off or damaged: {error}.", remedy="Ask for it anew.") from error
+        raise FileProblem(
+            "truncated",
+            f"{name} is cut off or damaged: {error}.",
+            remedy="What is whole in it can be recovered in a program (run_code).",
+        ) from error
     total = sum(one.file_size for one in parts)
     packed = source.path.stat().st_size
     if total > limits.unpacked or (total > 64 << 20 and total > packed * _RATIO):
@@ -176,6 +194,23 @@ def _parts(source: Source, limits: ReadLimits) -> list[zipfile.ZipInfo]:
 def _says_more(source: Source, sheets: list[zipfile.ZipInfo]) -> bool:
     with zipfile.ZipFile(source.path) as archive:
         return is_marked(archive, sheets)
+
+
+def _spanned(source: Source, sheets: list[zipfile.ZipInfo]) -> int:
+    """How many cells merged cells and links span."""
+    with zipfile.ZipFile(source.path) as archive:
+        try:
+            spans = [span for sheet in sheets for span in _SPAN.findall(archive.read(sheet))]
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            return 0  # whoever reads it says what is wrong
+    return sum(
+        (1 + abs(int(bottom) - int(top))) * (1 + abs(_column(right) - _column(left)))
+        for left, top, right, bottom in spans
+    )
+
+
+def _column(name: bytes) -> int:
+    return number_of_letters(name.decode())
 
 
 def _newer_formats(source: Source, sheets: list[zipfile.ZipInfo]) -> list[str]:

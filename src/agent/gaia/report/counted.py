@@ -24,12 +24,17 @@ class Counted:
     attempt: Attempt | None
     """The last one; None when there is none yet."""
     tries: int = 0
-    """Attempts in all: more than one where an error was tried again."""
+    """Attempts in all: more than one where an error was tried again, not where a run was interrupted and went on."""
 
     @property
     def right(self) -> bool:
         """Whether its answer was scored as correct; what is missing or broken is not."""
         return self.attempt is not None and self.attempt.correct is True
+
+    @property
+    def attempted(self) -> bool:
+        """Whether it was attempted to the end; what was interrupted goes on."""
+        return self.attempt is not None and self.attempt.status != "interrupted"
 
     @property
     def status(self) -> str:
@@ -71,7 +76,7 @@ def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int =
     last = {attempt.key: attempt for attempt in attempts}
     tries: dict[tuple[str, int], int] = {}
     for attempt in attempts:
-        tries[attempt.key] = tries.get(attempt.key, 0) + 1
+        tries[attempt.key] = tries.get(attempt.key, 0) + (attempt.status != "interrupted")
     numbers = sorted({*range(1, epochs + 1), *(attempt.epoch for attempt in attempts)})
     return [
         Counted(task, epoch, last.get((task.task_id, epoch)), tries.get((task.task_id, epoch), 0))

@@ -99,6 +99,7 @@ def _attempt(cell: Counted) -> dict[str, Json]:
         "failed": list(attempt.tools_failed),
         "resolution": attempt.resolution,
         "leaks": list(attempt.leaks),
+        "set_apart": list(attempt.set_apart),
         "run": attempt.run_id,
         "model": attempt.model,
         "started": attempt.started,

@@ -88,13 +88,13 @@ class Summary:
     questions: int
     epochs: int
     attempted: int
-    """Questions times epochs with an attempt."""
+    """Questions times epochs with an attempt that was not interrupted."""
     errors: int
     missing: int
     unscored: int
     """Finished, but without a true answer to compare with: counted as not right."""
     retried: int
-    """Attempts that a later one replaced."""
+    """Attempts that a later one replaced; a run that went on is one."""
     statuses: dict[str, int]
     levels: tuple[Group, ...]
     file_types: tuple[Group, ...]
@@ -125,6 +125,7 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
     chosen = {task.task_id for task in selected}
     mine = [attempt for attempt in attempts if attempt.task_id in chosen]
     cells = counted(mine, selected, epochs)
+    attempted = sum(cell.attempted for cell in cells)
     last = [cell.attempt for cell in cells if cell.attempt is not None]
     leaks: dict[str, tuple[str, ...]] = {}
     for attempt in mine:
@@ -135,18 +136,18 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
         is_scored=not last or any(attempt.correct is not None for attempt in last),
         questions=len(chosen),
         epochs=len({cell.epoch for cell in cells}) or epochs,
-        attempted=len(last),
+        attempted=attempted,
         errors=_errors(cells),
-        missing=len(cells) - len(last),
+        missing=len(cells) - attempted,
         unscored=sum(attempt.correct is None and attempt.status == "ok" for attempt in last),
-        retried=len(mine) - len(last),
+        retried=sum(max(cell.tries - 1, 0) for cell in cells),
         statuses=_frequent(cell.status for cell in cells),
         levels=_groups(cells, lambda cell: cell.level, by_name=True),
         file_types=_groups(cells, lambda cell: cell.file_type),
         routes=_groups(cells, lambda cell: cell.route),
         repeats=_repeats(cells),
         effort=effort_of(_spent(mine)),
-        tools=_tools(mine),
+        tools=_tools(_spent(mine)),
         resolutions=_frequent(attempt.resolution for attempt in last if attempt.resolution),
         leaks=leaks,
         leaked_right=sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells),
@@ -195,7 +196,7 @@ def _groups(cells: Sequence[Counted], name_of: Callable[[Counted], str], *, by_n
 
 def _group(name: str, cells: Sequence[Counted]) -> Group:
     last = [cell.attempt for cell in cells if cell.attempt is not None]
-    return Group(name, share_of(cells), len(last), _errors(cells), effort_of(last))
+    return Group(name, share_of(cells), sum(cell.attempted for cell in cells), _errors(cells), effort_of(last))
 
 
 def _errors(cells: Sequence[Counted]) -> int:

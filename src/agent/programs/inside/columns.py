@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_NUMBER = re.compile(r"[-+(]?\s?[$€£]?\s?[-+]?\d[\d.,' ]*(?:e[-+]?\d+)?\s?[%€$£]?\)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?P<bracket>\()?\s?(?P<sign>[-+]?)\s?(?P<before>[$€£]?)\s?(?P<inner>[-+]?)"
+    r"(?P<digits>\d[\d.,'\u00a0\u202f ]*?)(?P<power>e[-+]?\d+)?\s?(?P<after>[%€$£]?)(?(bracket)\))",
+    re.IGNORECASE,
+)
+_WHOLE = {
+    mark: re.compile(rf"\d+|\d{{1,3}}(?:(?P<between>[{separators}'\u00a0\u202f ])\d{{3}})(?:(?P=between)\d{{3}})*")
+    for mark, separators in ((".", ","), (",", "."))
+}
+"""The digits before a decimal mark: in groups of three, if in any, so that `1,5` is never 15."""
 _CODE = re.compile(r"[-+]?0\d+$")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?$")
 _TOTAL = re.compile(r"(?:grand |sub)?(?:total|sum|summe|gesamt)\b", re.IGNORECASE)
@@ -19,7 +28,7 @@ def typed(column: Any, decimal: str) -> Any:
     given = stripped[stripped != ""]
     if given.empty:
         return stripped
-    if given.map(lambda text: bool(_NUMBER.fullmatch(text))).all() and not given.map(_is_code).any():
+    if _is_one_unit(given) and not given.map(_is_code).any():
         numbers = stripped.map(lambda text: number(text, decimal))
         if numbers[stripped != ""].notna().all():
             whole = numbers.notna().all() and (numbers % 1 == 0).all() and not given.str.contains(r"[.,]\d{1,2}$").any()
@@ -32,19 +41,27 @@ def typed(column: Any, decimal: str) -> Any:
     return stripped.where(stripped != "", None)
 
 
+def _is_one_unit(given: Any) -> bool:
+    """Whether all values are numbers of one unit: a sum of 5 % and 5, or of $5 and €5, would mean nothing."""
+    found = [_NUMBER.fullmatch(text) for text in given]
+    units = {one["before"] + one["after"] for one in found if one}
+    return all(found) and (len(units) == 1 or (len(units - {""}) == 1 and "%" not in units))
+
+
 def _is_code(text: str) -> bool:
     return bool(_CODE.match(text))
 
 
 def number(text: str, decimal: str) -> float | None:
-    """A number as people write it; None where it is none."""
-    negative = text.startswith("(") and text.endswith(")")
-    bare = re.sub(r"[$€£%()\s']", "", text)
-    bare = bare.replace(".", "").replace(",", ".") if decimal == "," else bare.replace(",", "")
-    try:
-        return -float(bare) if negative else float(bare)
-    except ValueError:
+    """A number as people write it; None where it is none, or might be two."""
+    found = _NUMBER.fullmatch(text)
+    if not found or (found["sign"] and found["inner"]):
         return None
+    whole, _, fraction = found["digits"].strip().partition(decimal)
+    if not _WHOLE[decimal].fullmatch(whole) or (fraction and not fraction.isdecimal()):
+        return None
+    value = float(f"{re.sub(r'[^0-9]', '', whole)}.{fraction or 0}{found['power'] or ''}")
+    return -value if found["bracket"] or "-" in found["sign"] + found["inner"] else value
 
 
 def framed(raw: Any) -> Any:
@@ -58,6 +75,8 @@ def framed(raw: Any) -> Any:
         return raw.reset_index(drop=True).infer_objects()
     table = raw.iloc[start + 1 :].reset_index(drop=True)
     table.columns = raw.iloc[start]
+    if start:
+        table.attrs["above"] = [" ".join(str(v) for v in raw.iloc[at].dropna()) for at in range(start)]
     return _without_total(named_columns(table.infer_objects()))
 
 

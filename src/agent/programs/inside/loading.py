@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,19 @@ def _delimited(path: str, facts: dict[str, Any]) -> Any:
         "header": 0 if facts.get("header") else None,
         "on_bad_lines": "warn",
     }
-    if Path(path).stat().st_size > _LARGE:
-        table = pd.read_csv(path, decimal=facts.get("decimal", "."), **options)
+    is_large = Path(path).stat().st_size > _LARGE
+    if is_large:
+        options |= {"decimal": facts.get("decimal", ".")}
     else:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True, **options)
+        options |= {"dtype": str, "keep_default_na": False, "skipinitialspace": True}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        table = pd.read_csv(path, **options)
+    if not is_large:
         for column in table.columns:
             table[column] = typed(table[column], facts.get("decimal", "."))
+    if skipped := sum(str(warning.message).count("Skipping line") for warning in warned):
+        table.attrs["skipped"] = skipped
     if not facts.get("header"):
         table.columns = [f"column_{number}" for number in range(1, len(table.columns) + 1)]
     return named_columns(table)

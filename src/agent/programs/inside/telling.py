@@ -47,6 +47,10 @@ def _table_told(name: str, table: Any) -> str:
         lines.append(f"  and {len(table.columns) - _SHOWN_COLUMNS} more")
     if total := table.attrs.get("total"):
         lines.append(f"A last row of totals is left out: {total}")
+    if above := table.attrs.get("above"):
+        lines.append(f"Above its header stands: {above}")
+    if count := table.attrs.get("skipped"):
+        lines.append(f"Left out are {count} lines of the file that have more values than the header.")
     first = table.head(_SHOWN_ROWS).iloc[:, :_SHOWN_COLUMNS].to_csv(index=False).strip()
     return "\n".join([*lines, "Its first rows:", *(line[:300] for line in first.splitlines())])
 

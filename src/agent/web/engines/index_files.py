@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from agent.files.apart import ReadingProcesses
+from agent.files.contents import ReadLimits
 from agent.files.decoding import encoding_of
 from agent.files.kinds import kind_of
 from agent.files.problem import FileProblem
@@ -27,10 +31,9 @@ MOST_PLACES = 50_000
 _MOST_BYTES = 64 << 20
 """Of one file; larger ones are known by their names only."""
 _PLAIN_BYTES = 4 << 20
-"""Of a text or a web page that is read in this process; a larger one has a process of its own, as other kinds do."""
+"""Of a text that is read in this process, and of a web page; larger ones are read in parts, as other kinds are."""
 _MOST_TEXT = 400_000
 """Characters of a file that can be found."""
-_PLAIN = ("text", "html")
 _UNREAD = ("audio", "video", "image")
 """Modules whose readers take minutes for what is no text; such files are known by their names only."""
 _HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.M)
@@ -57,8 +60,13 @@ def path_of(url: str) -> Path:
     return Path(os.fsdecode(unquote_to_bytes(urlsplit(url).path)))
 
 
-async def read_place(place: Place, path: Path) -> Entry:
+async def read_place(place: Place, path: Path, parsers: ReadingProcesses) -> Entry:
     """A file with its text; what cannot be read keeps its name, and a note why.
+
+    Args:
+        place: Where it is listed.
+        path: The file.
+        parsers: Read web pages.
 
     Raises:
         OSError: The file is gone.
@@ -66,7 +74,7 @@ async def read_place(place: Place, path: Path) -> Entry:
     facts = await asyncio.to_thread(path.stat)
     modified = datetime.fromtimestamp(facts.st_mtime, UTC).isoformat(timespec="seconds")
     digest = await asyncio.to_thread(digest_of, path, place.title)
-    text = await _text_of(path, place.url, facts.st_size)
+    text = await _text_of(path, place.url, facts.st_size, parsers)
     heading = _HEADING.search(text.body[:4000])
     return Entry(
         url=place.url,
@@ -96,7 +104,7 @@ class _Text:
     published: str = ""
 
 
-async def _text_of(path: Path, url: str, size: int) -> _Text:
+async def _text_of(path: Path, url: str, size: int, parsers: ReadingProcesses) -> _Text:
     kind = ""
     try:
         kind = await asyncio.to_thread(kind_of, path)
@@ -104,7 +112,12 @@ async def _text_of(path: Path, url: str, size: int) -> _Text:
             return _Text(kind, note=f"Its content is not in the index: it has more than {_MOST_BYTES >> 20} MiB.")
         if _module(kind) in _UNREAD or kind not in READERS:
             return _Text(kind, note=f"Its content is not in the index: it is {kind}.")
-        if _module(kind) in _PLAIN and size <= _PLAIN_BYTES:
+        if kind == "html" and size <= _PLAIN_BYTES:
+            arguments = {"page": base64.b64encode(await asyncio.to_thread(path.read_bytes)).decode(), "url": url}
+            request = {"name": path.name, "kind": kind, "call": "agent.web.engines.index_files:read_web_page"}
+            told = await parsers.ask({**request, "arguments": arguments}, ReadLimits(seconds=30))
+            return _Text(**{**told, "links": tuple(told["links"])})
+        if _module(kind) == "text" and size <= _PLAIN_BYTES:
             return await asyncio.to_thread(_plain_text, path, kind, url)
         reading = await reading_of(path, to=1_000_000, limit=_MOST_TEXT)
     except (FileProblem, OSError) as problem:
@@ -186,32 +199,36 @@ def _entry(entry: str, title: str, root: Path) -> Place | None:
 
 
 def _plain_text(path: Path, kind: str, url: str) -> _Text:
-    """Title, text, links and date of a text or a web page."""
+    """The text of a file that is text, and its links."""
     with path.open("rb") as file:
         data = file.read(_PLAIN_BYTES)
-    if _module(kind) == "html":
-        return _web_page(data, url)
     encoding = encoding_of(data)
     text = encoding.decode(data)[:_MOST_TEXT] if encoding else ""
     return _linked(text, url) if kind == "md" else _Text(kind, text)
 
 
-def _web_page(data: bytes, url: str) -> _Text:
-    """A page whole, without what is hidden in it."""
+def read_web_page(page: str, url: str) -> dict[str, Any]:
+    """A page whole, without what is hidden in it, as JSON; carried out in a process of its own.
+
+    Args:
+        page: Its bytes in base64.
+        url: Where it is.
+    """
     from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
     from agent.files.documents.html import Page
     from agent.web.fetching.charsets import charset_of
     from agent.web.reading.source import date_of, drop_hidden, parse, title_of
 
+    data = base64.b64decode(page)
     tree = parse(data.decode(charset_of(data) or "utf-8", "replace"))
     if tree is None:
-        return _Text("html", note="The page is empty.")
+        return asdict(_Text("html", note="The page is empty."))
     title, published = title_of(tree), date_of(tree)
     hidden = drop_hidden(tree)
     text, links = number_links(Page(html.tostring(tree, encoding="unicode")).markdown, url)
     note = f"Hidden text of {hidden:,} characters was left out." if hidden else ""
-    return _Text("html", text[:_MOST_TEXT], title, links, note, published)
+    return asdict(_Text("html", text[:_MOST_TEXT], title, links, note, published))
 
 
 def _linked(text: str, url: str) -> _Text:

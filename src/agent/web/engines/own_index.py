@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.events import Event, Note
+from agent.files.apart import ReadingProcesses
 from agent.web.engines.ages import oldest
 from agent.web.engines.index_files import MOST_PLACES, digest_of, path_of, places_in, read_place
 from agent.web.engines.index_store import Entry, IndexStore, Place, is_damage
@@ -61,6 +62,7 @@ class OwnIndex:
         self._file = cache / f"{hashlib.blake2b(str(self._source).encode(), digest_size=10).hexdigest()}.sqlite"
         self._store = IndexStore(self._file)
         self._reader = reader
+        self._parsers = ReadingProcesses("agent.web.engines.index_files", "agent.files.documents.html")
         self._tell = tell
         self._share = share
         self._seen = 0.0
@@ -154,11 +156,14 @@ class OwnIndex:
             await asyncio.to_thread(self._store.drop, gone)
         due = [place for url, place in places.items() if self._is_due(place, known.get(url))]
         told = time.monotonic()
-        for done in range(0, len(due), _BATCH):
-            if time.monotonic() - told > _TELL_AFTER:
-                self._tell(Note(f"indexing {self._source.name}: {done:,} of {len(due):,} pages"))
-                told = time.monotonic()
-            await self._take(due[done : done + _BATCH], known)
+        try:
+            for done in range(0, len(due), _BATCH):
+                if time.monotonic() - told > _TELL_AFTER:
+                    self._tell(Note(f"indexing {self._source.name}: {done:,} of {len(due):,} pages"))
+                    told = time.monotonic()
+                await self._take(due[done : done + _BATCH], known)
+        finally:
+            await self._parsers.aclose()
 
     def _is_due(self, place: Place, known: tuple[str, str] | None) -> bool:
         """Whether a page may be another than the index has."""
@@ -188,7 +193,7 @@ class OwnIndex:
         try:
             if known and known[1] == await asyncio.to_thread(digest_of, place.path, place.title):
                 return place
-            return await read_place(place, place.path)
+            return await read_place(place, place.path, self._parsers)
         except OSError:
             return None
 

@@ -8,6 +8,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.version import alita_version
@@ -302,9 +303,10 @@ def _json(response: Response) -> Any:
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError):
+        beginning = replace(response, body=response.body[:1000]).text
         raise WebProblem(
             "mismatch",
-            f"{one_line(response.url, 200)} answered with something that is no JSON: {one_line(response.text, 100)}",
+            f"{one_line(response.url, 200)} answered with something that is no JSON: {one_line(beginning, 100)}",
             remedy="Check the address of this service, or take another one.",
         ) from None
 

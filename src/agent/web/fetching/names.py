@@ -59,10 +59,10 @@ def _claimed(folder: Path, name: str) -> Path:
     """An empty file that nobody else gets: several may be fetched at once."""
     path = folder / name
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
             try:
-                path.touch(exist_ok=False)
+                path.touch(mode=0o600, exist_ok=False)
             except FileExistsError:
                 path = folder / f"{Path(name).stem}-{secrets.token_hex(3)}{Path(name).suffix}"
             else:

@@ -27,23 +27,24 @@ def parse_robots(text: str, token: str = TOKEN) -> Robots:
     """The rules for a token: those of the groups that name it, else those for everybody."""
     named: list[tuple[str, bool]] = []
     everybody: list[tuple[str, bool]] = []
-    agents: set[str] = set()
+    for_us, for_all = False, False
     in_rules, is_named = False, False
     for line in text.removeprefix("\ufeff").splitlines():
         key, _, value = line.partition("#")[0].partition(":")
         key, value = key.strip().lower(), value.strip()
         if key == "user-agent":
-            agents = {value.lower()} if in_rules else agents | {value.lower()}
-            in_rules = False
-            is_named = is_named or _is_us(value, token)
+            if in_rules:  # another group begins
+                for_us, for_all, in_rules = False, False, False
+            for_us, for_all = for_us or _is_us(value, token), for_all or value == "*"
+            is_named = is_named or for_us
         elif key in ("allow", "disallow", "crawl-delay"):
             in_rules = True
             if key == "crawl-delay" or not value:
                 continue
             rule = (_plain(value), key == "allow")
-            if any(_is_us(one, token) for one in agents):
+            if for_us:
                 named.append(rule)
-            if "*" in agents:
+            if for_all:
                 everybody.append(rule)
     return Robots(tuple((named if is_named else everybody)[:_MOST_RULES]))
 

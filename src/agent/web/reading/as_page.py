@@ -77,12 +77,14 @@ async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) 
     except FileProblem as problem:
         reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
         raise WebProblem(
-            reason, f"{one_line(url, 200)}: {problem.message} It is kept as {path.name}.", remedy=problem.remedy
+            reason, f"{one_line(url, 200)}: {problem.message} It is kept as {path}.", remedy=problem.remedy, path=path
         ) from problem
+    if not reading.text:
+        raise WebProblem(
+            "no_result", f"{one_line(url, 200)} is {reading.where}.", remedy="Read another page.", path=path
+        )
     more = (
-        [f"There is more of it than is shown ({reading.where}): read the file {path.name} itself."]
-        if reading.more
-        else []
+        [f"There is more of it than is shown ({reading.where}): read the file {path} itself."] if reading.more else []
     )
     return Page(
         url=url,

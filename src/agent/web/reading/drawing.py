@@ -77,7 +77,7 @@ async def _serve(replies: TextIO) -> None:
     lines = await _input()
     start = json.loads(await lines.readline())
     async with async_playwright() as playwright:
-        browser = await launched(playwright, start["chrome"], start["proxy"], SANDBOXES)
+        browser, has_sandbox = await launched(playwright, start["chrome"], start["proxy"], SANDBOXES)
         ending = False
 
         def ended(_: Browser) -> None:
@@ -86,7 +86,7 @@ async def _serve(replies: TextIO) -> None:
 
         browser.on("disconnected", ended)
         places, tasks = asyncio.Semaphore(AT_ONCE), dict[int, asyncio.Task[None]]()
-        _say(replies, {"ready": True})
+        _say(replies, {"ready": True, "sandbox": has_sandbox})
         while line := await lines.readline():
             asked = json.loads(line)
             if (number := asked.get("stop")) is not None:
@@ -99,8 +99,8 @@ async def _serve(replies: TextIO) -> None:
         await browser.close()
 
 
-async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: Sequence[bool]) -> Browser:
-    """A browser, in a sandbox of its own where the machine allows that.
+async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: Sequence[bool]) -> tuple[Browser, bool]:
+    """A browser, in a sandbox of its own where the machine allows that, and whether it is in one.
 
     Args:
         playwright: Starts it.
@@ -115,7 +115,7 @@ async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: S
 
     for has_sandbox in sandboxes:
         try:
-            return await playwright.chromium.launch(
+            browser = await playwright.chromium.launch(
                 executable_path=chrome,
                 args=[*FLAGS, _NO_PICTURES],
                 proxy={"server": proxy, "bypass": "<-loopback>"},
@@ -124,6 +124,8 @@ async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: S
         except Error:
             if has_sandbox == sandboxes[-1]:
                 raise
+        else:
+            return browser, has_sandbox
     raise ValueError("there is no way to start it")
 
 

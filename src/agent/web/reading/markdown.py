@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from agent.web.fetching.charsets import decoded
+from agent.web.protocol import WebProblem
 from agent.web.reading.source import (
     date_of,
     drop_hidden,
@@ -19,6 +22,7 @@ from agent.web.reading.source import (
     words_only,
 )
 from agent.web.reading.surroundings import Surroundings
+from agent.web.reading.walls import look_for_login, look_for_wall
 from mcp_tools.text import printable
 
 LONGEST = 6_000_000
@@ -54,6 +58,26 @@ class Extracted:
     """There is little to read here, and scripts would write the rest."""
     hidden: int = 0
     """Characters that were left out because nobody sees them."""
+
+
+def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dict[str, Any]:
+    """What a page says, as JSON; carried out in a process of its own, since no parser is safe from what sites send.
+
+    Args:
+        body: Its bytes in base64.
+        charset: Their encoding.
+        url: Where it was.
+        asked: The address that led there.
+        status: With which it came.
+    """
+    html = decoded(base64.b64decode(body), charset)
+    found = extract(html, url)
+    try:
+        look_for_login(asked, url, html)
+        look_for_wall(html, found.markdown, url, status=status)
+    except WebProblem as wall:
+        return {"wall": {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy}}
+    return asdict(found)
 
 
 def extract(html: str, url: str) -> Extracted:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.files.apart import ReadingProcesses
+from agent.files.contents import ReadLimits
+from agent.files.problem import FileProblem
 from agent.web.address import route_of
 from agent.web.fetching.addresses import read_address
 from agent.web.fetching.charsets import PAGE_TYPES
@@ -14,12 +19,11 @@ from agent.web.fetching.http import Http
 from agent.web.fetching.names import file_name, new_file
 from agent.web.fetching.problems import StatusProblem
 from agent.web.fetching.response import Response
-from agent.web.protocol import Page, WebProblem
+from agent.web.protocol import Page, Reason, WebProblem
 from agent.web.reading.archive import ARCHIVE, Archive
 from agent.web.reading.as_page import file_page, html_page, video_page, with_note
 from agent.web.reading.gemini import GEMINI, Gemini
 from agent.web.reading.rendered import Drawn, Renderer
-from agent.web.reading.walls import look_for_login, look_for_wall
 from agent.web.reading.youtube import YOUTUBE, YouTube, video_id
 from mcp_tools.text import one_line
 
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
+_LIMITS = ReadLimits(seconds=30)
+"""What reading one page may take."""
 
 
 class WebReader:
@@ -41,6 +47,7 @@ class WebReader:
         youtube: Address of YouTube.
         archive: Address of the Internet Archive.
         gemini: Address of Gemini.
+        note: Told what the user should know of the browser that draws pages.
     """
 
     name = "plain"
@@ -55,10 +62,12 @@ class WebReader:
         youtube: str = YOUTUBE,
         archive: str = ARCHIVE,
         gemini: str = GEMINI,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._http = http
         self._folder = folder
-        self._renderer = Renderer(http.guard, chrome)
+        self._renderer = Renderer(http.guard, chrome, note)
+        self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "trafilatura")
         self._youtube = YouTube(http, youtube)
         self._archive = Archive(http, archive)
         self._gemini = Gemini(http, gemini_key, base=gemini) if gemini_key else None
@@ -72,29 +81,31 @@ class WebReader:
         url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
             return await self._video_page(video)
+        self._parsers.prepare()  # while the page comes
         try:
             response = await self._http.get(url)
         except WebProblem as problem:
             if problem.reason == "too_large":
                 return await self._large_file(url, problem)
-            await asyncio.to_thread(_look_behind, problem)
+            await self._look_behind(problem)
             return await self._archived_page(url, problem)
-        look_for_login(url, response.url, response.text if response.charset else "")
-        return await self._page(response, route)
+        return await self._page(response, route, asked=url)
 
     async def aclose(self) -> None:
         """Closes connections, and the browser."""
         try:
             await self._renderer.aclose()
         finally:
+            await self._parsers.aclose()
             await self._http.aclose()
 
-    async def _page(self, response: Response, route: str = "", *, draws: bool = True) -> Page:
+    async def _page(self, response: Response, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
         """What came from an address.
 
         Args:
             response: It.
             route: What its scripts are to show, where the address says it.
+            asked: The address that led there, where that was another.
             draws: Whether a browser may open the address again.
         """
         from agent.files.kinds import kind_of
@@ -103,7 +114,7 @@ class WebReader:
         kind = await asyncio.to_thread(kind_of, path)
         if kind == "html" or (kind in _TEXT_KINDS and response.media_type in PAGE_TYPES):
             path.unlink()
-            return await self._read_html(response, route, draws=draws)
+            return await self._read_html(response, route, asked=asked, draws=draws)
         return await self._file_page(response, path, kind)
 
     async def _large_file(self, url: str, problem: WebProblem) -> Page:
@@ -125,8 +136,8 @@ class WebReader:
             raise problem
         return await file_page(kept.path, kept.url, kind)
 
-    async def _read_html(self, response: Response, route: str, *, draws: bool) -> Page:
-        found = await _extracted(response.text, response.url)
+    async def _read_html(self, response: Response, route: str, *, asked: str, draws: bool) -> Page:
+        found = await self._extracted(response.body, response.charset, response.url, asked=asked)
         if not (found.wants_scripts or route):
             return html_page(found, response.url)
         if draws:
@@ -137,7 +148,7 @@ class WebReader:
         """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
         try:
             drawn = await self._renderer.draw(f"{url}#{route}" if route else url)
-            found = await _shown(drawn)
+            found = await self._shown(drawn)
         except WebProblem as problem:
             if not plain.markdown or problem.reason != "browser":
                 raise
@@ -193,53 +204,61 @@ class WebReader:
             file.write(response.body)
         return path
 
+    async def _extracted(self, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
+        """What a page says.
+
+        Raises:
+            WebProblem: It is a wall, and says nothing else; or reading it takes too long or too much memory.
+        """
+        from agent.web.reading.markdown import LONGEST, Extracted
+
+        # a character takes four bytes at most, and one more tells that there are more
+        sent = base64.b64encode(body[: 4 * LONGEST + 4]).decode()
+        arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
+        request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
+        try:
+            told = await self._parsers.ask({**request, "arguments": arguments}, _LIMITS)
+        except FileProblem as problem:
+            reason: Reason = "too_large" if problem.reason in ("too_large", "timeout") else "mismatch"
+            raise WebProblem(reason, problem.message, remedy="Take another source.") from problem
+        if wall := told.get("wall"):
+            raise WebProblem(wall["reason"], wall["message"], remedy=wall["remedy"])
+        return Extracted(**{**told, "links": tuple(told["links"]), "notes": tuple(told["notes"])})
+
+    async def _shown(self, drawn: Drawn) -> Extracted:
+        """What a drawn page says.
+
+        Raises:
+            WebProblem: It is a wall, or what its server tells browsers in place of it (`browser`).
+        """
+        body = drawn.html.encode("utf-8", "replace")
+        found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
+        if drawn.status >= 400:
+            raise WebProblem(
+                "browser",
+                f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}.",
+                remedy="Take another source.",
+            )
+        return found
+
+    async def _look_behind(self, problem: WebProblem) -> None:
+        """Raises what a refusal's page says it is about."""
+        if not isinstance(problem, StatusProblem):
+            return
+        response = problem.response
+        if "cf-mitigated" in response.headers:
+            raise WebProblem(
+                "captcha",
+                f"{one_line(response.url, 200)} wants a proof that a person is there (captcha).",
+                remedy="Take another source.",
+            ) from problem
+        if response.charset and response.body:
+            try:
+                await self._extracted(response.body, response.charset, response.url, status=response.status)
+            except WebProblem as wall:
+                if wall.reason in ("captcha", "paywall"):
+                    raise
+
 
 def _called_otherwise(said: str, kind: str) -> str:
     return f"The server calls it {said}; by its content it is {kind}."
-
-
-async def _extracted(html: str, url: str, status: int = 200) -> Extracted:
-    """What a page says.
-
-    Raises:
-        WebProblem: It is a wall, and says nothing else.
-    """
-    from agent.web.reading.markdown import extract
-
-    found = await asyncio.to_thread(extract, html, url)
-    look_for_wall(html, found.markdown, url, status=status)
-    return found
-
-
-async def _shown(drawn: Drawn) -> Extracted:
-    """What a drawn page says.
-
-    Raises:
-        WebProblem: It is a wall, or what its server tells browsers in place of it (`browser`).
-    """
-    found = await _extracted(drawn.html, drawn.url, drawn.status)
-    if drawn.status >= 400:
-        raise WebProblem(
-            "browser",
-            f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}.",
-            remedy="Take another source.",
-        )
-    return found
-
-
-def _look_behind(problem: WebProblem) -> None:
-    """Raises what a refusal's page says it is about."""
-    from agent.web.reading.markdown import extract
-
-    if not isinstance(problem, StatusProblem):
-        return
-    response = problem.response
-    if "cf-mitigated" in response.headers:
-        raise WebProblem(
-            "captcha",
-            f"{one_line(response.url, 200)} wants a proof that a person is there (captcha).",
-            remedy="Take another source.",
-        ) from problem
-    if response.charset and response.body:
-        text = extract(response.text, response.url).markdown
-        look_for_wall(response.text, text, response.url, status=response.status)

@@ -8,25 +8,22 @@ import itertools
 import json
 import os
 import signal
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.web.chromium import find_chromium
+from agent.web.chromium import UNSANDBOXED, find_chromium
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxies import proxy_for
 from agent.web.fetching.proxy import GuardedProxy
 from agent.web.leftovers import end_all, new_profile, sweep
 from agent.web.protocol import WebProblem
 from agent.web.reading.drawing import AT_ONCE, PATIENCE
-from mcp_tools.sandbox.interpreter import executable
+from mcp_tools import child
 from mcp_tools.text import one_line
 
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from agent.web.reading.drawing import main; main()"
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "XDG_CACHE_HOME")
-"""What the process gets of our environment: no key is among it."""
 _START_SECONDS = 30.0
 _GRACE_SECONDS = 8.0
 _REPLY = 64 * 2**20
@@ -53,10 +50,14 @@ class Renderer:
     Args:
         guard: Which addresses the browser may connect to.
         chrome: The Chromium to use; looked for when not given.
+        note: Told what the user should know of the browser.
     """
 
-    def __init__(self, guard: AddressGuard, chrome: Path | None = None) -> None:
+    def __init__(
+        self, guard: AddressGuard, chrome: Path | None = None, note: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._guard = guard
+        self._note = note
         self._chrome = chrome
         self._starting = asyncio.Lock()
         self._process: _Process | None = None
@@ -118,6 +119,8 @@ class Renderer:
             if self._process is None:
                 chromium = find_chromium(self._chrome)
                 self._process = await _Process.start(chromium.path, self._guard)
+                if not self._process.has_sandbox:
+                    self._note(UNSANDBOXED)
             return self._process
 
 
@@ -134,6 +137,8 @@ class _Process:
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._listening: asyncio.Task[None] | None = None
+        self.has_sandbox = True
+        """Whether the browser is in a sandbox of its own."""
 
     @classmethod
     async def start(cls, chrome: Path, guard: AddressGuard) -> _Process:
@@ -219,6 +224,7 @@ class _Process:
                 f"{chrome} does not start.",
                 remedy=f"Try it: {chrome} --headless --dump-dom about:blank; or name another with ALITA_CHROME.",
             )
+        self.has_sandbox = bool(json.loads(ready)["sandbox"])
         self._listening = asyncio.create_task(self._listen(self._process.stdout))
 
     async def _say(self, value: dict[str, Any]) -> None:
@@ -258,17 +264,15 @@ async def _launched(scratch: Path) -> asyncio.subprocess.Process:
     Raises:
         WebProblem: The system starts none (`browser`).
     """
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
-        return await asyncio.create_subprocess_exec(
-            *(executable(), "-I", "-S", "-X", "utf8", "-c", _BOOT, *sys.path),
-            env={**environment, "TMPDIR": str(scratch)},
+        return await child.start(
+            child.python("from agent.web.reading.drawing import main; main()"),
+            env=child.environment("FONTCONFIG_PATH", "XDG_CACHE_HOME", TMPDIR=str(scratch)),
             cwd=scratch,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
+            stdin=child.PIPE,
+            stdout=child.PIPE,
             limit=_REPLY,
+            private=True,
         )
     except OSError as error:
         raise WebProblem(

@@ -16,8 +16,7 @@ from agent.web.specialist.planning import usable, words_of
 from agent.web.specialist.quoting import ReadPage, Scored
 from agent.web.specialist.rows import labelled
 from agent.web.specialist.terms import Terms, stems_of
-from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.text import printable
+from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 
 _SHOWN = 24
 """Passages that a strong model chooses from."""
@@ -83,18 +82,18 @@ async def extract(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessm
     if assessment.asked or not assessment.quotes:
         return
     assessment.asked = True
-    blocks: list[str] = []
+    blocks: list[DataText] = []
     room, wanted_stems = _WEAK_ROOM, stems_of(wanted.question)
     for number, read in enumerate(sorted(pages, key=lambda read: -_best(read)), 1):
         text = "\n".join(labelled(quote.text, wanted_stems) for quote in assessment.quotes.get(read.page.url, ()))[
             :room
         ]
         if text:
-            blocks.append(data_block(f"[{number}] {read.page.title}"[:80], printable(text)))
+            blocks.append(data_block(f"[{number}] {read.page.title}"[:80], text))
             room -= len(text)
         if room <= 0:
             break
-    messages = load_prompt("agent", "search_extract").render(question=wanted.question, evidence="\n".join(blocks))
+    messages = load_prompt("agent", "search_extract").render(question=wanted.question, evidence=data_blocks(blocks))
     try:
         completion = await context.complete(
             Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS_OF_AN_ANSWER
@@ -135,13 +134,13 @@ def _shown(pages: Sequence[ReadPage]) -> list[tuple[ReadPage, Scored]]:
     return [(read, scored) for read in pages for scored in read.passages[:each]][:_SHOWN]
 
 
-def _passages_text(shown: Sequence[tuple[ReadPage, Scored]]) -> str:
+def _passages_text(shown: Sequence[tuple[ReadPage, Scored]]) -> DataText:
     by_page: dict[str, list[str]] = {}
     for number, (read, scored) in enumerate(shown, 1):
         source = f"{host_of(read.page.url)}: {read.page.title}"[:160]
         heading = f"({scored.passage.heading[:80]}) " if scored.passage.heading else ""
-        by_page.setdefault(source, []).append(f"{number}: {heading}{printable(scored.passage.text)}")
-    return "\n".join(data_block(source, "\n".join(lines)) for source, lines in by_page.items())
+        by_page.setdefault(source, []).append(f"{number}: {heading}{scored.passage.text}")
+    return data_blocks(data_block(source, "\n".join(lines)) for source, lines in by_page.items())
 
 
 def _form(count: int) -> dict[str, Any]:

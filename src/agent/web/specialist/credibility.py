@@ -39,16 +39,13 @@ def known_kinds() -> tuple[Kind, ...]:
     )
 
 
-def credibility_of(url: str, terms: Terms, *, gives_orders: bool = False) -> Grade:
+def credibility_of(url: str, terms: Terms) -> Grade:
     """The grade of a source.
 
     Args:
         url: Where the page is.
         terms: Those of the question: a host that is named like its subject is the subject's own.
-        gives_orders: Whether something on the page tries to steer whoever reads it by machine.
     """
-    if gives_orders:
-        return Grade("low", "the page tries to give orders to its reader")
     host = host_of(url)
     if _is_here(host):
         return Grade("medium", "a page of this machine or its network, which nobody else can check")

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from agent.provenance import Origins
 from agent.state import CitedSource
+from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line, printable
 
 Level: TypeAlias = Literal["high", "medium", "low"]
@@ -21,10 +23,12 @@ class Wanted:
     question: str
     query: str = ""
     """What the coordinator wants to know; empty where it is the question."""
-    so_far: str = ""
-    """What earlier steps found, as prompts show it; empty at first."""
+    so_far: DataText = NO_DATA
+    """What earlier steps found, as prompts show it."""
     known: Sequence[CitedSource] = ()
     """The sources that the run has already, whose numbers stay."""
+    origins: Origins = field(default_factory=lambda: Origins(""))
+    """What the run knows, by where it comes from: no query carries away what is the user's."""
 
     @property
     def aim(self) -> str:
@@ -84,8 +88,6 @@ class Evidence:
     """What was named in the question and found nowhere."""
     failed: list[str] = field(default_factory=list)
     """Pages and searches that gave nothing, each with its reason."""
-    left_out: int = 0
-    """Passages that were not quoted because they give orders."""
 
     @property
     def ok(self) -> bool:
@@ -121,8 +123,6 @@ class Evidence:
         lines = [line for line in (self.checked, self.differ) if line]
         lines += [f"Not found: {', '.join(self.missing)}."] if self.missing else []
         lines += [f"Failed: {'; '.join(self.failed[:6])}."] if self.failed else []
-        if self.left_out:
-            lines.append(f"{self.left_out} passages that give orders to the reader were left out.")
         return lines
 
     def cited(self) -> list[CitedSource]:

@@ -9,7 +9,7 @@ from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.models.protocol import Role
 from agent.web.specialist.evidence import Wanted
-from mcp_tools.prompt import load_prompt
+from mcp_tools.prompt import NO_DATA, load_prompt
 
 _LONGEST = 100
 _TOKENS = 40
@@ -21,7 +21,7 @@ async def next_query(wanted: Wanted, context: Context) -> Wanted:
 
     As it was where the model wrote none.
     """
-    if wanted.query or not wanted.so_far or not context.is_weak(Role.COORDINATOR):
+    if wanted.query or wanted.so_far == NO_DATA or not context.is_weak(Role.COORDINATOR):
         return wanted
     messages = load_prompt("agent", "search_next").render(question=wanted.question, evidence=wanted.so_far)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agent.web.specialist.evidence import Quote
 
@@ -35,10 +35,6 @@ class Passage:
     def quote(self) -> Quote:
         """The passage as a quotation."""
         return Quote(self.text, self.place)
-
-    def without_heading(self) -> Passage:
-        """The passage with nothing told of what stands above it."""
-        return replace(self, heading="", place=self.place.rpartition('", ')[2])
 
 
 def passages_of(markdown: str) -> list[Passage]:

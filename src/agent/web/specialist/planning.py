@@ -129,9 +129,7 @@ def _without_names(aim: str, names: Sequence[str], kept: str) -> str:
 
 
 async def _asked(wanted: Wanted, context: Context) -> Plan:
-    messages = load_prompt("agent", "search_plan").render(
-        question=wanted.question, aim=wanted.aim, found=wanted.so_far or "nothing yet"
-    )
+    messages = load_prompt("agent", "search_plan").render(question=wanted.question, aim=wanted.aim, found=wanted.so_far)
     completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
     form: dict[str, Any] = completion.parsed
     queries = usable([str(query) for query in form["queries"]])

@@ -6,9 +6,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from agent.web.injection import gives_orders
 from agent.web.protocol import Page
 from agent.web.specialist.passages import Passage, passages_of
 from agent.web.specialist.terms import Terms, stem_of, stems_of
@@ -56,25 +55,11 @@ class ReadPage:
     passages: tuple[Scored, ...]
     stems: frozenset[str]
     """Of the whole page."""
-    left_out: int
-    """Passages, headings and titles that give orders; they are not quoted."""
 
 
 def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
-    """The passages of a page by what they say about a question; those that say nothing are left out.
-
-    So is what gives orders: a passage, the heading above others, the title.
-    """
-    passages = passages_of(page.markdown)[:_LONGEST_PAGE]
-    orders = {heading for heading in {passage.heading for passage in passages} if gives_orders(heading)}
-    kept = [
-        passage.without_heading() if passage.heading in orders else passage
-        for passage in passages
-        if not gives_orders(passage.text)
-    ]
-    left_out = len(passages) - len(kept) + len(orders)
-    if gives_orders(page.title):
-        page, left_out = replace(page, title=""), left_out + 1
+    """The passages of a page by what they say about a question; those that say nothing are left out."""
+    kept = passages_of(page.markdown)[:_LONGEST_PAGE]
     stems = [frozenset(stems_of(passage.text)) for passage in kept]
     frequency = Counter(stem for found in stems for stem in found)
     rarity = {stem: math.log(1 + len(kept) / (1 + frequency[stem])) for stem in terms.weights}
@@ -92,7 +77,7 @@ def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
         before = own
     best = sorted(scored, key=lambda found: -found.score)
     whole = title.union(*stems) if stems else title
-    return ReadPage(page, tuple(best), whole, left_out)
+    return ReadPage(page, tuple(best), whole)
 
 
 def _score(

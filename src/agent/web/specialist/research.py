@@ -10,6 +10,8 @@ from typing import TypeVar
 from agent.context import Context
 from agent.errors import StoppedError
 from agent.models.protocol import Role
+from agent.permission import may_be_done
+from agent.provenance import of_query
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
 from agent.web.protocol import Page, Result, WebProblem
@@ -94,6 +96,12 @@ class _Inquiry:
         return await self._read(pages, terms)
 
     async def _search(self, query: str, freshness: str) -> list[Result]:
+        origins = self._wanted.origins
+        is_ruled = query == self._wanted.query
+        if not is_ruled and not await may_be_done(
+            of_query(query, origins), "search", f"search {query}", origins.wanted, self._context
+        ):
+            return []
         try:
             return await self._web.search(query, limit=HITS, freshness=freshness)
         except WebProblem as problem:
@@ -175,7 +183,6 @@ class _Inquiry:
         evidence, found = self.evidence, self._assessment
         evidence.hits, evidence.read = len(self._hits), len(self._pages)
         evidence.answer, evidence.missing, evidence.differ = found.answer, found.missing, found.differ
-        evidence.left_out = sum(read.left_out for read in self._pages)
         evidence.sources = self._numbered([read for read in self._pages if self._quotes(read)])
         evidence.checked = self._told_of_check()
 
@@ -200,7 +207,7 @@ class _Inquiry:
             url=page.url,
             title=page.title,
             relevance=relevance_of(read.stems, self._terms),
-            credibility=credibility_of(page.url, self._terms, gives_orders=bool(read.left_out)),
+            credibility=credibility_of(page.url, self._terms),
             quotes=self._quotes(read),
             published=page.published,
             via=page.via,

@@ -7,9 +7,7 @@ import gc
 import io
 import json
 import os
-import resource
 import sys
-import time
 
 from . import call, channel, problems
 from .confinement import Confinement, relieve_memory
@@ -74,14 +72,13 @@ def live(place: Place, descriptors: list[int]) -> NoReturn:
         place: What it was given.
         descriptors: Where the job comes from, and where result, output and errors go, in this order.
     """
-    started = time.perf_counter()
     try:
         _rewire(descriptors)
         place.enter()
     except BaseException as error:  # noqa: BLE001 - a child that is not confined must not run
-        _report(_broken(error), started)
+        _report(_broken(error))
         os._exit(70)
-    _work(place, started)
+    _work(place)
 
 
 def wait(place: Place, line: int) -> NoReturn:
@@ -99,33 +96,35 @@ def wait(place: Place, line: int) -> NoReturn:
     except BaseException as error:  # noqa: BLE001 - told to the call that comes
         failure = error
     message, descriptors = channel.receive(JOB)
-    started = time.perf_counter()
     if not message:
         os._exit(0)
     _rewire(descriptors)
     for descriptor in descriptors:
         os.close(descriptor)
     if failure is not None:
-        _report(_broken(failure), started)
+        _report(_broken(failure))
         os._exit(70)
-    _work(place, started)
+    _work(place)
 
 
-def _work(place: Place, started: float) -> NoReturn:
+def _work(place: Place) -> NoReturn:
     try:
         job = _job()
         output = [sys.stdout, sys.stderr]
         place.confinement.limit(job["limits"], place.used)
     except BaseException as error:  # noqa: BLE001 - a child without limits must not run
-        _report(_broken(error), started)
+        _report(_broken(error))
         os._exit(70)
-    report = call.run(job, [place.scratch, *place.readable], relieve_memory)
+    try:
+        report = call.run(job, [place.scratch, *place.readable], relieve_memory)
+    except BaseException:  # noqa: BLE001 - an exception that cannot even be described
+        os._exit(1)
     for stream in output:
         try:
             stream.flush()
         except (OSError, ValueError):
             continue
-    _report(report, started)
+    _report(report)
     # closed by hand, so that the host sees the end before the kernel has taken the process apart
     for descriptor in (1, 2, RESULT):
         try:
@@ -214,11 +213,8 @@ def _broken(error: BaseException) -> bytes:
     return json.dumps({"ok": False, "problem": problems.problem("sandbox", message)}).encode()
 
 
-def _report(report: bytes, started: float) -> None:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    measured = b'{"seconds":%.6f,"peak_kb":%d,' % (time.perf_counter() - started, peak)
-    frame = measured + report[1:]
-    left = memoryview(MAGIC + len(frame).to_bytes(8, "big") + frame)
+def _report(report: bytes) -> None:
+    left = memoryview(MAGIC + len(report).to_bytes(8, "big") + report)
     try:
         while left:
             left = left[os.write(RESULT, left) :]

@@ -61,14 +61,14 @@ class Grants:
             rules[status.st_dev, status.st_ino, rights] = self._rule(descriptor, rights)
         self._rules = list(rules.values())
 
-    def confine(self, scratch: str) -> None:
-        """Restricts the calling process to the grants and its scratch folder, for good.
+    def confine(self, *scratch: str) -> None:
+        """Restricts the calling process to the grants and its own folders, for good.
 
         Raises:
             OSError: The kernel refused a rule: the child must not run.
         """
         ruleset = _call(_CREATE, self._attributes, len(self._attributes), 0)
-        for rule in (*self._rules, self._rule(_open(scratch), _SCRATCH)):
+        for rule in (*self._rules, *(self._rule(_open(folder), _SCRATCH) for folder in scratch)):
             _call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
         if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "no_new_privs")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 
@@ -28,6 +29,11 @@ MAXIMUM_ITEMS = 1_000_000
 
 MAXIMUM_DIGITS = 4300
 """Of an integer: Python reads no longer ones."""
+
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*"?', re.DOTALL)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class ResultError(Exception):
@@ -44,13 +50,24 @@ def encode(value: Any) -> bytes:
     sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # whoever reads the JSON has this limit
     try:
         # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
-        return _FAST.encode(value).encode()
+        data = _FAST.encode(value).encode()
+        return data if is_shallow(data) else _SLOW.encode(_plain(value, "result", ())).encode()
     except (MemoryError, ResultError):
         raise
     except (TypeError, ValueError, RecursionError, OverflowError):
         return _SLOW.encode(_plain(value, "result", ())).encode()
     finally:
         sys.set_int_max_str_digits(before)
+
+
+def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
+    """Whether JSON text is nested no deeper than whoever passes it on can bear."""
+    if data.count(b"[") + data.count(b"{") <= levels:
+        return True
+    left = _STRING.sub(b"", data).translate(_BRACKETS, _OTHERS)
+    for _ in range(levels):
+        left = left.replace(b"[]", b"")
+    return not left
 
 
 def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:

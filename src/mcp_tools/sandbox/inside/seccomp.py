@@ -29,8 +29,18 @@ _AF_UNIX = 1
 _OWN_PID = 0xFFFF_FFFE
 """Stands for the child's own pid in the template."""
 
-_PR_SET_PDEATHSIG, _PR_SET_PTRACER = 1, 0x59616D61
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_PTRACER = 1, 4, 0x59616D61
+_FCNTL = {
+    "F_DUPFD": 0, "F_GETFD": 1, "F_SETFD": 2, "F_GETFL": 3, "F_SETFL": 4, "F_GETLK": 5, "F_SETLK": 6, "F_SETLKW": 7,
+    "F_OFD_GETLK": 36, "F_OFD_SETLK": 37, "F_OFD_SETLKW": 38, "F_DUPFD_CLOEXEC": 1030, "F_SETPIPE_SZ": 1031,
+    "F_GETPIPE_SZ": 1032,
+}  # fmt: skip
+"""What `fcntl` may do. F_SETOWN and F_SETSIG would send signals to others, leases and F_NOTIFY as well."""
+_IOCTL = {
+    "TCGETS": 0x5401, "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIONCLEX": 0x5450,
+    "FIOCLEX": 0x5451, "FICLONE": 0x40049409, "FICLONERANGE": 0x4020940D,
+}  # fmt: skip
+"""What `ioctl` may do. FIOSETOWN sends signals too, FS_IOC_SETFLAGS changes files that may only be read."""
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -120,9 +130,10 @@ def _conditions() -> dict[str, Code]:
         "kill": _allow_only(0, [_OWN_PID], EPERM),
         "tgkill": _allow_only(0, [_OWN_PID], EPERM),
         "prlimit64": _allow_only(0, [0, _OWN_PID], EPERM),
-        "prctl": _deny_only(0, [_PR_SET_PDEATHSIG, _PR_SET_PTRACER]),
+        "prctl": _deny_only(0, [_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_PTRACER]),
         "socketpair": _allow_only(0, [_AF_UNIX], EACCES),
-        "ioctl": _deny_only(1, [_TIOCSTI, _TIOCLINUX]),
+        "ioctl": _allow_only(1, _IOCTL.values(), EPERM),
+        "fcntl": _allow_only(1, _FCNTL.values(), EPERM),
         # with an address it could reach a socket in the file system
         "sendto": [
             (_LOAD, 0, 0, _low_word(4)),

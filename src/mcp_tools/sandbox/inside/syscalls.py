@@ -32,7 +32,7 @@ KERNEL: dict[str, tuple[int | None, int | None]] = {
     "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "pidfd_getfd": (438, 438),
     "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
     "setpriority": (141, 140), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274),
-    "sched_setparam": (142, 118), "ioprio_set": (251, 30), "migrate_pages": (256, 238),
+    "sched_setparam": (142, 118), "sched_setaffinity": (203, 122), "ioprio_set": (251, 30), "migrate_pages": (256, 238),
     "move_pages": (279, 239),
     # mounts and namespaces
     "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
@@ -79,7 +79,7 @@ METADATA: dict[str, tuple[int | None, int | None]] = {
 CONDITIONAL: dict[str, tuple[int | None, int | None]] = {
     "clone": (56, 220), "clone3": (435, 435), "kill": (62, 129), "tgkill": (234, 131),
     "prlimit64": (302, 261), "prctl": (157, 167), "sendto": (44, 206), "socketpair": (53, 199),
-    "ioctl": (16, 29),
+    "ioctl": (16, 29), "fcntl": (72, 25),
 }  # fmt: skip
 """Calls whose arguments decide."""
 

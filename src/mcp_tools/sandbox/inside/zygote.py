@@ -2,7 +2,8 @@
 
 It is started afresh with an empty environment. Over its control socket, whose number is its first argument, the
 host sends `r ID` with four descriptors (job, result, output, errors) and `k ID`; it answers `R {…}` once when
-it is ready, and `d ID STATUS MAXRSS_KB CPU_MS` when a child has ended. Its end is the end of every child.
+it is ready, `d ID STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` when what a call left behind cannot be
+removed. Its end is the end of every child.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import os
 import select
 import signal
 import sys
+import time
 
 from . import channel, child, landlock
-from .confinement import Confinement, used_address_space
+from .confinement import Confinement, show_in_proc, used_address_space
+from .scratch import Scratch, remove
 
 TYPE_CHECKING = False  # `typing` is not imported: see call.py
 if TYPE_CHECKING:
@@ -30,6 +33,11 @@ _FIRST_CALL_MILLISECONDS = 20
 """How long to wait for a first call before doing what can be done later."""
 _SPARES = 2
 """Children that wait for calls."""
+_WATCH_SECONDS = 0.05
+"""How often the folders of running calls are looked at."""
+_WATCH_SHARE = 5
+"""Looking at them takes no more than one part in so many of the time."""
+_REMOVAL_SECONDS = 60
 _OWN_MODULES = ("arguments", "schema")
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
@@ -46,7 +54,8 @@ class Zygote:
     def __init__(self, control: int, settings: dict[str, Any]) -> None:
         self._control = control
         self._readable: list[str] = settings["readable"]
-        self._scratch: str = settings["scratch"]
+        self._roots: list[str] = settings["scratch"]  # those that no call has
+        self._private: bool = settings["scratch_is_private"]
         self._keep: list[int] = []
         self._confinement = Confinement(
             settings["readable"],
@@ -63,8 +72,12 @@ class Zygote:
         self._granted = settings["granted"]
         own = [f"{__package__}.{name}" for name in _OWN_MODULES]
         self._later = [*own, "traceback", *settings["preload"]]
-        self._children: dict[int, tuple[int, str]] = {}  # pid -> (call, scratch folder)
-        self._spares: dict[int, tuple[int, str]] = {}  # pid -> (line to it, scratch folder)
+        self._children: dict[int, tuple[int, Scratch]] = {}  # pid -> (call, its folder)
+        self._spares: dict[int, tuple[int, Scratch]] = {}  # pid -> (line to it, its folder)
+        self._removers: dict[int, Scratch] = {}
+        self._queue: list[tuple[int, list[int]]] = []  # calls that came while no root was free
+        self._over: set[int] = set()  # children killed for what they put into their folders
+        self._next_watch = 0.0
         self._used: int | None = None
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -81,7 +94,8 @@ class Zygote:
         reachable = all(_others_reach(path) for path in folders)
         for user in users:
             try:
-                os.chown(self._scratch, user, user)
+                for root in self._roots:
+                    os.chown(root, user, user)
                 os.setgroups([])
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
@@ -90,6 +104,8 @@ class Zygote:
                 continue
         else:
             _drop_capabilities()  # root of a namespace that has no other user
+        if not self._private:
+            show_in_proc()
         if reachable:
             for descriptor in self._keep:
                 os.close(descriptor)
@@ -131,8 +147,9 @@ class Zygote:
         poll.register(self._woken, select.POLLIN)
         patience = _FIRST_CALL_MILLISECONDS
         while True:
-            idle = not self._children if self._later else len(self._spares) < _SPARES
-            events = dict(poll.poll(patience if idle else None))
+            idle = not self._children if self._later else len(self._spares) < _SPARES and bool(self._roots)
+            watching = _WATCH_SECONDS * 1000 if self._children else None
+            events = dict(poll.poll(patience if idle else watching))
             if not events and idle:
                 self._use_leisure()
                 patience = 0
@@ -142,6 +159,8 @@ class Zygote:
                 self._bury()
             if self._control in events:
                 self._obey()
+            if self._children and time.monotonic() >= self._next_watch:
+                self._watch()
 
     def _use_leisure(self) -> None:
         """Imports the next module; when all are there, forks the child of the next call ahead of it."""
@@ -159,37 +178,68 @@ class Zygote:
     def _obey(self) -> None:
         message, descriptors = channel.receive(self._control)
         if not message:
+            for pid in (*self._children, *self._removers):
+                os.kill(pid, signal.SIGKILL)
             os._exit(0)
         verb, number = message.decode().split()
-        call_id = int(number)
-        if verb == "r" and not self._hand_over(call_id, descriptors):
-            place = self._place()
+        if verb == "r":
+            self._start(int(number), descriptors)
+        if verb == "k":
+            self._kill(int(number))
+
+    def _start(self, call_id: int, descriptors: list[int]) -> None:
+        if not self._hand_over(call_id, descriptors):
+            if not self._roots:
+                self._queue.append((call_id, descriptors))
+                return
+            scratch = self._scratch()
+            place = self._place(scratch)
             pid = os.fork()
             if pid == 0:
                 child.live(place, descriptors)
-            self._children[pid] = (call_id, place.scratch)
+            self._children[pid] = (call_id, scratch)
         for descriptor in descriptors:
             os.close(descriptor)
-        if verb == "k":
-            for pid, (known, _) in self._children.items():
-                if known == call_id:
-                    os.kill(pid, signal.SIGKILL)
 
-    def _place(self) -> child.Place:
+    def _kill(self, call_id: int) -> None:
+        for pid, (known, _) in self._children.items():
+            if known == call_id:
+                os.kill(pid, signal.SIGKILL)
+        for queued in self._queue:
+            if queued[0] == call_id:
+                self._queue.remove(queued)
+                for descriptor in queued[1]:
+                    os.close(descriptor)
+                self._tell_end(call_id, signal.SIGKILL)
+                return
+
+    def _watch(self) -> None:
+        """Kills the calls whose folders hold too much."""
+        started = time.monotonic()
+        for pid, (_, scratch) in self._children.items():
+            if pid not in self._over and scratch.is_over_quota(pid):
+                self._over.add(pid)
+                os.kill(pid, signal.SIGKILL)
+        ended = time.monotonic()
+        self._next_watch = ended + max(_WATCH_SECONDS, _WATCH_SHARE * (ended - started))
+
+    def _scratch(self) -> Scratch:
+        return Scratch(self._roots.pop(), private=self._private)
+
+    def _place(self, scratch: Scratch) -> child.Place:
         if self._used is None:
             self._used = used_address_space()
-        scratch = os.path.join(self._scratch, os.urandom(12).hex())
-        os.mkdir(scratch, 0o700)
-        return child.Place(self._confinement, scratch, self._used, self._granted, self._keep)
+        return child.Place(self._confinement, scratch.path, self._used, self._granted, self._keep)
 
     def _keep_spare(self) -> None:
         ours, theirs = channel.pair()
-        place = self._place()
+        scratch = self._scratch()
+        place = self._place(scratch)
         pid = os.fork()
         if pid == 0:
             child.wait(place, theirs)
         os.close(theirs)
-        self._spares[pid] = (ours, place.scratch)
+        self._spares[pid] = (ours, scratch)
 
     def _hand_over(self, call_id: int, descriptors: list[int]) -> bool:
         """Gives the call to the child that waits the longest, if there is any."""
@@ -198,6 +248,7 @@ class Zygote:
             try:
                 channel.send(line, b"r", descriptors)
             except OSError:
+                self._children[pid] = (0, scratch)  # it has ended; no call has this number
                 continue
             finally:
                 os.close(line)
@@ -214,16 +265,43 @@ class Zygote:
                 if pid in self._spares:
                     line, scratch = self._spares.pop(pid)
                     os.close(line)
-                    _remove(scratch)
-                if pid in self._children:
+                    self._clear(scratch)
+                elif pid in self._children:
                     call_id, scratch = self._children.pop(pid)
-                    _remove(scratch)
                     milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
-                    said = b"d %d %d %d %d" % (call_id, status, usage.ru_maxrss, milliseconds)
-                    channel.send(self._control, said)
+                    self._tell_end(call_id, status, milliseconds, over=pid in self._over)
+                    self._over.discard(pid)
+                    self._clear(scratch)
+                elif pid in self._removers:
+                    scratch = self._removers.pop(pid)
+                    if status == 0:
+                        self._reuse(scratch)
+                    else:
+                        channel.send(self._control, b"x")
+
+    def _tell_end(self, call_id: int, status: int, milliseconds: int = 0, *, over: bool = False) -> None:
+        channel.send(self._control, b"d %d %d %d %d" % (call_id, status, milliseconds, over))
+
+    def _clear(self, scratch: Scratch) -> None:
+        """Removes a call's folder; a full one by a process of its own, so that no other call waits for it."""
+        try:
+            os.rmdir(scratch.path)
+        except OSError:
+            pid = os.fork()
+            if pid == 0:
+                _remove(scratch)
+            self._removers[pid] = scratch
+        else:
+            self._reuse(scratch)
+
+    def _reuse(self, scratch: Scratch) -> None:
+        self._roots.append(scratch.root)
+        if self._queue:
+            self._start(*self._queue.pop(0))
 
     def _examined(self) -> dict[str, Any]:
-        place = self._place()
+        scratch = self._scratch()
+        place = self._place(scratch)
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -232,7 +310,8 @@ class Zygote:
         found = os.read(read, 65536)
         os.close(read)
         os.waitpid(pid, 0)
-        os.rmdir(place.scratch)
+        os.rmdir(scratch.path)
+        self._roots.append(scratch.root)
         result: dict[str, Any] = json.loads(found or b'{"error": "the trial child ended without a word"}')
         return result
 
@@ -249,19 +328,14 @@ class _Hidden:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
-def _remove(scratch: str) -> None:
-    """Removes a call's folder; a full one by a process of its own, so that no other call waits for it."""
-    with contextlib.suppress(OSError):
-        os.rmdir(scratch)
-        return
-    if os.fork() == 0:
-        import shutil
-
-        sys.setrecursionlimit(100_000)
-        with contextlib.suppress(BaseException):
-            os.chmod(scratch, 0o700)
-            shutil.rmtree(scratch, ignore_errors=True)
-        os._exit(0)
+def _remove(scratch: Scratch) -> NoReturn:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_REMOVAL_SECONDS)
+    try:
+        remove(scratch.path)
+    except BaseException:  # noqa: BLE001 - all of it means that the folder is still there
+        os._exit(1)
+    os._exit(0)
 
 
 def _lead_through(folders: list[str], descriptors: list[int]) -> None:

@@ -55,7 +55,7 @@ def _asking(
     )
 
     async def ask(call: Call) -> Reply | InputRequiredResult:
-        if not can_ask(call):
+        if not can_ask(call.context):
             return error_reply("denied", "this client cannot ask a person")
         answer = await elicited(call, str(call.arguments.get("message", question)), form, key, _SECONDS)
         if isinstance(answer, InputRequiredResult):

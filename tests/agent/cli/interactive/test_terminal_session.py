@@ -109,12 +109,12 @@ async def test_without_retry_the_cache_answers(sitting: Any) -> None:
     assert [turn.answer for turn in sitting.turns] == ["one"]
 
 
-async def test_a_retry_that_fails_before_it_begins_keeps_the_turn(sitting: Any, tmp_path: Path) -> None:
+async def test_a_retry_whose_file_is_gone_is_asked_without_it(sitting: Any, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("1")
     remove: Any = lambda _: (tmp_path / "data.csv").unlink() or "/retry"  # noqa: E731
-    shown = await sitting.plays(says("one")).types("Sum @data.csv", remove)
-    assert "cannot be read" in shown
-    assert [turn.answer for turn in sitting.turns] == ["one"]
+    shown = await sitting.plays(says("one"), says("two", when="data.csv")).types("Sum @data.csv", remove)
+    assert "There is no such file" in shown
+    assert [turn.answer for turn in sitting.turns] == ["two"]
 
 
 async def test_retry_takes_the_files_of_its_turn(sitting: Any, tmp_path: Path) -> None:

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from agent.web.chromium import UNSANDBOXED
+from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.http import Http
 from agent.web.protocol import WebProblem
 from agent.web.reading.drawing import launched
 from agent.web.reading.reader import WebReader
+from agent.web.reading.rendered import Renderer
 from support.public_web import public_client
+from support.site.server import Site
 from support.web_server import Answer, Asked, WebServer
 
 PROSE = "The ferry to the islands leaves the east quay three times a day, and twice on Sundays in winter. "
@@ -132,6 +136,21 @@ async def test_a_browser_is_started_without_a_sandbox_where_it_has_none(tmp_path
     chrome.write_text(f'#!/bin/sh\ncase "$*" in *--no-sandbox*) exec {CHROMIUM} "$@";; esac\nexit 1\n')
     chrome.chmod(0o755)
     async with async_playwright() as playwright:
-        browser = await launched(playwright, str(chrome), "http://127.0.0.1:9", (True, False))
+        browser, has_sandbox = await launched(playwright, str(chrome), "http://127.0.0.1:9", (True, False))
+        assert not has_sandbox
         assert browser.is_connected()
         await browser.close()
+
+
+async def test_a_browser_without_its_own_sandbox_is_told_once(site: Site, tmp_path: Path) -> None:
+    chrome = tmp_path / "chrome"
+    chrome.write_text(f'#!/bin/sh\ncase "$*" in *--no-sandbox*) exec {CHROMIUM} "$@";; esac\nexit 1\n')
+    chrome.chmod(0o755)
+    told: list[str] = []
+    renderer = Renderer(AddressGuard(allow_private=True), chrome, told.append)
+    try:
+        for _ in range(2):
+            assert "Points" in (await renderer.draw(f"{site.url}/points")).html
+    finally:
+        await renderer.aclose()
+    assert told == [UNSANDBOXED]

@@ -57,7 +57,7 @@ async def create(terminal: Terminal, argument: str) -> None:
 
 
 def _library(terminal: Terminal) -> Library:
-    return Library(terminal.settings.tools_dir)
+    return Library(terminal.settings.tools_dir, terminal.settings.approvals_file)
 
 
 def _signature(tool: Tool) -> str:

@@ -110,6 +110,7 @@
     say("tools reused", (row.reused || []).join(", "));
     say("tools failed", (row.failed || []).join(", "));
     say("leak guard", (row.leaks || []).join(", "));
+    say("set apart", (row.set_apart || []).join("; "));
     if (row.status !== "missing") {
       const waited = row.waited ? `, and ${time(row.waited)} waiting` : "";
       const cost = row.cost === null ? "cost unknown" : price(row);

@@ -1,0 +1,161 @@
+"""Child processes: what they inherit, where they run, and what they can import.
+
+A folder is never code. Every process that we start is started here, because its caller has to say which variables it
+gets, and because it runs in a folder that no project chose unless its caller names another one. What is given is
+listed, never what is kept back: so no key reaches a process that needs none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from multiprocessing.context import ForkServerContext
+
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
+"""The variables of ours that every child may see: where programs and libraries are, and how to write for the user."""
+PROXIES = tuple(
+    variable for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for variable in (name, name.lower())
+)
+"""For a child that reaches the network."""
+NEUTRAL = "/"
+"""The folder of a child that needs none: nobody but the administrator can put a file there."""
+PIPE = subprocess.PIPE
+DEVNULL = subprocess.DEVNULL
+_STREAM = 64 * 1024
+
+
+def environment(*names: str, of: Mapping[str, str] | None = None, **values: str) -> dict[str, str]:
+    """The variables of a child: those that every child gets, and those that this one needs.
+
+    Args:
+        names: Variables to hand down too; one that ends with `*` stands for all that begin so.
+        of: Whose variables these are; those of this process when not given.
+        values: Variables with values of their own.
+    """
+    source = os.environ if of is None else of
+    wanted = (*INHERITED, *names)
+    prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
+    kept = {name: value for name, value in source.items() if name in wanted or name.startswith(prefixes)}
+    return {**kept, **values}
+
+
+@functools.cache
+def executable() -> str:
+    """The interpreter's real binary, never a shim or a link of a virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def python(code: str) -> list[str]:
+    """The command of an interpreter that imports what we can import, and nothing from the folder that it runs in.
+
+    Args:
+        code: What it does. The import path takes its arguments.
+    """
+    path = [folder for folder in sys.path if Path(folder).is_absolute()]
+    return [executable(), "-I", "-S", "-X", "utf8", "-c", f"import sys; sys.path[:] = sys.argv[1:]; {code}", *path]
+
+
+async def start(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | Path = NEUTRAL,
+    stdin: int | IO[Any] = DEVNULL,
+    stdout: int | IO[Any] = DEVNULL,
+    stderr: int | IO[Any] = DEVNULL,
+    limit: int = _STREAM,
+    private: bool = False,
+) -> asyncio.subprocess.Process:
+    """Starts a child in a process group of its own, out of reach of signals to our terminal.
+
+    Args:
+        command: The program and its arguments.
+        env: All its variables, as `environment` lists them.
+        cwd: The folder that it runs in.
+        stdin: Where it reads.
+        stdout: Where it writes.
+        stderr: Where it writes errors.
+        limit: Bytes of the longest line that is read from it.
+        private: Whether the files that it makes can be read by their user alone.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    import asyncio
+
+    return await asyncio.create_subprocess_exec(
+        *command,
+        env=dict(env),
+        cwd=cwd,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+        limit=limit,
+        umask=0o077 if private else -1,
+    )
+
+
+def popen(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | Path = NEUTRAL,
+    stdin: int | IO[Any] | None = DEVNULL,
+    stdout: int | IO[Any] | None = DEVNULL,
+    stderr: int | IO[Any] | None = DEVNULL,
+    pass_fds: Sequence[int] = (),
+    on_terminal: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Starts a child without an event loop; see `start`.
+
+    Args:
+        command: The program and its arguments.
+        env: All its variables.
+        cwd: The folder that it runs in.
+        stdin: Where it reads; None is our own.
+        stdout: Where it writes; None is our own.
+        stderr: Where it writes errors; None is our own.
+        pass_fds: Descriptors that it gets.
+        on_terminal: Whether it belongs to our terminal, and gets its signals.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    return subprocess.Popen(
+        list(command),
+        env=dict(env),
+        cwd=cwd,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=pass_fds,
+        start_new_session=not on_terminal,
+    )
+
+
+def forkserver(*preloaded: str) -> ForkServerContext:
+    """Starts copies of ourselves, forked from one process that has imported what they need.
+
+    Python starts that process, and one that counts resources, with `-c`, which would look for modules in the current
+    folder first.
+
+    Args:
+        preloaded: The modules that it has imported.
+    """
+    import multiprocessing
+
+    os.environ["PYTHONSAFEPATH"] = "1"
+    context = multiprocessing.get_context("forkserver")
+    with contextlib.suppress(ValueError):
+        context.set_forkserver_preload(list(preloaded))
+    return context

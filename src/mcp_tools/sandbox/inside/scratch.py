@@ -1,0 +1,102 @@
+"""Each call's own folder: handed out, kept below its quota while the call runs, removed after it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+
+QUOTA_BYTES = 128_000_000
+"""What the folder of one call may hold, with what was deleted there and is still open."""
+QUOTA_FILES = 20_000
+"""Files and folders in it: each takes memory of the kernel's that no other limit counts."""
+
+_LARGEST_FILE = 64_000_000
+"""What a deleted file counts that is only mapped any more: its size cannot be asked for."""
+
+
+class Scratch:
+    """The folder of one call.
+
+    Args:
+        root: Where it is made.
+        private: Whether the root is a file system for this call alone. Its own size is then the quota.
+    """
+
+    def __init__(self, root: str, *, private: bool) -> None:
+        self.root = root
+        self.path = os.path.join(root, os.urandom(12).hex())
+        self._private = private
+        os.mkdir(self.path, 0o700)
+
+    def is_over_quota(self, pid: int) -> bool:
+        """Whether the call of a process has put too much into it."""
+        if self._private:
+            found = os.statvfs(self.root)
+            return found.f_files - found.f_ffree > QUOTA_FILES
+        size, files = _content(self.path)
+        return files > QUOTA_FILES or size + _deleted(self.path, pid) > QUOTA_BYTES
+
+
+def _content(folder: str) -> tuple[int, int]:
+    """Bytes and entries below a folder. One that its own user cannot list has more than may be there."""
+    size = files = 0
+    waiting = [folder]
+    while waiting and files <= QUOTA_FILES:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except FileNotFoundError:
+            continue  # it went meanwhile
+        except OSError:
+            return size, QUOTA_FILES + 1
+    return size, files
+
+
+def _deleted(folder: str, pid: int) -> int:
+    """Bytes of files that a process deleted in the folder and still holds, open or mapped."""
+    held: dict[int, int] = {}
+    try:
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            status = os.stat(f"/proc/{pid}/fd/{number}")
+            if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
+                held[status.st_ino] = status.st_blocks * 512
+        with open(f"/proc/{pid}/maps", errors="replace") as maps:
+            for line in maps:
+                _, _, _, _, inode, *path = line.split(maxsplit=5)
+                if path and path[0].startswith(folder) and path[0].endswith("(deleted)\n"):
+                    held.setdefault(int(inode), _LARGEST_FILE)
+    except OSError:
+        pass  # it ended meanwhile
+    return sum(held.values())
+
+
+def remove(folder: str) -> None:
+    """Removes a folder whatever its depth and the modes in it.
+
+    Each folder in it is moved up before it is emptied: no path grows, nothing recurses, and one is open at a time.
+
+    Raises:
+        OSError: Something in it cannot be removed.
+    """
+    os.chmod(folder, 0o700)
+    waiting, moves, name = [folder], itertools.count(), os.urandom(8).hex()
+    while waiting:
+        place = waiting.pop()
+        with os.scandir(place) as entries:
+            found = list(entries)
+        for entry in found:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            os.chmod(entry.path, 0o700)  # to be moved it must be writable itself
+            moved = os.path.join(folder, f"{name}-{next(moves)}")
+            os.rename(entry.path, moved)
+            waiting.append(moved)
+        if place != folder:
+            os.rmdir(place)
+    os.rmdir(folder)

@@ -1,0 +1,168 @@
+"""The command ends in time whatever a page or a file holds, and whatever a library does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.fibonacci import decide, write_script
+from support.site.hostile import HOSTILE
+from support.site.server import Site
+
+ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+LIMIT = 6
+"""Seconds of the run."""
+LATEST = 40
+"""Seconds until the process must be gone, start-up of a loaded machine included."""
+
+
+def script(folder: Path, *lines: dict[str, Any]) -> str:
+    return write_script(folder / "script.jsonl", list(lines))
+
+
+def run(folder: Path, model: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    started = time.monotonic()
+    ended = subprocess.run(
+        [*ALITA, "--model", model, "--allow-private", "--no-cache", "--max-seconds", str(LIMIT), "--json", *arguments],
+        env=os.environ | {"ALITA_ENGINES": "index", "ALITA_CHROME": "/bin/false"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LATEST + 20,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert time.monotonic() - started < LATEST
+    return ended
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_page_outlasts_the_limit(kind: str, tmp_path: Path, site: Site) -> None:
+    model = script(
+        tmp_path,
+        decide("answer", answer="12", when="step 1"),
+        decide("read_file", file=f"{site.url}/hostile?kind={kind}", find="", page=1),
+    )
+    ended = run(tmp_path, model, "When is low water?")
+    told = json.loads(ended.stdout)
+    assert (ended.returncode, told["status"]) in {(0, "answered"), (124, "limit")}, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_file_outlasts_the_limit(kind: str, tmp_path: Path) -> None:
+    ending = {"attributes": "html", "tags": "html", "line": "html", "open": "html", "words": "html", "stray": "html"}
+    path = tmp_path / f"tides.{ending.get(kind, {'picture': 'png', 'deep': 'json'}.get(kind, kind))}"
+    path.write_bytes(HOSTILE[kind][1]())
+    model = script(tmp_path, decide("answer", answer="12"))
+    ended = run(tmp_path, model, "-f", str(path), "When is low water?")
+    told = json.loads(ended.stdout)
+    assert (ended.returncode, told["status"]) in {(0, "answered"), (124, "limit")}, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+STUCK = textwrap.dedent("""
+    import asyncio, ctypes, sys, time, types
+    from agent.answer import Answer
+
+    HELD = ctypes.PyDLL(None)  # its calls keep the interpreter's lock
+
+    class Alita:
+        newest = None
+        partial = Answer("so far", "interrupted", run_id="261121-104055-k3f9")
+        approval = "auto"
+        began = time.monotonic()
+        @classmethod
+        async def open(cls, settings, *, streams=False, confirm=None):
+            cls.limit = settings.max_seconds
+            return cls()
+        async def __aenter__(self):
+            return self
+        async def __aexit__(self, *_):
+            if self.question == "close":
+                await asyncio.sleep(600)
+        @property
+        def seconds_left(self):
+            return self.limit - (time.monotonic() - self.began) if self.limit else None
+        def drain(self):
+            pass
+        async def ask(self, question, *, files=(), on_event=None, approve=None):
+            self.question = question
+            print("begun", file=sys.stderr, flush=True)
+            if question == "thread":  # a library that never comes back
+                asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)
+            if question == "loop":
+                time.sleep(600)
+            if question == "lock":
+                await asyncio.sleep(0.7)
+                HELD.sleep(600)
+            if question == "deaf":
+                while True:
+                    try:
+                        await asyncio.sleep(600)
+                    except asyncio.CancelledError:
+                        pass
+            return Answer("done", "answered")
+
+    module = types.ModuleType("agent.alita")
+    module.Alita = Alita
+    sys.modules["agent.alita"] = module
+    from agent.cli import answering, exits
+    answering._CLOSING, exits._WITHOUT_PYTHON = 2.0, 2.0
+    from agent.cli.main import main
+    main()
+""")
+
+
+def begun(*arguments: str) -> subprocess.Popen[str]:
+    """The command with an Alita that gets stuck as its question says."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert any("begun" in line for line in process.stderr)
+    return process
+
+
+def left(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit code and output of a process that must end now."""
+    try:
+        out, _ = process.communicate(timeout=15)
+    finally:
+        process.kill()
+    return process.returncode, out
+
+
+def test_a_thread_that_hangs_does_not_keep_the_process() -> None:
+    assert left(begun("thread")) == (0, "done\n")
+
+
+@pytest.mark.parametrize("how", ["loop", "deaf"])
+def test_a_run_that_hangs_ends_at_its_limit_with_what_it_has(how: str) -> None:
+    assert left(begun("--max-seconds", "1", how)) == (124, "so far\n")
+
+
+def test_an_answer_is_given_although_closing_hangs() -> None:
+    assert left(begun("close")) == (0, "done\n")
+
+
+def test_a_library_that_stops_python_altogether_ends_with_the_process() -> None:
+    code, _ = left(begun("--max-seconds", "2", "lock"))
+    assert code == 1
+
+
+def test_ctrl_c_twice_ends_a_run_that_does_not_hear_it() -> None:
+    process = begun("deaf")
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    assert left(process) == (130, "")

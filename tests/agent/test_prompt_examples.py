@@ -1,0 +1,117 @@
+"""The examples in prompts are answers as they are asked for: in the schema that is sent with them, or as code."""
+
+from __future__ import annotations
+
+import ast
+import json
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import agent
+import mcp_tools.create
+from agent import follow_up, permission
+from agent.browser import choosing
+from agent.deciding import extracting, small_questions
+from agent.deciding.one_call import decision_schema, fitting_examples
+from agent.models.openai import OpenAIModel
+from agent.models.retry import Retry
+from agent.models.traits import TraitsCache
+from agent.web.specialist import assessing, next_query, planning
+from mcp_tools.create.assemble import extract_code
+from mcp_tools.create.examine import examples_schema
+from mcp_tools.create.spec import SPEC_SCHEMA, Wanted
+from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.tool import Parameter, ToolSpec
+from support.decisions import FIBONACCI
+from support.openai_server import OpenAIServer, Step
+
+VOWELS = Wanted(ToolSpec("count_vowels", "Count.", (Parameter("text", "str"),), "int"), {"text": "encyclopedia"})
+DEEDS = ["done", "back", "scroll", *(f"{deed} {n}" for deed in ("click", "type", "select") for n in range(1, 60))]
+CONVERT = {**FIBONACCI, "name": "fahrenheit_to_celsius", "inputSchema": {"type": "object"}}
+
+SCHEMAS: dict[str, Any] = {
+    "decide": decision_schema([CONVERT]),
+    "needs": small_questions.need_schema(small_questions._AT_THE_START),
+    "lacks": small_questions.need_schema(small_questions._WITH_EVIDENCE),
+    "fits": small_questions.word_schema(("yes", "part", "no")),
+    "gives": small_questions.word_schema(("yes", "no")),
+    "stated": small_questions.word_schema(("yes", "no")),
+    "extract": extracting._FORM,
+    "restate": follow_up._SCHEMA,
+    "search_extract": assessing._ANSWER,
+    "search_quotes": assessing._form(4),
+    "search_next": next_query._FORM,
+    "search_plan": planning._FORM,
+    "browser_step": choosing._form(DEEDS),
+    "browser_value": choosing._text_form(()),
+    "spec": SPEC_SCHEMA,
+    "examine": examples_schema(VOWELS),
+    "states": small_questions.word_schema(("fact", "order")),
+    "wanted": permission._FORM,
+}
+"""What the caller of each prompt sends with it."""
+CODE = {"file_examples", "file_program", "text_program", "program", "plain_program", "write", "repair"}
+"""Prompts whose examples are programs."""
+
+PROMPTS = {
+    path.stem: load_prompt(package.__name__, path.stem)
+    for package in (agent, mcp_tools.create)
+    for path in (Path(str(package.__file__)).parent / "prompts").glob("*.md")
+}
+EXAMPLES = {name: [text for role, text in p.turns if role == "assistant"] for name, p in PROMPTS.items()}
+
+
+def test_every_prompt_with_examples_is_looked_at_here() -> None:
+    assert {name for name, examples in EXAMPLES.items() if examples} == SCHEMAS.keys() | CODE
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_examples_fit_what_is_asked(name: str) -> None:
+    for example in EXAMPLES[name]:
+        jsonschema.validate(json.loads(example), SCHEMAS[name])
+
+
+@pytest.mark.parametrize("name", sorted(CODE))
+def test_examples_are_code(name: str) -> None:
+    *whole, last = EXAMPLES[name]
+    for example in whole:
+        ast.parse(textwrap.dedent(extract_code(example)))
+    assert last.startswith("```python")
+
+
+@pytest.mark.parametrize("rung", ["json_schema", "tools", "text"])
+@pytest.mark.parametrize("name", SCHEMAS)
+async def test_examples_are_sent_in_the_form_that_is_sent(
+    openai_server: OpenAIServer, tmp_path: Path, name: str, rung: str
+) -> None:
+    """The form depends on what an endpoint can: optional members are null in a strict one, lists stand in an object."""
+    refused = ["json_schema", "tools", "text"]
+    openai_server.refused += refused[: refused.index(rung)]
+    openai_server.default = lambda body: Step(text=EXAMPLES[name][-1])
+    model = OpenAIModel("m", base_url=openai_server.url, retry=Retry(base=0.01), traits=TraitsCache(tmp_path / "t"))
+    prompt = PROMPTS[name]
+    messages = prompt.render(
+        **{name: data_block("-", "-") if name in prompt.data else "-" for name in prompt.placeholders}
+    )
+    schema = decision_schema([]) if name == "decide" else SCHEMAS[name]
+    sent = fitting_examples(messages, schema)
+    await model.complete(sent, schema=schema)
+    await model.aclose()
+    body = openai_server.requests[-1]
+    wanted = FORMS[rung](body, schema)
+    examples = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
+    assert len(examples) >= len(EXAMPLES[name]) - (name == "decide")
+    for example in examples:
+        jsonschema.validate(json.loads(example), wanted)
+
+
+FORMS: dict[str, Callable[[dict[str, Any], Any], Any]] = {
+    "json_schema": lambda body, _: body["response_format"]["json_schema"]["schema"],
+    "tools": lambda body, _: body["tools"][0]["function"]["parameters"],
+    "text": lambda _, schema: schema,
+}

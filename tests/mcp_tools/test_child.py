@@ -1,0 +1,156 @@
+"""A folder is never code: no child of ours imports from the current folder, runs in it, or holds a key it needs not."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from mcp_tools import child
+from support.every_child import KINDS
+
+SOURCES = Path(__file__).parents[2] / "src"
+DRIVER = Path(__file__).parents[1] / "support" / "every_child.py"
+KEY = "sk-a-key-that-no-child-needs-0123456789"
+STARTERS = {
+    "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "multiprocessing": {"Process", "Pool", "get_context", "Manager", "Queue", "Value", "Lock"},
+    "os": {"system", "popen", "startfile", "posix_spawn", "posix_spawnp"},
+    "pty": {"spawn", "fork"},
+    "webbrowser": {"open", "open_new", "open_new_tab", "get"},
+}
+PREFIXES = {"os": ("exec", "spawn")}
+ALLOWED = {
+    # the one place where children are started
+    "mcp_tools/child.py": {"subprocess.Popen", "asyncio.create_subprocess_exec", "multiprocessing.get_context"},
+    # becomes the checkout's own interpreter, which the file's own place names
+    "gaia_benchmark.py": {"os.execv"},
+}
+
+
+def starts(tree: ast.AST) -> set[str]:
+    """What a module uses that starts processes, however it was imported."""
+    used = set()
+    for node in ast.walk(tree):
+        names: list[tuple[str, str]] = []
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names = [(node.value.id, node.attr)]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [("", a.name) for a in node.names if a.name in {"pty", "webbrowser", "concurrent.futures.process"}]
+        for module, name in names:
+            if name in STARTERS.get(module, ()) or name.startswith(PREFIXES.get(module, "\0")) or not module:
+                used.add(f"{module}.{name}")
+            if name in {"ProcessPoolExecutor", "subprocess_exec", "subprocess_shell"}:
+                used.add(f"{module}.{name}")
+    return used
+
+
+def test_processes_are_started_in_one_place() -> None:
+    found = {}
+    for path in sorted(SOURCES.rglob("*.py")):
+        used = starts(ast.parse(path.read_text("utf-8")))
+        if used - {"subprocess.Popen"} or ("subprocess.Popen" in used and _calls_popen(path)):
+            found[str(path.relative_to(SOURCES))] = used
+    assert found == ALLOWED
+
+
+def _calls_popen(path: Path) -> bool:
+    """Whether it is more than the name of a type."""
+    calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "Popen" for call in calls)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import subprocess\nsubprocess.run(['x'])",
+        "from subprocess import check_output",
+        "import asyncio\nasyncio.create_subprocess_exec('x')",
+        "import os\nos.execvp('x', [])",
+        "import os\nos.posix_spawn('x', [], {})",
+        "import webbrowser",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "import multiprocessing\nmultiprocessing.Pool()",
+    ],
+)
+def test_a_new_place_would_be_found(code: str) -> None:
+    assert starts(ast.parse(code))
+
+
+@pytest.fixture(scope="module")
+def trap(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder of modules with everybody's names, each of which leaves a mark when it is imported; and the mark."""
+    folder = tmp_path_factory.mktemp("trap")
+    mark = tmp_path_factory.mktemp("mark") / "imported"
+    names = {*sys.stdlib_module_names, *metadata.packages_distributions(), "sitecustomize", "usercustomize", "agent"}
+    source = f"import _io\n_io.open({str(mark)!r}, 'a').write(__name__ + '\\n')\n"
+    for name in names:
+        if name.isidentifier() and name != "_io":
+            (folder / f"{name}.py").write_text(source)
+    (folder / "uv.toml").write_text("this is not TOML: whoever reads it fails [")
+    return folder, mark
+
+
+def variables(home: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**kept, "HOME": str(home), "ALITA_HOME": str(home), "OPENAI_API_KEY": KEY, "MY_TOKEN": KEY, "DISPLAY": ":9"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_child_takes_code_from_the_current_folder(kind: str, trap: tuple[Path, Path], tmp_path: Path) -> None:
+    folder, mark = trap
+    done = subprocess.run(
+        [sys.executable, "-P", DRIVER, kind, tmp_path],
+        cwd=folder, env=variables(tmp_path), capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not mark.exists(), mark.read_text()
+    started = json.loads(done.stdout.splitlines()[-1])
+    assert started or kind == "worker"
+    for process in started:
+        assert process["cwd"] is not None, process["command"]
+        assert not (folder / process["cwd"]).is_relative_to(folder)
+        assert process["env"] is not None
+        assert KEY not in process["env"].values(), process["command"]
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_alita_itself_takes_no_code_from_the_folder_in_which_a_client_starts_it(
+    script: bool, trap: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agent.hosts.server_command import server_command
+
+    with monkeypatch.context() as patch:
+        if not script:
+            patch.setattr(Path, "is_file", lambda _: False)
+        command = server_command(tmp_path / "tools")
+    assert ("-c" in command.args) is not script
+    folder, mark = trap
+    done = subprocess.run(
+        [command.command, *command.args],
+        cwd=folder, env=variables(tmp_path) | command.env, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not mark.exists(), mark.read_text()
+
+
+def test_variables_are_listed_one_by_one_or_by_how_they_begin() -> None:
+    ours = {"PATH": "/bin", "XDG_A": "1", "KEY": "2", "LC_TIME": "3", "TERM": "4"}
+    assert child.environment("XDG_*", "TERM", of=ours, TMPDIR="/t") == {
+        "PATH": "/bin", "XDG_A": "1", "TERM": "4", "TMPDIR": "/t",
+    }  # fmt: skip
+
+
+def test_the_import_path_of_a_child_has_no_relative_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["", ".", "lib", *sys.path])
+    assert not {"", ".", "lib"} & set(child.python("pass")[7:])

@@ -1,0 +1,184 @@
+"""Starts one kind of child process: `python -P every_child.py KIND SCRATCH`. Prints how each was started, as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import runpy
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+SCRATCH = Path(sys.argv[2]) if __name__ == "__main__" else Path()
+NO_BROWSER = Path("/bin/false")
+
+
+def zygotes() -> None:
+    from mcp_tools.sandbox.opening import create
+    from mcp_tools.sandbox.probe import probe
+    from mcp_tools.sandbox.protocol import Job
+
+    async def run() -> None:
+        await probe()
+        sandbox = create("none")
+        await sandbox.open()
+        await sandbox.run(Job("import json\ndef f():\n    return json.dumps(1)", "f"))
+        await sandbox.aclose()
+
+    asyncio.run(run())
+
+
+def server() -> None:
+    """A server of the user, which imports as servers do: `python -c` and `python -m` look into its folder first."""
+    from mcp_tools.clients.entry import ServerEntry
+    from mcp_tools.clients.expand import expand
+    from mcp_tools.clients.servers import Servers
+    from support.external import PLAIN_SERVER
+
+    code = f"import runpy; runpy.run_path({str(PLAIN_SERVER)!r}, run_name='__main__')"
+    entry = ServerEntry("calc", command=sys.executable, arguments=("-c", code))
+
+    async def run() -> None:
+        servers = Servers([expand(entry, os.environ, Path.cwd())], os.environ)
+        assert await servers.search("add", 5), servers.notes()
+        await servers.aclose()
+
+    asyncio.run(run())
+
+
+def reader() -> None:
+    from agent.files.reading import read
+
+    file = SCRATCH / "table.csv"
+    file.write_text("name,height\nAda,170\n")
+    asyncio.run(read(file))
+
+
+def drawing() -> None:
+    from agent.web.fetching.guard import AddressGuard
+    from agent.web.protocol import WebProblem
+    from agent.web.reading.rendered import Renderer
+
+    async def run() -> None:
+        renderer = Renderer(AddressGuard(allow_private=True), NO_BROWSER)
+        try:
+            await renderer.draw("http://127.0.0.1:1/")
+        except WebProblem:
+            await renderer.aclose()
+
+    asyncio.run(run())
+
+
+def browser() -> None:
+    from agent.browser.outside import OutsideBrowser
+    from agent.browser.protocol import Task
+    from agent.web.protocol import WebProblem
+
+    async def never(*_: object, **__: object) -> Any:
+        raise AssertionError
+
+    outside = OutsideBrowser("compact", NO_BROWSER, never, allow_private=True)
+    try:
+        asyncio.run(outside.do(Task("What?", "http://127.0.0.1:1/", seconds=20), lambda _: None))
+    except WebProblem:
+        return
+
+
+def pip() -> None:
+    from agent.models import weights_index
+
+    os.environ |= {"PIP_INDEX_URL": "http://127.0.0.1:1/", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
+    download = weights_index._downloader()
+    _refused(lambda: download("alita-has-no-such-part==1", SCRATCH, threading.Event()))
+
+
+def uv() -> None:
+    from agent.models import weights_index
+
+    os.environ |= {"UV_INDEX_URL": "http://127.0.0.1:1/", "UV_HTTP_RETRIES": "0"}
+    weights_index._pip = lambda: None
+    _refused(lambda: weights_index._downloader()("alita-has-no-such-part==1", SCRATCH, threading.Event()))
+
+
+def _refused(download: Callable[[], None]) -> None:
+    from agent.models.weights_files import SourceError
+
+    try:
+        download()
+    except SourceError:
+        return
+    raise AssertionError
+
+
+def model_server() -> None:
+    from agent.errors import ModelUnreachableError
+    from agent.models.local_server import LocalServer
+    from agent.models.server_state import ServerOptions
+
+    (SCRATCH / "no.gguf").touch()
+    try:
+        asyncio.run(LocalServer(SCRATCH, ServerOptions(SCRATCH / "no.gguf"), start_timeout=60).find())
+    except ModelUnreachableError:
+        return
+
+
+def desktop_browser() -> None:
+    from agent.cli.traces import _open_browser
+
+    os.environ["BROWSER"] = "true"
+    assert _open_browser("file:///nothing")
+
+
+def clipboard() -> None:
+    from agent.cli.interactive.clipboard import copy
+
+    program = SCRATCH / "pbcopy"
+    program.write_text("#!/bin/sh\ncat > /dev/null\n")
+    program.chmod(stat.S_IRWXU)
+    said = copy("text", terminal=None, folder=SCRATCH, environment={**os.environ, "PATH": f"{SCRATCH}:/usr/bin:/bin"})
+    assert said == "Copied with pbcopy."
+
+
+def editor() -> None:
+    from agent.cli.interactive.editor import edit
+
+    assert edit("text", {**os.environ, "EDITOR": f"{sys.executable} -c 'import json'"}) == "text"
+
+
+def worker() -> None:
+    from mcp_tools import child
+
+    process = child.forkserver("agent.gaia.preloaded").Process(target=runpy.run_module, args=("this",))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+KINDS: dict[str, Callable[[], None]] = {
+    kind.__name__: kind
+    for kind in (
+        zygotes, server, reader, drawing, browser, pip, uv, model_server, desktop_browser, clipboard, editor, worker,
+    )
+}  # fmt: skip
+
+
+def main() -> None:
+    started: list[dict[str, Any]] = []
+
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        if event == "subprocess.Popen":
+            _, command, cwd, env = args
+            started.append({"command": [str(word) for word in command], "cwd": cwd and str(cwd), "env": env})
+
+    sys.addaudithook(watch)
+    KINDS[sys.argv[1]]()
+    print(json.dumps(started))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""A model that obeys: it does whatever the newest text that it is shown orders. The worst case of a deceived model.
+
+An order is a JSON object that stands anywhere in the messages:
+
+- an action in the form of a decision: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for
+  `search`, `read_file`, `use_tool`, `answer` and the others;
+- a step of browser-use: `{"navigate": {"url": "…"}}`, `{"input": {"field": "Comment", "text": "…"}}`,
+  `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number; the same
+  two for the small model's browser, where `{"navigate": …}` is not possible;
+- `{"say": "…"}`: what it answers where a text, or one of several words, is asked for.
+
+Each order is obeyed once, the newest first, and only where the form that is asked for allows it. Where nothing is
+ordered, it does what `first` says (decisions, to bring a run to the foreign text), and then ends with an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from agent.models.json_text import misfit
+from agent.models.protocol import Completion, Message, Usage
+from support.openai_server import Step
+
+_STEPS = ("navigate", "input", "click", "send_keys", "upload_file", "search")
+_NUMBERED = re.compile(r"\[(\d+)\]")
+
+
+class Obedient:
+    """Obeys orders in texts.
+
+    Args:
+        first: Decisions (`{"action": "read_file", "file": "a.txt"}`) that it makes before it looks for orders.
+        name: `embedded` for the ways of a small model.
+        otherwise: What it says where a text is asked for and nothing is ordered.
+    """
+
+    def __init__(self, *first: dict[str, Any], name: str = "obedient", otherwise: str = "unknown") -> None:
+        self.asked: list[dict[str, Any]] = []
+        """Each request: its messages and its schema."""
+        self.obeyed: list[dict[str, Any]] = []
+        self._first = list(first)
+        self._name = name
+        self._otherwise = otherwise
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._name
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """What the newest order wants, in the form that is asked for; see `agent.models.protocol.Model`."""
+        self.asked.append({"messages": list(messages), "schema": schema})
+        value = self._answer(messages, schema)
+        text = value if schema is None else json.dumps(value)
+        return Completion(str(text), Usage(calls=1), None if schema is None else value, model=self._name)
+
+    async def complete_many(self, messages: Sequence[Message], n: int, **options: Any) -> list[Completion]:
+        """The same several times; see `agent.models.protocol.Sampler`."""
+        options.pop("stop", None)
+        return [await self.complete(messages) for _ in range(n)]
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    def for_role(self, role: str) -> Obedient:
+        """The same for every role."""
+        return self
+
+    def reply(self, body: dict[str, Any]) -> Step:
+        """What it answers through an `OpenAIServer`: `openai_server.default = obedient.reply`."""
+        form = body.get("response_format", {}).get("json_schema")
+        schema = form["schema"] if form else None
+        self.asked.append({"messages": body["messages"], "schema": schema})
+        if schema is not None and list(schema.get("properties", {})) == ["value"]:
+            inner = schema["properties"]["value"]
+            return Step(text=json.dumps({"value": self._answer(body["messages"], inner)}))
+        value = self._answer(body["messages"], schema)
+        return Step(text=value if schema is None else json.dumps(value))
+
+    def orders_in(self, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+        """The orders that were not obeyed yet, the newest first; those of our own examples are none."""
+        text = shown(messages[-1])
+        found = [order for order in objects_in(text) if order not in self.obeyed]
+        yield from reversed(found)
+
+    def _answer(self, messages: Sequence[Message], schema: dict[str, Any] | None) -> Any:
+        if schema is not None and self._first and _fits(decision := _decided(self._first[0]), schema):
+            self._first.pop(0)
+            return decision
+        text = shown(messages[-1])
+        for order in self.orders_in(messages):
+            for value in _ways(order, text, schema):
+                if schema is None or _fits(value, schema):
+                    self.obeyed.append(order)
+                    return value
+        return _nothing_ordered(schema, self._otherwise)
+
+
+def shown(message: Message) -> str:
+    """The text of a message."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content)
+    return str(content or "")
+
+
+def objects_in(text: str) -> list[dict[str, Any]]:
+    """The JSON objects that stand in a text, also where quotation marks are escaped."""
+    found = []
+    for plain in dict.fromkeys((text, text.replace('\\"', '"'))):
+        at = -1
+        while (at := plain.find("{", at + 1)) >= 0:
+            try:
+                value, _ = json.JSONDecoder().raw_decode(plain, at)
+            except ValueError:
+                continue
+            if value not in found:
+                found.append(value)
+    return found
+
+
+def _ways(order: dict[str, Any], text: str, schema: dict[str, Any] | None) -> Iterator[Any]:
+    """The forms in which an order can be obeyed."""
+    if schema is None or schema.get("type") == "string" or "enum" in schema:
+        if isinstance(order.get("say", order.get("answer")), str):
+            yield order.get("say", order.get("answer"))
+        return
+    if "action" in order:
+        yield _decided(order)
+    for step in _STEPS:
+        given = order.get(step)
+        if isinstance(given, dict):
+            number = _numbered(str(given.get("field", "")), text)
+            yield {"found": "", "next": f"{'type' if step == 'input' else step} {number}"}
+            values = {name: value for name, value in given.items() if name != "field"}
+            if "field" in given:
+                values["index"] = number
+            yield {"evaluation_previous_goal": "", "memory": "", "next_goal": "", "action": [{step: values}]}
+    if isinstance(order.get("say"), str):
+        yield {"found": order["say"], "next": "done"}
+        yield {"question": order["say"]}
+        yield {"why": "It is wanted.", "wanted": order["say"]}
+
+
+def _decided(order: dict[str, Any]) -> dict[str, Any]:
+    return {"why": "It was ordered.", "next": order}
+
+
+def _numbered(word: str, text: str) -> int:
+    """The number of the last element in whose line a word stands; 0 where none is."""
+    lines = [line for line in text.splitlines() if word and word.casefold() in line.casefold()]
+    numbers = [found for line in lines for found in _NUMBERED.findall(line)]
+    return int(numbers[-1]) if numbers else 0
+
+
+def _nothing_ordered(schema: dict[str, Any] | None, otherwise: str) -> Any:
+    done = {"done": {"text": otherwise, "success": True, "files_to_display": []}}
+    for value in (
+        otherwise,
+        {"why": "Nothing is ordered.", "next": {"action": "answer", "answer": otherwise}},
+        {"evaluation_previous_goal": "", "memory": "", "next_goal": "", "action": [done]},
+        {"found": "nothing", "next": "done"},
+        {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""},
+        {"strategy": "targeted", "queries": ["nothing"], "freshness": "any"},
+        {"why": "Nothing is ordered.", "needs": "fact"},
+        {"why": "Nothing is ordered.", "wanted": "no"},
+        "no",
+        "world",
+    ):
+        if schema is None or _fits(value, schema):
+            return value
+    return otherwise
+
+
+def _fits(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a value fits, or would with null for what a strict schema wants besides."""
+    return misfit(_filled(value, schema), schema) is None
+
+
+def _filled(value: Any, schema: dict[str, Any]) -> Any:
+    for branch in schema.get("anyOf", []):
+        filled = _filled(value, branch)
+        if misfit(filled, branch) is None:
+            return filled
+    if not isinstance(value, dict) or "properties" not in schema:
+        return value
+    given = {name: _filled(inner, schema["properties"].get(name, {})) for name, inner in value.items()}
+    return {**dict.fromkeys(schema.get("required", [])), **given}
