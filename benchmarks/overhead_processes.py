@@ -110,8 +110,8 @@ class TimedOpened(Opened):
 class TimedAlita(Alita):
     """The real one, which opens with a watch."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        super().__init__(settings, **options)
         self._opened: TimedOpened = TimedOpened(self._external, self._tell)
 
     @property
@@ -127,7 +127,7 @@ def _settings(url: str, calls: int) -> Settings:
 async def ask_alita(url: str, calls: int) -> Figures:
     """One process of alita."""
     settings = _settings(url, calls)
-    Library(settings.tools_dir).register(the_tool())
+    Library(settings.tools_dir, settings.approvals_file).register(the_tool())
     rounds = []
     async with await TimedAlita.open(settings) as alita:
         await alita.ask(QUESTION)
@@ -209,7 +209,7 @@ async def ask_sdk(url: str, calls: int) -> Figures:
 async def ask_once(url: str, calls: int) -> Figures:
     """Asks one question and nothing before it."""
     settings = _settings(url, calls)
-    Library(settings.tools_dir).register(the_tool())
+    Library(settings.tools_dir, settings.approvals_file).register(the_tool())
     async with await Alita.open(settings) as alita:
         return {"text": (await alita.ask(QUESTION)).text}
 

@@ -23,6 +23,7 @@ from typing import Any
 from overhead_processes import the_tool
 from table import Figure, as_text, ratio_at_most
 
+from agent.folders import find_folders
 from mcp_tools.library import Library
 
 ALITA = str(Path(sys.executable).with_name("alita"))
@@ -48,7 +49,8 @@ def commands(home: Path) -> dict[str, tuple[list[str], str]]:
     for name, script in (("direct", DIRECT), ("tool", WITH_TOOL)):
         lines = "".join(json.dumps(line) + "\n" for line in script)
         (home / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    Library(home / "tools").register(the_tool())
+    approvals = find_folders({"ALITA_HOME": str(home)}).data / "approvals.json"
+    Library(home / "tools", approvals).register(the_tool())
 
     def ask(name: str, question: str) -> list[str]:
         return [ALITA, "ask", "-q", "--no-cache", "--model", f"scripted:{home / name}.jsonl", question]

