@@ -82,11 +82,13 @@ def _members(file: AttachedFile) -> dict[str, str]:
 
 
 def granted(state: State, context: Context) -> tuple[Path, ...]:
-    """What programs may read: the files that are there, and the folders of what was made of them."""
+    """What programs may read: the files that are there, the folders of what was made of them, and the workspace."""
     attached = state.get("attached", [])
     folders = [
         Path(os.path.commonpath([Path(path).parent for path in file["data"]])) for file in attached if file["data"]
     ]
+    if context.workspace is not None and context.workspace.folder.is_dir():
+        folders.append(context.workspace.folder)
     return tuple(dict.fromkeys((*present(state, context), *folders)))
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agent.store.journaled_files import JournaledFiles
     from agent.store.journaled_web import JournaledWeb
     from agent.web.leak_guard import LeakGuard
+    from agent.workspace import Workspace
 
 WEAK_MODELS = frozenset({EMBEDDED})
 """Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
@@ -59,6 +60,8 @@ class Context:
     """Decides which proved tools are kept; None keeps all."""
     reader: JournaledFiles | None = None
     """Reads the files that came with the question, and those of the web; None where nothing does."""
+    workspace: Workspace | None = None
+    """Keeps what was read and computed for programs; None where nothing is kept."""
     sees: bool = False
     """Whether a model was named that reads pictures."""
     seed: int | None = None

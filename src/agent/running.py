@@ -24,6 +24,7 @@ from agent.sandboxes import BudgetedSandbox
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
+from agent.workspace import FOLDER, Workspace
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -213,6 +214,7 @@ class Running:
             consent=consent,
             approval=decided if "approval" in self._run.configuration else None,
             reader=self._reader(),
+            workspace=Workspace(self._journal.home / FOLDER),
             sees=bool(self.settings.vision),
             seed=self.settings.seed,
             apart=self._apart,

@@ -70,6 +70,9 @@ class Journal:
         """Calls that were made."""
         self.is_live = False
         """Whether the newest call was made, and not given from the record."""
+        origin = recorded[0].get("run_id") if recorded else None
+        self.home = path.absolute().parent.parent / str(origin or path.parent.name)
+        """The folder of the run that began it, to which paths in its records lead: of a fork, that of the first run."""
         self._redactor = redactor
         self._blobs = Blobs(redactor)
         self._asked: defaultdict[str, int] = defaultdict(int)

@@ -30,7 +30,7 @@ def file_name(url: str, disposition: str = "") -> str:
     """
     parts = urlsplit(url)
     for candidate in (_told(disposition), unquote(PurePosixPath(parts.path).name), parts.hostname or ""):
-        if name := _safe(candidate):
+        if name := safe_name(candidate):
             return name
     return "file"
 
@@ -84,7 +84,8 @@ def _told(disposition: str) -> str:
     return name.replace("\\", "/").rpartition("/")[2]
 
 
-def _safe(name: str) -> str:
+def safe_name(name: str) -> str:
+    """A file's name out of one that others chose: no path, not hidden, not too long; empty where nothing is left."""
     plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
     plain = _UNSAFE.sub("_", plain).strip(" ._")
     if _RESERVED.match(plain):

@@ -1,0 +1,101 @@
+"""A run's workspace: what was read and computed, kept whole in files that prompts name and programs open.
+
+| name | what it is |
+|---|---|
+| `page_2.txt`, `page_2.links.json`, `page_2_table_1.csv` | source 2: its text, its links by number, its tables |
+| `search_3.json` | what the search of step 3 found |
+| `step_3.txt`, `step_3.json` | what step 3 returned: as text, as a value |
+
+Attached files stay where they are, and what was made of them for programs stands in `AttachedFile.data`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent.errors import StorageError
+from agent.web.fetching.names import safe_name
+from mcp_tools.tool import Json
+from mcp_tools.written import write_whole
+
+FOLDER = "workspace"
+"""Its name in the folder of a run."""
+
+
+class Workspace:
+    """The files of a run.
+
+    A name that another content has gets a number, so that a run that goes on has the same paths: prompts show them.
+
+    Args:
+        folder: Made when the first file comes; below a folder that only its user may enter.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+
+    def keep_text(self, name: str, text: str) -> Path:
+        """Keeps a text.
+
+        Args:
+            name: How the file is called, with its ending; what is unsafe in it is replaced.
+            text: The whole of it.
+
+        Returns:
+            The absolute path.
+
+        Raises:
+            StorageError: The folder cannot be written.
+        """
+        return self._keep(name, text.encode("utf-8", "replace"))
+
+    def keep_json(self, name: str, value: Json) -> Path:
+        """Keeps a value as JSON; see `keep_text`."""
+        return self.keep_text(name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+    def keep_table(self, name: str, rows: Sequence[Sequence[str]]) -> Path:
+        """Keeps rows as CSV, the header first; see `keep_text`."""
+        out = io.StringIO(newline="")
+        csv.writer(out, lineterminator="\n").writerows(rows)
+        return self.keep_text(name, out.getvalue())
+
+    def _keep(self, name: str, content: bytes) -> Path:
+        plain = Path(safe_name(name) or "file")
+        try:
+            for number in itertools.count(1):
+                path = self.folder / (plain.name if number == 1 else f"{plain.stem}_{number}{plain.suffix}")
+                if _is_free(path):
+                    return self._written(path, content)
+                if _holds(path, content):
+                    return path
+        except OSError as error:
+            raise StorageError(
+                f"{self.folder} cannot be written: {error.strerror}.", remedy="Make it writable, or free some space."
+            ) from error
+        raise AssertionError("numbers do not end")
+
+    def _written(self, path: Path, content: bytes) -> Path:
+        self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if self.folder.is_symlink():
+            raise StorageError(f"{self.folder} is a link: nothing is written there.", remedy="Remove it.")
+        write_whole(path, content)
+        path.chmod(0o644)  # for the user that programs run as
+        return path
+
+
+def _is_free(path: Path) -> bool:
+    """Whether nothing stands there, not even a link that leads nowhere."""
+    return not os.path.lexists(path)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file, and no link to one, has this content."""
+    found = path.lstat()
+    return stat.S_ISREG(found.st_mode) and found.st_size == len(content) and path.read_bytes() == content
