@@ -7,26 +7,50 @@ import functools
 import importlib.util
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from mcp_tools.checks.modules import IMPORT_NAMES
+IMPORT_NAMES = {
+    "beautifulsoup4": "bs4",
+    "pillow": "PIL",
+    "scikit-learn": "sklearn",
+    "scikit-image": "skimage",
+    "pyyaml": "yaml",
+    "python-dateutil": "dateutil",
+    "opencv-python": "cv2",
+    "opencv-python-headless": "cv2",
+    "python-docx": "docx",
+    "python-pptx": "pptx",
+    "pymupdf": "fitz",
+    "biopython": "Bio",
+    "python-chess": "chess",
+}
+"""What a distribution is imported as, where that is not its own name."""
 
+BASE_PACKAGES = ("numpy", "pandas", "python-dateutil", "pyyaml")
+"""What every call may import without declaring it: they come with alita."""
+_BRINGS = {"pandas": {"numpy", "python-dateutil"}}
+"""What a package imports itself: who has the one has the others."""
 FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
 """What programs that read files are given, where it is installed."""
 _BEHIND = {"pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}}
 """What a function of a package imports by itself."""
 
 
-@functools.cache
 def file_packages() -> tuple[str, ...]:
     """Of the packages for files those that are installed."""
-    return tuple(name for name in FILE_PACKAGES if importlib.util.find_spec(import_name(name)) is not None)
+    return installed(FILE_PACKAGES)
+
+
+@functools.cache
+def installed(packages: tuple[str, ...]) -> tuple[str, ...]:
+    """Of some packages those that are installed."""
+    return tuple(name for name in packages if importlib.util.find_spec(import_name(name)) is not None)
 
 
 def import_name(package: str) -> str:
     """What a distribution is imported as, from its name or a requirement such as `numpy>=2`."""
     name = re.split(r"[^\w.-]", package.strip(), maxsplit=1)[0]
-    return IMPORT_NAMES.get(name.lower(), name.replace("-", "_"))
+    return IMPORT_NAMES.get(re.sub(r"[-_.]+", "-", name).lower(), name.replace("-", "_"))
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
@@ -39,6 +63,21 @@ def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
         if package in wanted:
             wanted |= {name for function, behind in functions.items() if function in names for name in behind}
     return tuple(package for package in packages if package in wanted)
+
+
+def needed(declared: Iterable[str], sources: Iterable[str]) -> tuple[str, ...]:
+    """The packages of a call: those that it declares, and the base packages that its sources import."""
+    wanted = {*declared, *(name for source in sources for name in _base(source))}
+    for package in wanted & _BRINGS.keys():
+        wanted -= _BRINGS[package]
+    return tuple(sorted(wanted))
+
+
+@functools.lru_cache(maxsize=256)
+def _base(source: str) -> tuple[str, ...]:
+    base = installed(BASE_PACKAGES)
+    # most sources name none: they need not be parsed
+    return imported(source, base) if any(import_name(name) in source for name in base) else ()
 
 
 def _imports(source: str) -> tuple[set[str], set[str]]:

@@ -50,11 +50,13 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
         ),
         Rule(
             "allowed-imports",
-            "Imports come from the computing part of the standard library and from declared packages.",
+            "Imports come from the computing part of the standard library, and from base and declared packages.",
             imports.allowed_imports,
         ),
         Rule("known-imports", "What is taken from a standard module exists there.", imports.known_imports),
-        Rule("declared-packages", "The PEP 723 header names only declared packages.", imports.declared_packages),
+        Rule(
+            "declared-packages", "The PEP 723 header names only base and declared packages.", imports.declared_packages
+        ),
         Rule("no-hosts", "The tool asks for no network host.", imports.no_hosts),
         Rule("undefined-name", "Each name is a builtin, imported, or bound in its scope.", names.undefined_name),
         Rule("forbidden-builtin", "No `eval`, `exec`, `compile` or `__import__`.", names.forbidden_builtin),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from mcp_tools.checks import modules
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.source import Source
+from mcp_tools.packages import BASE_PACKAGES, import_name
 from mcp_tools.tool import Capabilities
 
 _HEADER = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
@@ -36,7 +37,7 @@ def _imports(source: Source) -> Iterator[_Import]:
 
 
 def allowed_imports(source: Source) -> Iterator[Remark]:
-    """Imports come from the computing part of the standard library and from the declared packages."""
+    """Imports come from the computing part of the standard library and from base and declared packages."""
     packages = _importable(source.capabilities)
     for line, module, names in _imports(source):
         if "*" in names:
@@ -81,8 +82,7 @@ def _why_not(module: str) -> str:
 
 
 def _importable(capabilities: Capabilities) -> set[str]:
-    names = {_distribution(requirement) for requirement in capabilities.packages}
-    return {modules.IMPORT_NAMES.get(name, name.replace("-", "_")) for name in names if name}
+    return {import_name(requirement) for requirement in (*BASE_PACKAGES, *capabilities.packages)}
 
 
 def _distribution(requirement: str) -> str:
@@ -145,7 +145,7 @@ def _nearest(module: str, name: str) -> str:
 
 
 def declared_packages(source: Source) -> Iterator[Remark]:
-    """The PEP 723 header names only packages that the capabilities declare."""
+    """The PEP 723 header names only base packages and those that the capabilities declare."""
     headers = list(_HEADER.finditer(source.text))
     if len(headers) > 1:
         yield Remark(_line(source, headers[1].start()), "a second `# /// script` block; keep one")
@@ -165,7 +165,7 @@ def declared_packages(source: Source) -> Iterator[Remark]:
 
 
 def _undeclared(wanted: list[object], capabilities: Capabilities) -> Iterator[str]:
-    declared = {_distribution(requirement) for requirement in capabilities.packages}
+    declared = {_distribution(requirement) for requirement in (*BASE_PACKAGES, *capabilities.packages)}
     for requirement in wanted:
         if not isinstance(requirement, str) or not _distribution(requirement):
             yield f"{requirement!r} in the `# /// script` block is no requirement"

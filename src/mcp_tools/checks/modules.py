@@ -94,20 +94,3 @@ MODULE_OF = {
 """Where a name that is often used without its import comes from."""
 
 USUAL_ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib", "sp": "sympy", "dt": "datetime"}
-
-IMPORT_NAMES = {
-    "beautifulsoup4": "bs4",
-    "pillow": "PIL",
-    "scikit-learn": "sklearn",
-    "scikit-image": "skimage",
-    "pyyaml": "yaml",
-    "python-dateutil": "dateutil",
-    "opencv-python": "cv2",
-    "opencv-python-headless": "cv2",
-    "python-docx": "docx",
-    "python-pptx": "pptx",
-    "pymupdf": "fitz",
-    "biopython": "Bio",
-    "python-chess": "chess",
-}
-"""What a distribution is imported as, where that is not its own name."""

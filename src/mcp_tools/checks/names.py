@@ -11,6 +11,7 @@ from mcp_tools.checks import modules
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.scopes import FreeName
 from mcp_tools.checks.source import Source
+from mcp_tools.packages import BASE_PACKAGES, import_name
 
 _BUILTINS = frozenset(dir(builtins)) | {
     "__name__",
@@ -53,7 +54,7 @@ def _remedy(free: FreeName) -> str:
         return f"add `import {name}`"
     if name in modules.USUAL_ALIASES:
         module = modules.USUAL_ALIASES[name]
-        if module in modules.COMPUTING:
+        if module in modules.COMPUTING or module in map(import_name, BASE_PACKAGES):
             return f"add `import {module} as {name}`"
         return f"{module} is not available; use the standard library"
     near = difflib.get_close_matches(name, [*free.visible, *dir(builtins)], n=1, cutoff=0.75)

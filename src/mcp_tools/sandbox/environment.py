@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_tools.packages import needed
 from mcp_tools.sandbox import interpreter
 from mcp_tools.sandbox.protocol import Job
 
@@ -89,7 +90,8 @@ class Environment:
             GrantError: A path cannot be granted, or a package is not installed.
         """
         paths = sorted({str(Path(path).absolute()) for path in job.read})
-        wanted = cls(tuple(map(Grant.of, paths)), tuple(sorted(set(job.packages))))
+        packages = needed(job.packages, (job.source, *job.modules.values()))
+        wanted = cls(tuple(map(Grant.of, paths)), packages)
         for name in wanted.found.missing:
             raise GrantError(f"the package {name!r} is not installed here: pip install {name}")
         return wanted

@@ -113,12 +113,11 @@ def _files(name: str) -> set[str]:
 
 
 def _import_name(name: str) -> str:
-    from importlib import metadata
-
-    if importlib.util.find_spec(name.replace("-", "_")):
-        return name.replace("-", "_")
-    provided = [m for m, owners in metadata.packages_distributions().items() if name in owners]
-    return min(provided, default=name.replace("-", "_"))
+    plain = name.replace("-", "_")
+    if importlib.util.find_spec(plain):
+        return plain
+    modules = {Path(path).name.partition(".")[0] for path in _top_level(name)}
+    return min(filter(str.isidentifier, modules), default=plain)
 
 
 def _closure(name: str) -> set[str]:

@@ -89,7 +89,7 @@ class Job:
     modules: dict[str, str] = field(default_factory=dict)
     """Sources of library tools that this program may import by name."""
     packages: tuple[str, ...] = ()
-    """Importable packages of the host's environment wanted inside (`numpy`, `pandas`), read-only."""
+    """Packages of the host's environment wanted inside, read-only. The base packages need not be named."""
     limits: Limits = field(default_factory=Limits)
 
 

@@ -101,21 +101,27 @@ def f(rows: list[dict]):
     return frame.groupby("k").v.sum().to_dict(), np.linalg.solve(np.eye(2), np.ones(2)), frame
 """
     rows = [{"k": "a", "v": 1}, {"k": "a", "v": 2}, {"k": "b", "v": 3}]
-    job = Job(source, "f", {"rows": rows}, packages=("pandas",), limits=Limits(wall_seconds=30))
+    job = Job(source, "f", {"rows": rows}, limits=Limits(wall_seconds=30))
     outcome = await isolated.run(job)
     assert outcome.value == [{"a": 3, "b": 3}, [1.0, 1.0], rows], outcome.problem
 
 
 async def test_numpy_draws_differ_between_calls(sandbox: WarmSandbox) -> None:
     source = "import numpy, random\ndef f():\n    return numpy.random.rand(), random.random()"
-    drawn = [(await sandbox.run(Job(source, "f", packages=("numpy",)))).value for _ in range(3)]
+    drawn = [(await sandbox.run(Job(source, "f"))).value for _ in range(3)]
     assert len({a for a, _ in drawn}) == len({b for _, b in drawn}) == 3
 
 
 async def test_packages_of_the_host_are_not_there_unasked(isolated: WarmSandbox) -> None:
-    outcome = await isolated.run(Job("import pandas\ndef f(): ...", "f"))
+    outcome = await isolated.run(Job("import openpyxl\ndef f(): ...", "f"))
     assert outcome.problem is not None
-    assert outcome.problem.message == "ModuleNotFoundError: No module named 'pandas'"
+    assert outcome.problem.message == "ModuleNotFoundError: No module named 'openpyxl'"
+
+
+async def test_base_packages_need_not_be_declared(isolated: WarmSandbox) -> None:
+    source = "import yaml\nfrom dateutil import parser\nimport later\ndef f():\n    return yaml.safe_load('a: 1'), parser.parse('3 May 2024'), later.n"
+    outcome = await isolated.run(Job(source, "f", modules={"later": "import numpy\nn = numpy.int64(3)"}))
+    assert outcome.value == [{"a": 1}, "2024-05-03T00:00:00", 3], outcome.problem
 
 
 async def test_a_package_that_is_not_installed(sandbox: WarmSandbox) -> None:
