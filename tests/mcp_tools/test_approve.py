@@ -199,8 +199,8 @@ async def test_capabilities_are_declared_by_hand(library: Library, sandbox: Sand
     outside.write_text("tea\n9\n")
     example = {"arguments": {"path": "data/sold.csv", "column": "tea"}, "result": 7}
     write_json(library, "total", {"examples": [example], "capabilities": {}})
-    with pytest.raises(LibraryError, match="reads-only-with-grant"):
-        await look(library, sandbox, "total")
+    with pytest.raises(LibraryError, match=r"a test fails: .*data/sold\.csv"):
+        approve(library, await look(library, sandbox, "total"))
     write_json(library, "total", {"capabilities": {"read": True, "seconds": 0.3}})
     with pytest.raises(LibraryError, match=r"a test fails: .* 0\.3"):
         approve(library, await look(library, sandbox, "total"))

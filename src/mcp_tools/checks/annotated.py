@@ -9,31 +9,14 @@ from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.scopes import parameters
 from mcp_tools.checks.source import Source
 
-_PLAIN = frozenset({"int", "float", "str", "bool", "None", "list", "dict", "tuple", "Any", "object"})
-_ARRAYS = frozenset({"list", "List", "Sequence", "Iterable", "Collection", "tuple", "Tuple"})
-_OBJECTS = frozenset({"dict", "Dict", "Mapping", "MutableMapping"})
-_UNIONS = frozenset({"Optional", "Union"})
 _INSTEAD = {
-    "set": "list",
-    "frozenset": "list",
-    "Set": "list",
     "bytes": "str (base64)",
     "complex": "list[float] of two numbers",
-    "Decimal": "str or float",
-    "Fraction": "str",
-    "date": "str (ISO 8601)",
-    "datetime": "str (ISO 8601)",
-    "time": "str (ISO 8601)",
-    "timedelta": "float (seconds)",
-    "Path": "str",
+    "bytearray": "str (base64)",
     "Callable": "str that names the choice",
     "DataFrame": "list[dict[str, Any]]",
+    "Series": "list[float]",
     "ndarray": "list[float]",
-    "Counter": "dict[str, int]",
-    "defaultdict": "dict",
-    "deque": "list",
-    "Iterator": "list",
-    "Generator": "list",
     "string": "str",
     "integer": "int",
     "number": "float",
@@ -58,7 +41,7 @@ def typed(source: Source) -> Iterator[Remark]:
 
 
 def json_types(source: Source) -> Iterator[Remark]:
-    """Annotations are of kinds that JSON can carry: int, float, str, bool, None, list, dict with str keys."""
+    """No annotation is of a kind that JSON cannot carry. The schema, derived in the sandbox, has the last word."""
     if not source.entry:
         return
     aliases = _aliases(source.tree)
@@ -76,15 +59,15 @@ def _is_none(annotation: ast.expr) -> bool:
 
 
 def _aliases(tree: ast.Module) -> dict[str, ast.expr | None]:
-    """Names of types that the module makes: an alias by its value, a class of plain data by None."""
+    """Names of types that the module makes: an alias by its value, a class by None."""
     found: dict[str, ast.expr | None] = {}
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                found[name] = value
+                found[name] = None if isinstance(value, ast.Call) else value  # NewType, TypeVar, namedtuple
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 found[name] = value
-            case ast.ClassDef(name=name, bases=bases) if any(_last_name(b) == "TypedDict" for b in bases):
+            case ast.ClassDef(name=name):
                 found[name] = None
     return found
 
@@ -110,7 +93,7 @@ def _misfits(annotation: ast.expr, aliases: dict[str, ast.expr | None], depth: i
             yield from _misfits(left, aliases, depth + 1)
             yield from _misfits(right, aliases, depth + 1)
         case ast.Subscript(value=base, slice=inner):
-            yield from _generic_misfits(annotation, _last_name(base), _items(inner), aliases, depth)
+            yield from _generic_misfits(_last_name(base), _items(inner), aliases, depth)
         case ast.Name() | ast.Attribute():
             yield from _name_misfits(_last_name(annotation), aliases, depth)
         case _:
@@ -133,29 +116,15 @@ def _name_misfits(name: str, aliases: dict[str, ast.expr | None], depth: int) ->
         meant = aliases[name]
         if meant is not None:
             yield from _misfits(meant, aliases, depth + 1)
-    elif name not in _PLAIN | _ARRAYS | _OBJECTS:
-        instead = _INSTEAD.get(name, "int, float, str, bool, list[...] or dict[str, ...]")
-        yield f"JSON cannot carry `{name}`; use {instead} and convert inside the function"
+    elif name in _INSTEAD:
+        yield f"JSON cannot carry `{name}`; use {_INSTEAD[name]} and convert inside the function"
 
 
 def _generic_misfits(
-    whole: ast.expr, base: str, items: list[ast.expr], aliases: dict[str, ast.expr | None], depth: int
+    base: str, items: list[ast.expr], aliases: dict[str, ast.expr | None], depth: int
 ) -> Iterator[str]:
     if base == "Literal":
         return
-    if base == "Annotated":
-        items = items[:1]
-    elif base in _OBJECTS and len(items) == 2:
-        key = _last_name(items[0]) or getattr(items[0], "value", "")
-        if key not in {"str", "Any"} and not _is_literal_of_text(items[0]):
-            yield f"`{ast.unparse(whole)}`: JSON keys are text; use dict[str, ...] and convert inside"
-        items = items[1:]
-    elif base not in _ARRAYS | _UNIONS | _OBJECTS:
-        yield from _name_misfits(base, {}, depth)
-        return
-    for item in items:
+    yield from _name_misfits(base, {}, depth)
+    for item in items[:1] if base == "Annotated" else items if base not in _INSTEAD else ():
         yield from _misfits(item, aliases, depth + 1)
-
-
-def _is_literal_of_text(annotation: ast.expr) -> bool:
-    return isinstance(annotation, ast.Subscript) and _last_name(annotation.value) == "Literal"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_tools.checks import annotated, effects, generality, imports, names, structure, text
+from mcp_tools.checks import annotated, effects, imports, names, structure, text
 from mcp_tools.checks.protocol import Finding, Report
 from mcp_tools.checks.rule import Rule
 from mcp_tools.checks.source import Source
@@ -29,7 +29,7 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
     (
         Rule(
             "one-public-function",
-            "Exactly one public function at the top level, of the wanted name.",
+            "One public function is the tool: the one of the wanted name, else the one that uses the others.",
             structure.one_public_function,
         ),
         Rule(
@@ -37,11 +37,10 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
             "The name is snake_case and hides no keyword or builtin.",
             structure.function_name,
         ),
-        Rule("plain-function", "The function is neither async nor a generator.", structure.plain_function),
-        Rule("named-parameters", "No `*args`, no `**kwargs`, nothing positional-only.", structure.named_parameters),
-        Rule("takes-parameters", "The function takes at least one parameter.", structure.takes_parameters),
+        Rule("plain-function", "The function is not async.", structure.plain_function),
+        Rule("named-parameters", "No `*args` and no `**kwargs`.", structure.named_parameters),
         Rule("typed", "Each parameter and the return of the public function is annotated.", annotated.typed),
-        Rule("json-types", "Annotations are of kinds that JSON can carry.", annotated.json_types),
+        Rule("json-types", "No annotation is of a kind that JSON cannot carry.", annotated.json_types),
         Rule("docstring", "The public function has a docstring.", structure.docstring),
         Rule(
             "returns-value",
@@ -50,7 +49,7 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
         ),
         Rule(
             "allowed-imports",
-            "Imports come from the computing part of the standard library, and from base and declared packages.",
+            "Imports come from the standard library and from packages that are there, none for network or processes.",
             imports.allowed_imports,
         ),
         Rule("known-imports", "What is taken from a standard module exists there.", imports.known_imports),
@@ -62,40 +61,19 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
         Rule("forbidden-builtin", "No `eval`, `exec`, `compile` or `__import__`.", names.forbidden_builtin),
         Rule("no-input", "No `input()`.", names.no_input),
         Rule(
-            "reads-only-with-grant",
-            "`open()` only with the read capability, only to read.",
-            names.reads_only_with_grant,
-        ),
-        Rule(
             "nothing-on-import",
-            "The top level holds only imports, definitions, constants and the `__main__` guard.",
+            "Importing the file defines things and computes constants; it does not print, ask, open, or call the tool.",
             effects.nothing_on_import,
         ),
         Rule(
             "only-computes",
-            "No process, no exit, no change of a file or of the interpreter.",
+            "No process, no exit, no change of the interpreter, no use of the environment.",
             effects.only_computes,
         ),
         Rule(
             "endless-loop",
             "A `while True` holds a break, a return, a raise or a yield.",
             effects.endless_loop,
-            "warning",
-        ),
-        Rule(
-            "parameters-reach-result",
-            "Every parameter can change what the function returns.",
-            generality.parameters_reach_result,
-        ),
-        Rule(
-            "question-literal",
-            "No number, name or quoted text of the question stands in the code.",
-            generality.no_question_literal,
-        ),
-        Rule(
-            "common-question-literal",
-            "A common number, or a word that is an outcome, is in the question and the code: perhaps by chance.",
-            generality.no_common_question_literal,
             "warning",
         ),
     ),
@@ -109,23 +87,25 @@ def check(
     source: str | bytes,
     *,
     capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
-    question: str | None = None,
     function: str | None = None,
+    more: tuple[Rule, ...] = (),
+    question: str | None = None,
 ) -> Report:
     """Applies every rule to a source, without running it.
 
     Args:
         source: The whole file.
         capabilities: What the tool may touch.
-        question: The question the tool was written for, whose numbers and names must not stand in the code.
         function: The name that the public function must have.
+        more: Further rules, applied last.
+        question: What the rules of `GENERALITY` compare the source with.
 
     Returns:
         The findings in the order of lines. After a stage with errors later stages are not applied.
     """
     checked = Source(source, capabilities, question, function)
     findings: set[Finding] = set()
-    for stage in STAGES:
+    for stage in (*STAGES, more):
         findings |= {
             Finding(remark.line, rule.id, remark.message, rule.severity)
             for rule in stage

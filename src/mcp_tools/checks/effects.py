@@ -1,128 +1,64 @@
-"""Rules on effects: nothing happens on import, and a call only computes."""
+"""Rules on effects: importing the file does nothing but define, and a call only computes."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from mcp_tools.checks import modules
 from mcp_tools.checks.modules import words
 from mcp_tools.checks.rule import Remark
-from mcp_tools.checks.source import Function, Source, is_guard
+from mcp_tools.checks.scopes import annotation_nodes
+from mcp_tools.checks.source import Source
 from mcp_tools.checks.structure import own_nodes
 from mcp_tools.checks.syntax import children
 
-_PURE_BUILTINS = words(
-    """
-    abs bool bytes chr complex dict divmod enumerate filter float format frozenset hash int len list
-    map max min object ord pow property staticmethod classmethod range repr reversed round set slice
-    sorted str sum super tuple type zip any all
-    """
-)
-_PURE_METHODS = words(
-    """
-    split rsplit splitlines strip lstrip rstrip upper lower title casefold replace join format
-    encode decode items keys values fromkeys maketrans copy union difference intersection index
-    count removeprefix removesuffix zfill fromisoformat hex from_iterable quantize fromhex
-    """
-)
-_OS_READING = words(
-    """
-    path listdir scandir walk stat fspath sep linesep getcwd PathLike altsep extsep curdir pardir
-    """
-)
-_SYS = words(
-    """
-    maxsize maxunicode float_info int_info hash_info byteorder version_info version
-    setrecursionlimit getrecursionlimit set_int_max_str_digits get_int_max_str_digits getsizeof
-    intern stderr
-    """
-)
-_WRITING_METHODS = words(
-    """
-    write_text write_bytes unlink rmdir mkdir touch symlink_to hardlink_to chmod rmtree extractall
-    """
-)
+_ACTING_BUILTINS = words("print input open")
+_ACTING_METHODS = words("read_text read_bytes write_text write_bytes unlink rmdir mkdir touch rename iterdir")
+_OS_PROCESSES = words("system popen fork forkpty kill killpg abort _exit startfile posix_spawn posix_spawnp")
+_OS_ENVIRONMENT = words("environ environb getenv getenvb putenv unsetenv")
+_OS_RIGHTS = words("setuid setgid seteuid setegid setreuid setregid setgroups initgroups chroot")
+_SYS = words("modules settrace setprofile addaudithook path meta_path path_hooks path_importer_cache")
 
 
 def nothing_on_import(source: Source) -> Iterator[Remark]:
-    """The top level holds only imports, definitions, constants and the `__main__` guard."""
-    yield from _busy_statements(source, source.tree.body)
-
-
-def _busy_statements(source: Source, body: list[ast.stmt]) -> Iterator[Remark]:
-    for statement in body:
-        match statement:
-            case ast.Import() | ast.ImportFrom() | ast.Pass():
-                continue
-            case ast.Expr(value=ast.Constant()):
-                continue
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield from _busy_definition(source, statement)
-            case ast.ClassDef():
-                for part in [
-                    *statement.decorator_list,
-                    *statement.bases,
-                    *(k.value for k in statement.keywords),
-                ]:
-                    yield from _busy_expression(source, part)
-                yield from _busy_statements(source, statement.body)
-            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-                yield from _busy_expression(source, value)
-            case ast.AnnAssign() | ast.If() if isinstance(statement, ast.AnnAssign) or is_guard(statement):
-                if isinstance(statement, ast.If) and statement.orelse:
-                    yield from _busy_statements(source, statement.orelse)
-            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=inner, orelse=[]):
-                yield from _busy_statements(source, inner)
-            case _ if type(statement).__name__ == "TypeAlias":
-                continue
-            case _:
-                yield Remark(
-                    statement.lineno,
-                    f"`{_shown(statement)}` would run on import; move it into the function,"
-                    ' or under `if __name__ == "__main__":`',
-                )
-
-
-def _busy_definition(source: Source, function: Function) -> Iterator[Remark]:
-    defaults = [*function.args.defaults, *(value for value in function.args.kw_defaults if value)]
-    for part in [*function.decorator_list, *defaults]:
-        yield from _busy_expression(source, part)
-
-
-def _busy_expression(source: Source, expression: ast.expr) -> Iterator[Remark]:
-    """The calls in an expression that do more than compute a constant."""
-    waiting: list[ast.AST] = [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Lambda):
+    """Importing the file defines and computes constants: it prints, asks, opens and waits for nothing."""
+    waiting: list[ast.AST] = [statement for statement in source.tree.body if statement not in source.guards]
+    for node in waiting:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             waiting += [*node.args.defaults, *(value for value in node.args.kw_defaults if value)]
+            if not isinstance(node, ast.Lambda):
+                waiting += [*node.decorator_list, *annotation_nodes(node)]
             continue
-        if isinstance(node, ast.Call) and not _is_pure(source, node.func):
+        if (isinstance(node, ast.Expr) and _calls_own(source, node.value)) or (
+            isinstance(node, ast.Call) and _acts(source, node.func)
+        ):
             yield Remark(
                 node.lineno,
-                f"`{_shown(node)}` would be called on import; call it inside the function"
-                " (with functools.cache on a helper, if it is costly)",
+                f"`{_shown(node)}` would run on import; move it into the function,"
+                ' or under `if __name__ == "__main__":`',
             )
             continue
         waiting += children(node)
 
 
-def _is_pure(source: Source, function: ast.expr) -> bool:
+def _calls_own(source: Source, value: ast.expr) -> bool:
+    """Whether this calls a function of the file, whose result would be thrown away."""
+    names = {function.name for function in source.functions}
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in names
+
+
+def _acts(source: Source, function: ast.expr) -> bool:
+    """Whether a call does more than compute."""
     match function:
+        case ast.Name(id=name) if name in source.names:
+            is_entry = source.entry is not None and name == source.entry.name
+            return is_entry or (source.origins.get(name), name) == ("time", "sleep")
         case ast.Name(id=name):
-            origin = source.origins.get(name)
-            if origin is not None:
-                return origin in modules.PURE_ON_IMPORT
-            return (name in _PURE_BUILTINS and name not in source.names) or name in source.classes
+            return name in _ACTING_BUILTINS
         case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in source.origins:
-            return source.origins[name] in modules.PURE_ON_IMPORT or attr in _PURE_METHODS
-        case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name))) if name in source.origins:
-            return source.origins[name] in modules.PURE_ON_IMPORT
+            return source.origins[name] in {"os", "shutil"} or (source.origins[name], attr) == ("time", "sleep")
         case ast.Attribute(attr=attr):
-            return attr in _PURE_METHODS
-        case ast.Call(func=inner):
-            return _is_pure(source, inner)
+            return attr in _ACTING_METHODS
     return False
 
 
@@ -132,30 +68,30 @@ def _shown(node: ast.AST) -> str:
 
 
 def only_computes(source: Source) -> Iterator[Remark]:
-    """No process, no exit, no change of a file or of the interpreter."""
+    """No process, no exit, no change of the interpreter, nothing that a call in the sandbox has not got."""
     for node in source.all_of(ast.Attribute):
         if isinstance(node.value, ast.Name) and node not in source.guard:
             yield from _misuse(node, source.origins.get(node.value.id, ""), node.attr)
-        if node.attr in _WRITING_METHODS and source.reads_files:
-            yield Remark(node.lineno, f".{node.attr}() changes files; a tool only reads, return the content instead")
     for taken in source.all_of(ast.ImportFrom):
         for alias in taken.names:
             yield from _misuse(taken, taken.module or "", alias.name)
 
 
 def _misuse(node: ast.Attribute | ast.ImportFrom, module: str, attr: str) -> Iterator[Remark]:
-    if module == "os" and attr not in _OS_READING:
-        yield Remark(node.lineno, f"os.{attr} may not be used: a tool only computes, and reads the files granted to it")
+    if module == "os" and (attr in _OS_PROCESSES or attr.startswith(("exec", "spawn"))):
+        yield Remark(node.lineno, f"os.{attr} may not be used: a tool starts and ends no process")
+    elif module == "os" and attr in _OS_ENVIRONMENT:
+        yield Remark(node.lineno, f"os.{attr} tells nothing in the sandbox; make what it holds a parameter")
+    elif module == "os" and attr in _OS_RIGHTS:
+        yield Remark(node.lineno, f"os.{attr} may not be used: a tool keeps the rights that it has")
     elif module == "sys" and attr == "exit":
         yield Remark(node.lineno, "sys.exit ends the tool without a result; return, or raise ValueError for bad input")
     elif module == "sys" and attr in {"argv", "stdin"} and isinstance(node, ast.Attribute):
         yield Remark(node.lineno, f"sys.{attr} is empty in a tool; make what it holds a parameter")
-    elif module == "sys" and attr == "stdout":
-        yield Remark(node.lineno, "sys.stdout is not the result; return the value")
-    elif module == "sys" and attr not in _SYS | {"argv", "stdin"}:
+    elif module == "sys" and attr in _SYS:
         yield Remark(node.lineno, f"sys.{attr} may not be used: a tool does not touch the interpreter")
-    elif module in {"io", "codecs", "bz2", "gzip", "lzma"} and attr in {"open", "open_code", "FileIO"}:
-        yield Remark(node.lineno, f"{module}.{attr} opens a file; use open(), which needs the read capability")
+    elif attr == "ProcessPoolExecutor" or attr.startswith("create_subprocess_"):
+        yield Remark(node.lineno, f"{attr} starts processes, which a tool cannot; use threads")
 
 
 def endless_loop(source: Source) -> Iterator[Remark]:

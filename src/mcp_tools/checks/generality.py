@@ -8,10 +8,20 @@ from collections.abc import Iterator
 from mcp_tools.checks.dataflow import reaching
 from mcp_tools.checks.places import Constant, constants
 from mcp_tools.checks.question import Literal
-from mcp_tools.checks.rule import Remark
+from mcp_tools.checks.rule import Remark, Rule
 from mcp_tools.checks.scopes import parameters
 from mcp_tools.checks.source import Source
 from mcp_tools.checks.syntax import walk
+
+
+def takes_parameters(source: Source) -> Iterator[Remark]:
+    """At least one parameter: without any, it answers one question only."""
+    if source.entry and not parameters(source.entry):
+        yield Remark(
+            source.entry.lineno,
+            f"{source.entry.name!r} takes no parameter, so it answers one question only;"
+            " make the numbers and names of the question parameters",
+        )
 
 
 def parameters_reach_result(source: Source) -> Iterator[Remark]:
@@ -64,3 +74,21 @@ def _shared(source: Source) -> Iterator[tuple[Constant, Literal]]:
             literals = [literal for literal in literals if not literal.is_text and not literal.common]
         if literals and not constant.in_table(lambda value: bool(asked.found_in(value))):
             yield from ((constant, literal) for literal in literals)
+
+
+GENERALITY: tuple[Rule, ...] = (
+    Rule("takes-parameters", "The function takes at least one parameter.", takes_parameters),
+    Rule("parameters-reach-result", "Every parameter can change what the function returns.", parameters_reach_result),
+    Rule(
+        "question-literal",
+        "No number, name or quoted text of the question stands in the code.",
+        no_question_literal,
+    ),
+    Rule(
+        "common-question-literal",
+        "A common number, or a word that is an outcome, is in the question and the code: perhaps by chance.",
+        no_common_question_literal,
+        "warning",
+    ),
+)
+"""Rules for code of a model that may write its question into it. They guess; a trial that varies arguments knows."""

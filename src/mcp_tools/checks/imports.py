@@ -14,6 +14,7 @@ from typing import NamedTuple
 from mcp_tools.checks import modules
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.source import Source
+from mcp_tools.checks.syntax import walk
 from mcp_tools.packages import BASE_PACKAGES, import_name
 from mcp_tools.tool import Capabilities
 
@@ -37,48 +38,31 @@ def _imports(source: Source) -> Iterator[_Import]:
 
 
 def allowed_imports(source: Source) -> Iterator[Remark]:
-    """Imports come from the computing part of the standard library and from base and declared packages."""
+    """Imports come from the standard library, the base and the declared packages; none is for network or processes."""
     packages = _importable(source.capabilities)
     for line, module, names in _imports(source):
-        if "*" in names:
-            yield Remark(line, f"`from {module} import *` hides what is used; name each thing")
-        for meant in _meant(module, names):
-            if not _is_allowed(meant, source.capabilities, packages):
-                yield Remark(line, f"{meant!r} may not be imported: {_why_not(meant)}")
+        meant = [module, *(f"{module}.{name}" for name in names)]
+        refused = next(((name, why) for name in meant if (why := modules.refusal(name))), None)
+        top = module.partition(".")[0]
+        if refused:
+            yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
+        elif not top:
+            yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
+        elif top not in sys.stdlib_module_names and top not in packages and (line, top) not in _with_fallback(source):
+            others = ", ".join(sorted(packages))
+            yield Remark(line, f"{module!r} is not available; a tool may import the standard library, {others}")
 
 
-def _meant(module: str, names: tuple[str, ...]) -> Iterator[str]:
-    """The modules that one import may mean: `from urllib import parse` means urllib.parse."""
-    if module == "urllib" and names:
-        yield from (f"{module}.{name}" for name in names)
-    else:
-        yield module
-
-
-def _is_allowed(module: str, capabilities: Capabilities, packages: set[str]) -> bool:
-    if module in modules.COMPUTING or module.partition(".")[0] in packages:
-        return True
-    return capabilities.read and module in modules.READING
-
-
-def _why_not(module: str) -> str:
-    top = module.partition(".")[0]
-    known = {module, top}
-    if module.startswith("."):
-        return "the file stands alone; define what you need in it"
-    if known & modules.READING:
-        return "it works on files, and the tool has no read capability; take the content as a parameter"
-    if known & modules.NETWORK:
-        return "a tool has no network; take the data as a parameter"
-    if known & modules.PROCESSES:
-        return "a tool is one process and one thread; compute it directly"
-    if known & modules.CODE:
-        return "a tool does not load or inspect code; use json for data"
-    if known & modules.TERMINAL:
-        return "a tool has no terminal; take input as parameters and return the result"
-    if top in sys.stdlib_module_names:
-        return "it is not in the computing part of the standard library; use math, re, itertools, datetime …"
-    return "it is no declared package and not in the standard library; write it with the standard library"
+def _with_fallback(source: Source) -> set[tuple[int, str]]:
+    """The line and top module of imports whose failing the source provides for."""
+    return {
+        (node.lineno, name.partition(".")[0])
+        for attempt in source.all_of(ast.Try)
+        if any(handler.type is None or "Error" in ast.unparse(handler.type) for handler in attempt.handlers)
+        for node in walk(*attempt.body)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    }
 
 
 def _importable(capabilities: Capabilities) -> set[str]:
@@ -122,21 +106,11 @@ def _module_aliases(source: Source) -> dict[str, str]:
 
 def _loaded(module: str) -> ModuleType | None:
     """The module itself, if it is one that computes: importing it does nothing else."""
-    if module not in modules.COMPUTING or module not in modules.PURE_ON_IMPORT | {
-        "random",
-        "heapq",
-        "copy",
-        "unicodedata",
-    }:
-        return None
-    return importlib.import_module(module)
+    return importlib.import_module(module) if module in modules.KNOWN else None
 
 
 def _has(module: ModuleType | None, name: str) -> bool:
-    return (
-        hasattr(module, name)
-        or f"{module.__name__ if module else ''}.{name}" in sys.stdlib_module_names | modules.COMPUTING
-    )
+    return hasattr(module, name) or f"{module.__name__ if module else ''}.{name}" in modules.KNOWN
 
 
 def _nearest(module: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a tool may import: the computing part of the standard library, files with the read capability."""
+"""What a tool may not import and why, and what the checks know of the standard library."""
 
 from __future__ import annotations
 
@@ -10,57 +10,39 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-COMPUTING = words(
-    """
-    __future__ abc argparse array ast base64 binascii bisect calendar cmath codecs collections
-    collections.abc colorsys contextlib copy csv dataclasses datetime decimal difflib enum fractions
-    functools graphlib hashlib heapq hmac html html.entities html.parser io ipaddress itertools json
-    keyword locale math numbers operator pprint queue random re secrets statistics string stringprep
-    struct sys textwrap time tokenize types typing unicodedata urllib urllib.parse uuid warnings
-    weakref xml xml.etree xml.etree.ElementTree xml.dom xml.dom.minidom xml.sax.saxutils zlib
-    zoneinfo bz2 configparser fnmatch gzip lzma tomllib traceback email email.utils email.parser
-    email.policy email.message
-    """
-)
-READING = words(
-    """
-    fileinput glob linecache mimetypes os os.path pathlib posixpath sqlite3 stat tarfile wave
-    zipfile tempfile
-    """
-)
-NETWORK = words(
-    """
-    socket ssl http http.client http.server urllib.request urllib.error ftplib smtplib imaplib
-    poplib telnetlib nntplib xmlrpc xmlrpc.client socketserver webbrowser asyncio requests httpx
-    aiohttp urllib3 selenium playwright
-    """
-)
-PROCESSES = words(
-    """
-    subprocess multiprocessing threading concurrent concurrent.futures signal pty ctypes cffi mmap
-    fcntl resource sched atexit select selectors
-    """
-)
-CODE = words(
-    """
-    pickle marshal shelve dill importlib imp runpy code codeop builtins inspect gc dis pkgutil
-    zipimport sysconfig site
-    """
-)
-TERMINAL = words(
-    """
-    getpass readline curses tkinter turtle cmd logging pdb termios tty
-    """
-)
+_REFUSED = {
+    "a tool has no network; take the data as a parameter": words(
+        """
+        socket ssl socketserver http.client http.server urllib.request ftplib smtplib imaplib poplib telnetlib nntplib
+        xmlrpc webbrowser requests httpx aiohttp urllib3 selenium playwright
+        """
+    ),
+    "a tool starts no process; compute it here, in threads if that helps": words("subprocess multiprocessing pty"),
+    "a tool calls no native code of its own": words("ctypes cffi"),
+    "a tool does not load code; use json for data": words(
+        "pickle marshal shelve dill importlib imp runpy code codeop builtins pkgutil zipimport"
+    ),
+    "a tool has no terminal; take input as parameters and return the result": words(
+        "getpass readline curses tkinter turtle cmd pdb termios tty"
+    ),
+}
 
-PURE_ON_IMPORT = words(
+
+def refusal(module: str) -> str:
+    """Why a module may not be imported; empty for one that may."""
+    parts = module.split(".")
+    names = {".".join(parts[: length + 1]) for length in range(len(parts))}
+    return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
+
+
+KNOWN = words(
     """
-    math cmath re decimal fractions datetime collections collections.abc itertools functools
-    operator string typing enum dataclasses types statistics zoneinfo struct textwrap contextlib
-    json bisect calendar abc
+    math cmath re decimal fractions datetime collections collections.abc itertools functools operator string typing
+    enum dataclasses types statistics zoneinfo struct textwrap contextlib json bisect calendar abc random heapq copy
+    unicodedata
     """
 )
-"""Modules whose functions may be called while the tool is imported: they only compute a constant."""
+"""Modules whose names are compared with what a source takes from them: importing them does nothing else."""
 
 _HOMES = """
 math: sqrt gcd lcm comb perm factorial ceil floor isqrt prod pi tau inf nan log log2 log10 exp sin

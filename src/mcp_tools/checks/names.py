@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import difflib
+import sys
 from collections.abc import Iterator
 
 from mcp_tools.checks import modules
@@ -50,13 +50,13 @@ def _remedy(free: FreeName) -> str:
     name = free.name
     if name in modules.MODULE_OF:
         return f"add `from {modules.MODULE_OF[name]} import {name}`"
-    if name in modules.COMPUTING:
+    if name in sys.stdlib_module_names and not modules.refusal(name):
         return f"add `import {name}`"
     if name in modules.USUAL_ALIASES:
         module = modules.USUAL_ALIASES[name]
-        if module in modules.COMPUTING or module in map(import_name, BASE_PACKAGES):
+        if module in sys.stdlib_module_names or module in map(import_name, BASE_PACKAGES):
             return f"add `import {module} as {name}`"
-        return f"{module} is not available; use the standard library"
+        return f"{module} is not available; a tool may import {', '.join(map(import_name, BASE_PACKAGES))}"
     near = difflib.get_close_matches(name, [*free.visible, *dir(builtins)], n=1, cutoff=0.75)
     return f"did you mean {near[0]!r}? Else import it or define it" if near else "import it or define it"
 
@@ -73,30 +73,3 @@ def no_input(source: Source) -> Iterator[Remark]:
     for free in source.free_names:
         if free.name == "input" and free.node not in source.guard:
             yield Remark(free.node.lineno, "input() waits for a person; make what it asks for a parameter")
-
-
-def reads_only_with_grant(source: Source) -> Iterator[Remark]:
-    """`open()` only with the read capability, and only to read."""
-    for free in source.free_names:
-        if free.name != "open" or free.node in source.guard:
-            continue
-        if not source.capabilities.read:
-            yield Remark(
-                free.node.lineno,
-                "open() needs the read capability, which the tool lacks; take the content as a parameter",
-            )
-        elif writing := _mode_that_writes(source.parents.get(free.node)):
-            yield Remark(
-                free.node.lineno,
-                f"open(..., {writing!r}) writes; a tool only reads, return the content instead",
-            )
-
-
-def _mode_that_writes(call: ast.AST | None) -> str:
-    if not isinstance(call, ast.Call):
-        return ""
-    modes = call.args[1:2] + [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
-    for mode in modes:
-        if isinstance(mode, ast.Constant) and isinstance(mode.value, str) and set(mode.value) & set("wax+"):
-            return mode.value
-    return ""

@@ -71,10 +71,18 @@ class Source:
         return self._by_kind.get(kind, [])  # type: ignore[return-value]  # grouped by their type
 
     @cached_property
+    def guards(self) -> list[ast.If]:
+        """The statements `if __name__ == "__main__":`."""
+        return [node for node in self.tree.body if isinstance(node, ast.If) and is_guard(node)]
+
+    @cached_property
     def guard(self) -> set[ast.AST]:
-        """The nodes under `if __name__ == "__main__":`, which run only where a person starts the file."""
-        guards = [node for node in self.tree.body if is_guard(node) and isinstance(node, ast.If)]
-        return {node for guard in guards for statement in guard.body for node in walk(statement)}
+        """What runs only where a person starts the file: the guards, and the functions that they alone lead to."""
+        bodies: list[ast.AST] = [statement for guard in self.guards for statement in guard.body]
+        entry = {self.entry.name} | self.used_by(self.entry.name) if self.entry else set[str]()
+        named = {node.id for node in walk(*bodies) if isinstance(node, ast.Name)}
+        alone = named.union(*map(self.used_by, named)) - entry
+        return {node for part in (*bodies, *(f for f in self.functions if f.name in alone)) for node in walk(part)}
 
     @cached_property
     def names(self) -> set[str]:
@@ -99,16 +107,6 @@ class Source:
         return "*" in self.origins
 
     @cached_property
-    def classes(self) -> set[str]:
-        """The classes at the top level: making an instance of one is a constant like any other."""
-        return {node.name for node in self.tree.body if isinstance(node, ast.ClassDef)}
-
-    @property
-    def reads_files(self) -> bool:
-        """Whether a module that works on files is imported."""
-        return not set(self.origins.values()).isdisjoint({"pathlib", "shutil", "zipfile", "tarfile", "os"})
-
-    @cached_property
     def free_names(self) -> list[FreeName]:
         """Each name that is read and that no scope of the source binds: a builtin, or undefined."""
         return free_names(self.tree, self.names)
@@ -125,10 +123,51 @@ class Source:
 
     @cached_property
     def entry(self) -> Function | None:
-        """The tool's function: the one of the wanted name, else the last public one."""
+        """The tool's function: the one of the wanted name, else the last that may be meant."""
         named = [node for node in self.functions if node.name == self.function]
-        candidates = named or self.public_functions
-        return candidates[-1] if candidates else None
+        found = named or self.candidates
+        return found[-1] if found else None
+
+    @cached_property
+    def candidates(self) -> list[Function]:
+        """The public functions that may be the tool: those that no other uses, or of them the one with a docstring."""
+        public = [function for function in self.public_functions if function.name != "main"] or self.public_functions
+        others = {function.name: self.used_by(function.name) for function in public}
+        unused = [
+            function
+            for function in public
+            if not any(function.name in used for name, used in others.items() if name != function.name)
+        ]
+        found = unused or public
+        documented = [function for function in found if ast.get_docstring(function)]
+        return documented if len(documented) == 1 else found
+
+    def used_by(self, name: str) -> set[str]:
+        """The names of the module that one of them needs, directly or through others."""
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            fresh = self._uses.get(waiting.pop(), set()) - found
+            found |= fresh
+            waiting += fresh
+        return found
+
+    @cached_property
+    def _uses(self) -> dict[str, set[str]]:
+        """For each name at the top level the names of the module that its statements read."""
+        uses: dict[str, set[str]] = {}
+        for statement in self.tree.body:
+            if statement in self.guards:
+                continue
+            names = [node for node in walk(statement) if isinstance(node, ast.Name)]
+            read = {node.id for node in names if isinstance(node.ctx, ast.Load)} & self.names
+            if isinstance(statement, Function | ast.ClassDef):
+                bound = {statement.name}
+            else:
+                bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+            for name in bound:
+                uses.setdefault(name, set()).update(read)
+        return uses
 
     @cached_property
     def asked(self) -> Particulars:

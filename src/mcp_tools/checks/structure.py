@@ -6,29 +6,27 @@ import ast
 from collections.abc import Iterator
 
 from mcp_tools.checks.rule import Remark
-from mcp_tools.checks.scopes import parameters
 from mcp_tools.checks.source import Function, Source
 from mcp_tools.checks.syntax import children
 from mcp_tools.library.names import valid_name
 
 
 def one_public_function(source: Source) -> Iterator[Remark]:
-    """Exactly one public function at the top level, of the wanted name."""
-    public = source.public_functions
+    """One public function is the tool: the one of the wanted name, else the one that uses the others."""
+    public = [function.name for function in source.public_functions]
     wanted = source.function
-    if wanted and wanted not in {function.name for function in public}:
+    if wanted and wanted not in {function.name for function in source.functions}:
         yield Remark(0, f"there is no function {wanted!r} at the top level; define `def {wanted}(...)`")
         if len(public) == 1:
-            yield Remark(public[0].lineno, f"rename {public[0].name!r} to {wanted!r}")
-        return
-    if not public:
+            yield Remark(source.public_functions[0].lineno, f"rename {public[0]!r} to {wanted!r}")
+    elif not public:
         yield Remark(0, "there is no public function; define the tool as one function at the top level")
-    for function in public:
-        if function is not source.entry:
-            message = f"a second public function {function.name!r}; rename it to '_{function.name}'"
-            if function.name == "main":
-                message += ' or move its body under `if __name__ == "__main__":`'
-            yield Remark(function.lineno, message)
+    elif not wanted and len(source.candidates) > 1:
+        names = " and ".join(repr(function.name) for function in source.candidates)
+        yield Remark(
+            source.candidates[-1].lineno,
+            f"{names} could each be the tool; start the names of the others with an underscore",
+        )
 
 
 def function_name(source: Source) -> Iterator[Remark]:
@@ -42,37 +40,19 @@ def function_name(source: Source) -> Iterator[Remark]:
 
 
 def plain_function(source: Source) -> Iterator[Remark]:
-    """A plain function, neither async nor a generator."""
-    entry = source.entry
-    if isinstance(entry, ast.AsyncFunctionDef):
-        yield Remark(entry.lineno, f"{entry.name!r} is async; make it a plain `def`")
-    elif entry:
-        for node in own_nodes(entry):
-            if isinstance(node, ast.Yield | ast.YieldFrom):
-                yield Remark(node.lineno, f"{entry.name!r} yields; collect the values and return a list")
-                return
+    """A plain function: whoever imports the tool calls it without an event loop."""
+    if isinstance(source.entry, ast.AsyncFunctionDef):
+        yield Remark(source.entry.lineno, f"{source.entry.name!r} is async; make it a plain `def`")
 
 
 def named_parameters(source: Source) -> Iterator[Remark]:
-    """No *args, no **kwargs, nothing positional-only: arguments come by name, as JSON."""
+    """No *args and no **kwargs: arguments come by name, as JSON."""
     if not source.entry:
         return
     arguments = source.entry.args
     for extra, stars in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
         if extra:
             yield Remark(extra.lineno, f"{stars}{extra.arg} hides what the tool takes; name each parameter")
-    for parameter in arguments.posonlyargs:
-        yield Remark(parameter.lineno, f"parameter {parameter.arg!r} is positional-only; remove the `/`")
-
-
-def takes_parameters(source: Source) -> Iterator[Remark]:
-    """At least one parameter: without any, it answers one question only."""
-    if source.entry and not parameters(source.entry):
-        yield Remark(
-            source.entry.lineno,
-            f"{source.entry.name!r} takes no parameter, so it answers one question only;"
-            " make the numbers and names of the question parameters",
-        )
 
 
 def docstring(source: Source) -> Iterator[Remark]:
@@ -92,7 +72,7 @@ def returns_value(source: Source) -> Iterator[Remark]:
     if any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes):
         return
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
-        return  # `plain-function` speaks of it
+        return
     prints = [node for node in nodes if isinstance(node, ast.Call) and _is_name(node.func, "print")]
     if prints:
         yield Remark(prints[-1].lineno, "it prints its result and returns nothing; return the value instead")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mcp_tools.checks
-from mcp_tools.checks import Report, check
+from mcp_tools import checks
+from mcp_tools.checks import GENERALITY, Report
 
-SOURCES = [path.read_text() for path in sorted(Path(mcp_tools.checks.__file__).parent.glob("*.py"))]
+SOURCES = [path.read_text() for path in sorted(Path(checks.__file__).parent.glob("*.py"))]
 TOOL = '''"""Primes."""
 import math
 from functools import cache
@@ -50,6 +50,11 @@ STATEMENTS = [
     for node in ast.walk(ast.parse(source))
     if isinstance(node, ast.stmt) and not isinstance(node, ast.ClassDef)
 ]
+
+
+def check(source: str | bytes, question: str | None = None) -> Report:
+    """Every rule there is."""
+    return checks.check(source, more=GENERALITY, question=question)
 
 
 def is_report(report: Report) -> bool:

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_tools.checks import Report, check
+from mcp_tools import checks
+from mcp_tools.checks import GENERALITY, Report
+
+
+def check(source: str, question: str | None = None) -> Report:
+    """The checks with the rules for a model that may write its question into the code."""
+    return checks.check(source, more=GENERALITY, question=question)
 
 
 def tool(body: str, signature: str = "a: int, b: int", head: str = "", returns: str = "int") -> str:
@@ -116,6 +122,11 @@ def test_many_helpers_that_call_each_other_are_no_burden() -> None:
     """A long chain is followed only so far, and then believed."""
     chain = "".join(f"def _h{i}(n):\n    return _h{i + 1}(n)\n" for i in range(400)) + "def _h400(n):\n    return n\n"
     assert unused(check(tool("return _h0(a) + b", head=chain))) == []
+
+
+def test_a_function_without_parameters_answers_one_question_only() -> None:
+    report = check(tool("return 5", signature=""))
+    assert [finding.rule for finding in report.findings] == ["takes-parameters"]
 
 
 FIBONACCI = "What is the 57th Fibonacci number?"

@@ -12,8 +12,6 @@ import pytest
 from mcp_tools.checks import RULES, Report, check
 from mcp_tools.tool import Capabilities
 
-READ = Capabilities(read=True)
-
 
 def tool(body: str = "return n * 2", *, head: str = "", signature: str = "n: int", tail: str = "") -> str:
     """A source that passes every check, but for what is put in."""
@@ -53,36 +51,31 @@ FAULTY = {
     "long chain": Case("parses", "x = " + "-" * 60_000 + "1", "nested too deeply"),
     "deep expression": Case("nesting", tool("return " + "+".join(["n"] * 400)), "150"),
     "no function": Case("one-public-function", "X = 1\n", "no public function"),
-    "two functions": Case("one-public-function", "def other(k: int) -> int:\n    return k\n" + tool(), "_other"),
-    "main": Case("one-public-function", "def main() -> None:\n    pass\n" + tool(), "__main__"),
+    "two functions": Case(
+        "one-public-function",
+        "def other(k: int) -> int:\n    'Other.'\n    return k\n" + tool(),
+        "'other' and 'double'",
+    ),
     "keyword name": Case("function-name", tool().replace("double", "match"), "snake_case"),
     "builtin name": Case("function-name", tool().replace("double", "sum"), "builtin"),
     "camel case": Case("function-name", tool().replace("double", "doubleIt"), "snake_case"),
     "async": Case("plain-function", tool().replace("def", "async def"), "async"),
-    "generator": Case("plain-function", tool("yield n\nreturn n"), "list"),
     "star args": Case("named-parameters", tool("return n + len(rest)", signature="n: int, *rest: int"), "*rest"),
     "star kwargs": Case("named-parameters", tool("return n + len(kw)", signature="n: int, **kw: int"), "**kw"),
-    "positional only": Case("named-parameters", tool(signature="n: int, /"), "`/`"),
-    "no parameters": Case("takes-parameters", tool("return 5", signature=""), "no parameter"),
     "untyped parameter": Case("typed", tool(signature="n"), "'n' has no annotation"),
     "untyped return": Case("typed", tool().replace(" -> int", ""), "no return annotation"),
-    "set parameter": Case("json-types", tool("return len(n)", signature="n: set[int]"), "use list"),
-    "date parameter": Case("json-types", tool("return n.year", signature='n: "datetime.date"'), "ISO"),
-    "integer keys": Case("json-types", tool("return n[1]", signature="n: dict[int, str]"), "keys are text"),
     "nested": Case("json-types", tool("return len(n)", signature="n: list[complex | None]"), "complex"),
     "call as type": Case("json-types", tool(signature="n: int()"), "is no type"),
     "no docstring": Case("docstring", "def double(n: int) -> int:\n    return n\n", "no docstring"),
     "prints": Case("returns-value", tool("print(n * 2)"), "return the value instead"),
     "returns nothing": Case("returns-value", tool("n += 1\nreturn None"), "return result"),
-    "subprocess": Case("allowed-imports", tool(head="import subprocess"), "one process"),
+    "subprocess": Case("allowed-imports", tool(head="import subprocess"), "no process"),
     "socket": Case("allowed-imports", tool(head="from socket import create_connection"), "no network"),
     "requests": Case("allowed-imports", tool(head="import requests"), "no network"),
     "pickle": Case("allowed-imports", tool(head="import pickle"), "json"),
-    "os without grant": Case("allowed-imports", tool(head="import os.path"), "read capability"),
     "unknown package": Case("allowed-imports", tool(head="import torch"), "standard library"),
-    "star import": Case("allowed-imports", tool(head="from math import *"), "name each"),
     "relative import": Case("allowed-imports", tool(head="from . import other"), "stands alone"),
-    "late import": Case("allowed-imports", tool("import ctypes\nreturn n"), "one process"),
+    "late import": Case("allowed-imports", tool("import ctypes\nreturn n"), "native code"),
     "urllib.request": Case("allowed-imports", tool(head="from urllib import request"), "network"),
     "invented function": Case("known-imports", tool(head="from math import fibonacci"), "'fibonacci'"),
     "elsewhere": Case("known-imports", tool(head="from itertools import reduce"), "functools"),
@@ -110,24 +103,15 @@ FAULTY = {
     "exec by another name": Case("forbidden-builtin", tool("run = exec\nrun(str(n))\nreturn n"), "exec"),
     "__import__": Case("forbidden-builtin", tool("return __import__('os').getpid() + n"), "import"),
     "input": Case("no-input", tool("return n + int(input())"), "parameter"),
-    "open": Case("reads-only-with-grant", tool("return len(open(str(n)).read())"), "read capability"),
-    "open for writing": Case("reads-only-with-grant", tool("open(str(n), mode='w')\nreturn n"), "writes", READ),
     "call on import": Case("nothing-on-import", tool(tail="print(double(3))"), "on import"),
-    "loop on import": Case("nothing-on-import", tool(tail="for i in range(3):\n    pass"), "on import"),
-    "constant by a call": Case("nothing-on-import", tool(head="import random\nX = random.random()"), "random.random"),
     "default by a call": Case("nothing-on-import", tool(signature="n: int = print(1)"), "print(1)"),
     "class body": Case("nothing-on-import", tool(head="class _A:\n    print('x')\n"), "print('x')"),
-    "os.system": Case("only-computes", tool("os.system('id')\nreturn n", head="import os"), "os.system", READ),
-    "os by name": Case("only-computes", tool("return n", head="from os import remove"), "os.remove", READ),
+    "os.system": Case("only-computes", tool("os.system('id')\nreturn n", head="import os"), "os.system"),
+    "os by name": Case(
+        "only-computes", tool("return n", head="from os import environ"), "make what it holds a parameter"
+    ),
     "sys.exit": Case("only-computes", tool("sys.exit(n)\nreturn n", head="import sys"), "without a result"),
     "sys.argv": Case("only-computes", tool("return n + len(sys.argv)", head="import sys"), "parameter"),
-    "write_text": Case(
-        "only-computes",
-        tool("Path(str(n)).write_text('x')\nreturn n", head="from pathlib import Path"),
-        "only reads",
-        READ,
-    ),
-    "io.open": Case("only-computes", tool("return len(io.open(str(n)).read())", head="import io"), "open()"),
 }
 
 
@@ -193,15 +177,7 @@ HONEST = {
 @pytest.mark.parametrize("source", HONEST.values(), ids=HONEST.keys())
 def test_honest_code_raises_no_alarm(source: str) -> None:
     """Neither an error nor a warning."""
-    assert check(source, question="What is twice 57?").findings == ()
-
-
-def test_what_is_read_needs_the_grant_and_then_is_fine() -> None:
-    """The same source is refused without the read capability and passes with it."""
-    source = tool("with open(path, encoding='utf-8') as file:\n    return len(file.read())", signature="path: str")
-    assert rules(check(source)) == ["reads-only-with-grant"]
-    assert check(source, capabilities=READ).findings == ()
-    assert check(tool("return os.path.getsize(str(n))", head="import os"), capabilities=READ).ok
+    assert check(source).findings == ()
 
 
 def test_a_declared_package_may_be_imported_under_its_import_name() -> None:
@@ -245,8 +221,7 @@ def test_the_table_of_rules_is_complete_and_clean() -> None:
     assert len(ids) == len(set(ids))
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id) for rule in RULES)
     assert all(rule.description.endswith(".") and "\n" not in rule.description for rule in RULES)
-    elsewhere = {"parameters-reach-result", "question-literal", "common-question-literal", "endless-loop"}
-    assert set(ids) == {case.rule for case in FAULTY.values()} | elsewhere
+    assert set(ids) == {case.rule for case in FAULTY.values()} | {"endless-loop"}
 
 
 def test_no_file_is_needed(tmp_path: Path) -> None:

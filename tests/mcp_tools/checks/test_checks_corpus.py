@@ -1,0 +1,46 @@
+"""Sound Python passes, whatever its style; broken and hostile sources are refused with a reason to act on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mcp_tools.checks import check
+
+_CASE = re.compile(
+    r"^## (?P<title>[^\n]+)\n\n(?:(?P<rule>[a-z-]+): (?P<reason>[^\n]+)\n\n)?```python\n(?P<source>.*?)^```",
+    re.M | re.S,
+)
+
+
+def cases(name: str) -> dict[str, re.Match[str]]:
+    """The cases of a file by their titles."""
+    text = Path(__file__).with_name(name).read_text()
+    text = re.sub(r"⟨([0-9A-F]{4})⟩", lambda match: chr(int(match[1], 16)), text)
+    found = {match["title"]: match for match in _CASE.finditer(text)}
+    assert len(found) == len(re.findall(r"^## ", text, re.M))
+    return found
+
+
+SOUND = cases("sound_tools.md")
+REFUSED = cases("refused_tools.md")
+
+
+@pytest.mark.parametrize("case", SOUND.values(), ids=SOUND.keys())
+def test_a_sound_tool_passes(case: re.Match[str]) -> None:
+    """Neither an error nor a warning."""
+    assert check(case["source"]).findings == ()
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_a_broken_or_hostile_source_is_refused(case: re.Match[str]) -> None:
+    """The finding names its rule, and its message says what to do."""
+    errors = [finding for finding in check(case["source"]).findings if finding.severity == "error"]
+    assert any(error.rule == case["rule"] and case["reason"] in error.message for error in errors), errors
+
+
+def test_both_collections_are_large_enough_to_tell_something() -> None:
+    assert len(SOUND) >= 40
+    assert len(REFUSED) >= 25
