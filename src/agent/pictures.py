@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.errors import ModelDeclinedError, ModelOutputError, ModelRefusedError
 from agent.events import Note
-from agent.models.protocol import Completion, Message, Model, Role
+from agent.models.protocol import Completion, Message, Model, Role, ToolChoice
 from mcp_tools.prompt import load_prompt
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class WithPictures:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
@@ -76,6 +77,7 @@ class WithPictures:
             [_filled(message) for message in messages],
             schema=schema,
             tools=tools,
+            tool_choice=tool_choice,
             max_tokens=max_tokens,
             temperature=temperature,
             seed=seed,

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent.models.json_text import misfit
-from agent.models.protocol import Completion, Message, Usage
+from agent.models.protocol import Completion, Message, ToolChoice, Usage
 from support.openai_server import Step
 
 _STEPS = ("navigate", "input", "click", "send_keys", "upload_file", "search")
@@ -56,6 +56,7 @@ class Obedient:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,

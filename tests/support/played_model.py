@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.errors import ModelError
-from agent.models.protocol import Completion, Message, Usage
+from agent.models.protocol import Completion, Message, ToolChoice, Usage
 
 _ELEMENT = re.compile(r'\[(\d+)\] ([\w-]+)(?: "([^"]*)")?')
 
@@ -38,6 +38,7 @@ class PlayedModel:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,

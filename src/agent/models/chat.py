@@ -9,17 +9,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent.models.completions import read_completions
 from agent.models.failures import Failure, Kind
-from agent.models.ladder import structured
+from agent.models.functions import FunctionRequest, in_words
+from agent.models.ladder import Ask, Step, climb
 from agent.models.names import FIRST_LISTED
 from agent.models.prices import Price
-from agent.models.protocol import Completion, Message
-from agent.models.responses import read_completions
+from agent.models.protocol import Completion, Message, ToolChoice
 from agent.models.retry import PAUSE, Notify, Retry, retrying
-from agent.models.traits import Rung, TraitsCache
+from agent.models.structured import structured_step
+from agent.models.traits import RUNGS, Traits, TraitsCache
 from agent.models.wire import Body, OnDelta, Wire
 
-_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "n")
+_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "n", "tool_choice")
 """Parameters that some models refuse; the request is sent again without the refused one."""
 
 _RENAMED = {"max_tokens": "max_completion_tokens"}
@@ -72,6 +74,7 @@ class ChatModel:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
@@ -79,16 +82,23 @@ class ChatModel:
         on_delta: Callable[[str], None] | None = None,
     ) -> Completion:
         """Completes messages; see `agent.models.protocol.Model`."""
+        if tools and schema is not None:
+            raise ValueError("a reply fits a schema or calls functions, not both")
         options = _options(max_tokens, temperature, seed, stop)
 
-        async def ask(asked: Sequence[Message], extra: dict[str, Any]) -> Completion:
-            response = await self._send({"messages": list(asked), **options, **extra}, on_delta)
+        async def ask(step: Step) -> Completion:
+            hear = None if on_delta is None else step.hear(on_delta)
+            response = await self._send({"messages": list(step.messages), **options, **step.extra}, hear)
             return self._completions(response)[0]
 
         try:
+            if tools:
+                return await self._with_functions(ask, FunctionRequest(messages, tools, tool_choice))
+            if self._known().tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
+                messages = in_words(messages)
             if schema is None:
-                return await ask(messages, {"tools": list(tools)} if tools else {})
-            return await structured(ask, messages, schema, self, tools=tools, enforced=self._enforced)
+                return await ask(Step(messages))
+            return await self._structured(ask, messages, schema)
         except Failure as failure:
             raise failure.error(models=await self._known_models(failure)) from None
 
@@ -120,16 +130,27 @@ class ChatModel:
         """Closes connections."""
         await self._wire.aclose()
 
-    def rung(self) -> Rung | None:
-        """The rung of the ladder that holds here."""
-        return "schema" if self._enforced else self._known().rung
+    async def _structured(self, ask: Ask, messages: Sequence[Message], schema: dict[str, Any]) -> Completion:
+        return await climb(
+            ask,
+            RUNGS,
+            lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
+            held="schema" if self._enforced else self._known().rung,
+            hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
+        )
 
-    def hold(self, rung: Rung) -> None:
-        """Remembers the rung that gave a fitting answer."""
-        if not self._enforced:
-            self._learn(rung=rung)
+    async def _with_functions(self, ask: Ask, request: FunctionRequest) -> Completion:
+        held = self._known().tools
+        return await climb(
+            ask,
+            request.rungs,
+            request.step,
+            held=request.rungs[0] if held and held not in request.rungs else held,
+            # A reply without calls comes from an endpoint that does not heed functions, too.
+            hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
+        )
 
-    def _known(self) -> Any:
+    def _known(self) -> Traits:
         return self._traits.get(self._wire.endpoint.shown_url, self._wire.endpoint.model)
 
     def _learn(self, **changes: Any) -> None:

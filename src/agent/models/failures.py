@@ -34,6 +34,13 @@ _NO_SUCH_MODEL = re.compile(
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|too (long|large|many tokens)|maximum.{0,30}tokens", re.IGNORECASE
 )
+_NO_TOOLS = re.compile(
+    r"\b(not|no|un|[a-z]+n't)\W*(\w+\W+){0,4}(support|enabl)\w*\W+(\w+\W+){0,3}(tool|function)"
+    r"|(tool|function)(s|[\W_]?(use|choice|call\w*))?\W+(\w+\W+){0,3}(not|un)\W*(support|enabl|available)"
+    r"|tools?\b.{0,20}\brequires?\b",
+    re.IGNORECASE,
+)
+"""How endpoints say that a model calls no functions; some with the status of an unknown model or of an overload."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.IGNORECASE)
 _FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
 
@@ -119,6 +126,12 @@ class Failure(Exception):
         """The request's parameter that the endpoint objects to."""
         super().__init__(f"{kind}: {self.detail}")
 
+    @property
+    def is_about_one_function(self) -> bool:
+        """Whether the endpoint objects to the definition of one function, and not to functions as such."""
+        said = f"{self.parameter} {self.detail}"
+        return "strict" not in said and re.search(r"\btools\W?\d|function '", said) is not None
+
     def error(self, *, models: list[str] | None = None) -> ModelError:
         """The error to raise, with what to do about it."""
         return _ERRORS[self.kind](self._message(), remedy=self._remedy(models or []))
@@ -170,6 +183,8 @@ def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mappi
 def _kind(status: int, said: str) -> Kind:
     if status == 401:
         return Kind.AUTH
+    if status not in (402, 403, 429) and _NO_TOOLS.search(said[:2_000]):
+        return Kind.REFUSED
     if status == 403:
         return Kind.FILTERED if _FILTERED.search(said) else Kind.AUTH
     if status == 404:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelUnknownError, ModelUnreachableError
-from agent.models.protocol import Completion, Message, Model, Sampler
+from agent.models.protocol import Completion, Message, Model, Sampler, ToolChoice
 from agent.models.retry import Notify
 
 T = TypeVar("T")
@@ -54,6 +54,7 @@ class FallbackModel:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
@@ -66,6 +67,7 @@ class FallbackModel:
                 messages,
                 schema=schema,
                 tools=tools,
+                tool_choice=tool_choice,
                 max_tokens=max_tokens,
                 temperature=temperature,
                 seed=seed,

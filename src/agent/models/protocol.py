@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -12,6 +13,8 @@ Message = dict[str, Any]
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 """Why a model stopped writing."""
+ToolChoice = Literal["auto", "required"]
+"""Whether a model may reply without a call, or must call at least one function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,18 @@ class ToolCall:
     """A tool that the model asks for."""
 
     id: str
+    """Unique in its conversation; the message with the result names it."""
     name: str
     arguments: str
-    """As the model wrote them: JSON text, not yet validated."""
+    """JSON text of an object that fits the function's schema; where there is a problem, what the model wrote."""
+    problem: str = ""
+    """Why the call cannot be made, for the model to read: no such function, no JSON, arguments that do not fit."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments by name, of a call without a problem."""
+        values: dict[str, Any] = json.loads(self.arguments)
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +70,26 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     finish: Finish = "stop"
     model: str = ""
+
+    def as_message(self) -> Message:
+        """The reply as a message of the conversation that goes on, whose calls the following messages answer."""
+        message: Message = {"role": "assistant", "content": self.text or (None if self.tool_calls else "")}
+        return message | ({"tool_calls": [_call(call) for call in self.tool_calls]} if self.tool_calls else {})
+
+
+def _call(call: ToolCall) -> Message:
+    arguments = call.arguments
+    try:
+        readable = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        readable = False
+    if not readable:  # templates read them: what is no JSON would make every later request fail
+        arguments = json.dumps({"not_json": arguments[:_UNREADABLE]})
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+_UNREADABLE = 2_000
+"""Characters that are shown of arguments that are no JSON."""
 
 
 class Model(Protocol):
@@ -74,6 +106,7 @@ class Model(Protocol):
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
@@ -83,17 +116,20 @@ class Model(Protocol):
         """Completes messages.
 
         Args:
-            messages: Chat Completions messages, oldest first.
+            messages: Chat Completions messages, oldest first, with earlier calls and their results in native form.
             schema: JSON Schema that `parsed` must fit; the implementation climbs down its ladder to get it.
-            tools: Chat Completions tool definitions.
+            tools: Chat Completions definitions of functions. `tool_calls` holds the calls whatever the endpoint can
+                do; a reply without any is `text`. Not together with a schema.
+            tool_choice: Whether a reply without a call will do.
             max_tokens: Limit of the output.
             temperature: 0 for the likeliest answer.
             seed: For a repeatable sample.
             stop: Texts that end the output.
-            on_delta: Called with each piece of text as it arrives; with a schema, of its JSON.
+            on_delta: Called with each piece of text as it arrives; with a schema, of its JSON; of calls nothing.
 
         Raises:
             agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
+            agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
         """
         ...
 

@@ -4,7 +4,8 @@ A script is JSON lines, one answer each; empty lines and lines that start with `
 
     {"text": "42"}                                       a text
     {"json": {"action": "answer"}}                       a JSON value (also the text)
-    {"tool": "add", "arguments": {"a": 1}}               a tool call
+    {"tool": "add", "arguments": {"a": 1}}               a tool call; a text as arguments stands as it is
+    {"calls": [{"tool": "add", "arguments": {"a": 1}}]}  several of them
     {"error": "busy", "message": "try later"}            an error: auth, unknown, unreachable, busy, refused, output
 
 and besides, where wanted:
@@ -12,6 +13,7 @@ and besides, where wanted:
     "role": "writer"       only for this role              "when": "Fibonacci"   only if the messages contain this
     "delay": 0.2           seconds before the answer       "repeat": true        again and again (or a number)
     "usage": [10, 5]       input and output tokens         "finish": "length"    why it ended
+    "say": "First"         the text beside tool calls
 
 The first line that fits and is not used up answers.
 """
@@ -27,9 +29,10 @@ from typing import Any, get_args
 
 from agent import errors
 from agent.errors import ModelError, ModelOutputError, SettingsError
-from agent.models.json_text import misfit
+from agent.models.functions import FunctionRequest
+from agent.models.json_text import NoJsonError, misfit
 from agent.models.names import SCRIPTED
-from agent.models.protocol import Completion, Finish, Message, ToolCall, Usage
+from agent.models.protocol import Completion, Finish, Message, ToolCall, ToolChoice, Usage
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {
@@ -40,11 +43,18 @@ _ERRORS: dict[str, type[errors.AlitaError]] = {
     "refused": errors.ModelRefusedError,
     "output": errors.ModelOutputError,
 }
-_ANSWERS = {"text", "json", "tool", "error"}
+_ANSWERS = {"text", "json", "tool", "calls", "error"}
 _IS_TEXT = (lambda value: isinstance(value, str), "a string")
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": _IS_TEXT,
     "tool": _IS_TEXT,
+    "say": _IS_TEXT,
+    "calls": (
+        lambda value: (
+            isinstance(value, list) and value != [] and all(isinstance(c, dict) and "tool" in c for c in value)
+        ),
+        'a list of {"tool": …, "arguments": …}',
+    ),
     "role": _IS_TEXT,
     "when": _IS_TEXT,
     "message": _IS_TEXT,
@@ -53,7 +63,7 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "usage": (lambda value: isinstance(value, list) and [type(v) for v in value] == [int, int], "two numbers"),
     "finish": (lambda value: value in get_args(Finish), f"one of {', '.join(get_args(Finish))}"),
 }
-_BESIDES = {"role", "when", "delay", "repeat", "usage", "finish", "arguments", "message"}
+_BESIDES = {"role", "when", "delay", "repeat", "usage", "finish", "arguments", "message", "say"}
 
 
 @dataclass(slots=True)
@@ -153,6 +163,7 @@ class ScriptedModel:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
@@ -166,6 +177,8 @@ class ScriptedModel:
         completion = self._completion(line)
         if on_delta and completion.text:
             on_delta(completion.text)
+        if tools:
+            return _called(completion, FunctionRequest(messages, tools, tool_choice), line)
         return completion if schema is None else _fitted(completion, schema, line)
 
     async def complete_many(
@@ -191,9 +204,10 @@ class ScriptedModel:
             raise _ERRORS[entry["error"]](message)
         tokens = entry.get("usage", [0, 0])
         usage = Usage(int(tokens[0]), int(tokens[1]), calls=1)
-        if "tool" in entry:
-            call = ToolCall(f"call_{self._script.played}", entry["tool"], json.dumps(entry.get("arguments", {})))
-            return Completion("", usage, None, (call,), "tool_calls", self.name)
+        if called := [entry] if "tool" in entry else entry.get("calls"):
+            own = f"call_{self._script.played}"
+            calls = tuple(_tool_call(call, f"{own}_{n}" if n else own) for n, call in enumerate(called))
+            return Completion(entry.get("say", ""), usage, None, calls, entry.get("finish", "tool_calls"), self.name)
         text = entry["text"] if "text" in entry else json.dumps(entry["json"], ensure_ascii=False)
         return Completion(text, usage, finish=entry.get("finish", "stop"), model=self.name)
 
@@ -211,6 +225,19 @@ def _fitted(completion: Completion, schema: dict[str, Any], line: Line) -> Compl
     if problem := misfit(value, schema):
         raise ModelOutputError(f"{line.where} does not fit the schema: {problem}", text=completion.text)
     return replace(completion, parsed=value)
+
+
+def _called(completion: Completion, request: FunctionRequest, line: Line) -> Completion:
+    """The completion with its calls checked, as a real model's are."""
+    try:
+        return request.checked(completion)
+    except NoJsonError as problem:
+        raise ModelOutputError(f"{line.where}: {problem}", text=completion.text) from None
+
+
+def _tool_call(call: dict[str, Any], own: str) -> ToolCall:
+    arguments = call.get("arguments", {})
+    return ToolCall(own, str(call["tool"]), arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 def _line(text: str, where: str) -> Line:

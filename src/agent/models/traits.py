@@ -1,18 +1,20 @@
-"""What is learned of a model at an endpoint: the rung of the ladder that holds, the parameters it refuses."""
+"""What is learned of a model at an endpoint: the rungs of the ladders that hold, the parameters it refuses."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mcp_tools.written import private_folder, write_whole
 
 Rung = Literal["schema", "tool", "text"]
 RUNGS: tuple[Rung, ...] = ("schema", "tool", "text")
+ToolRung = Literal["strict", "native", "schema", "text"]
+TOOL_RUNGS: tuple[ToolRung, ...] = ("strict", "native", "schema", "text")
 
 _KEPT_FOR = 30 * 24 * 3600.0
 """Seconds after which an endpoint is asked anew: endpoints learn."""
@@ -26,6 +28,8 @@ class Traits:
     """The rung of the structured-output ladder that holds; None before the first structured answer."""
     without: tuple[str, ...] = ()
     """Request parameters that the endpoint refuses for this model."""
+    tools: ToolRung | None = None
+    """The rung of the ladder of functions that holds; None before the first call of one."""
 
 
 class TraitsCache:
@@ -59,7 +63,7 @@ class TraitsCache:
         try:
             entries = json.loads(self._path.read_text())
             return {
-                key: (Traits(_rung(entry["rung"]), tuple(map(str, entry["without"]))), float(entry["at"]))
+                key: (_traits(entry), float(entry["at"]))
                 for key, entry in entries.items()
                 if 0 <= time.time() - float(entry["at"]) < _KEPT_FOR
             }
@@ -71,9 +75,11 @@ class TraitsCache:
             return
         entries = self._read() | {key: (traits, time.time())}
         private_folder(self._path.parent)
-        told = {k: {"rung": t.rung, "without": t.without, "at": at} for k, (t, at) in entries.items()}
+        told = {k: {**asdict(traits), "at": at} for k, (traits, at) in entries.items()}
         write_whole(self._path, json.dumps(told).encode())
 
 
-def _rung(value: object) -> Rung | None:
-    return next((rung for rung in RUNGS if rung == value), None)
+def _traits(entry: dict[str, Any]) -> Traits:
+    rung = next((rung for rung in RUNGS if rung == entry["rung"]), None)
+    tools = next((rung for rung in TOOL_RUNGS if rung == entry.get("tools")), None)
+    return Traits(rung, tuple(map(str, entry["without"])), tools)

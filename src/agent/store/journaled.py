@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from agent.models.protocol import Completion, Message, Model, ToolCall, Usage
+from agent.models.protocol import Completion, Message, Model, ToolCall, ToolChoice, Usage
 from agent.store.journal import Journal
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem, Sandbox
@@ -42,6 +42,7 @@ class JournaledModel:
         *,
         schema: dict[str, Any] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
         max_tokens: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
@@ -52,6 +53,7 @@ class JournaledModel:
         options: dict[str, Any] = {
             "schema": schema,
             "tools": tools,
+            "tool_choice": None if tool_choice == "auto" else tool_choice,
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,

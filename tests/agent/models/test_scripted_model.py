@@ -72,6 +72,28 @@ async def test_tool_calls_deltas_delays_and_finish() -> None:
     assert pieces == ["half"]
 
 
+TOOLS = [
+    {"type": "function", "function": {"name": "add", "parameters": {"properties": {"a": {"type": "integer"}}}}},
+    {"type": "function", "function": {"name": "now"}},
+]
+
+
+async def test_several_calls_are_checked_as_a_real_model_s() -> None:
+    line = {"calls": [{"tool": "add", "arguments": {"a": "x"}}, {"tool": "now"}, {"tool": "fly"}], "say": "First"}
+    model = ScriptedModel([line, {"tool": "add", "arguments": '{"a"'}, "done", "prose"])
+    answer = await model.complete(ask("?"), tools=TOOLS)
+    assert [call.problem[:30] for call in answer.tool_calls] == [
+        "the arguments do not fit: at a", "", "there is no function 'fly'; th",
+    ]  # fmt: skip
+    assert (answer.text, answer.finish) == ("First", "tool_calls")
+    broken = await model.complete([*ask("?"), answer.as_message()], tools=TOOLS)
+    assert "no whole JSON" in broken.tool_calls[0].problem
+    assert broken.tool_calls[0].id not in {call.id for call in answer.tool_calls}
+    assert (await model.complete(ask("?"), tools=TOOLS)).text == "done"
+    with pytest.raises(ModelOutputError, match="no function is called"):
+        await model.complete(ask("?"), tools=TOOLS, tool_choice="required")
+
+
 @pytest.mark.parametrize(
     ("name", "error"),
     [
@@ -112,6 +134,8 @@ async def test_samples() -> None:
         ('{"text": "a", "whne": "b"}', "unknown whne"),
         ('{"error": "explode"}', "unknown error 'explode'"),
         ('{"text": 5}', "`text` is a string"),
+        ('{"calls": []}', "`calls` is a list of"),
+        ('{"calls": [{"name": "add"}]}', "`calls` is a list of"),
         ('{"text": "a", "delay": "long"}', "`delay` is a number"),
         ('{"text": "a", "when": 3}', "`when` is a string"),
         ('{"text": "a", "usage": [1]}', "`usage`"),

@@ -142,15 +142,6 @@ async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
     assert len(openai_server.requests) == 1
 
 
-async def test_tools_beside_a_schema(openai_server: OpenAIServer, model: OpenAIModel) -> None:
-    """The model may call one of the caller's tools instead of giving the value."""
-    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
-    openai_server.answer(tool=("add", {"a": 1}))
-    answer = await model.complete(ASK, schema=SCHEMA, tools=[tool])
-    assert answer.parsed is None
-    assert answer.tool_calls[0].name == "add"
-
-
 async def test_structured_output_streams(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     pieces: list[str] = []
     openai_server.answer(GOOD)

@@ -1,0 +1,319 @@
+"""Calls of functions, whatever the endpoint can do: strict functions → functions → one JSON form → JSON in text.
+
+The conversation that is handed in is in native form. The two lower rungs rewrite it: the functions are listed in the
+system message, a call is the JSON that the model would have written, and results are messages of the user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from agent.models.json_text import NoJsonError, fitting_json, misfit
+from agent.models.ladder import Step
+from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
+from agent.models.strict import strict_schema, without_nulls
+from agent.models.traits import TOOL_RUNGS, ToolRung
+from agent.models.wire import OnDelta
+from mcp_tools.text import one_line
+
+Schema = dict[str, Any]
+
+_NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
+_NAMED: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+_CALL: Schema = {**_NAMED, "required": ["name", "arguments"]}
+_FORM: Schema = {
+    "type": "object",
+    "properties": {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _NAMED}},
+    "required": ["calls"],
+    "additionalProperties": False,
+}
+_ONLY_SAYS: Schema = {
+    "type": "object",
+    "properties": {"say": {"type": "string"}},
+    "required": ["say"],
+    "maxProperties": 1,
+}
+_MARKED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+"""How some models write a call that their server should have read."""
+_ASKED = (
+    "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
+    "its arguments.\n{functions}\n\nReply with one JSON object and nothing else, in this form:\n"
+    '{{"say": "…", "calls": [{{"name": "…", "arguments": {{…}}}}]}}\n'
+    "`calls` are the functions to call now; their results follow. {choice}"
+)
+_CHOICES: dict[ToolChoice, str] = {
+    "auto": "Where nothing is to be called, `calls` is empty and `say` is the reply.",
+    "required": "At least one function is called.",
+}
+
+
+class FunctionRequest:
+    """One request for a reply that may call functions, as each rung puts it.
+
+    Args:
+        messages: The conversation in native form.
+        tools: Chat Completions definitions of functions.
+        choice: Whether a reply without a call will do.
+    """
+
+    def __init__(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], choice: ToolChoice) -> None:
+        self._messages = messages
+        self._functions: dict[str, dict[str, Any]] = {tool["function"]["name"]: tool["function"] for tool in tools}
+        self._choice = choice
+        self._tools = list(tools)
+        self._strict_tools = [_strict_tool(json.dumps(tool)) or tool for tool in self._tools]
+        self.rungs: tuple[ToolRung, ...] = (
+            TOOL_RUNGS if self._strict_tools != self._tools else tuple(r for r in TOOL_RUNGS if r != "native")
+        )
+        """The rungs that differ: without a function that can be strict, the first two ask the same."""
+
+    def step(self, rung: ToolRung) -> Step:
+        """How a rung asks."""
+        choice: dict[str, Any] = {"tool_choice": self._choice} if self._choice != "auto" else {}
+        if rung in ("strict", "native"):
+            tools = self._strict_tools if rung == "strict" else self._tools
+            return Step(self._messages, {"tools": tools, **choice}, self._read_native, again="Call a function.")
+        messages = in_words(self._messages, self._listing())
+        if rung == "text":
+            return Step(messages, {}, self._read_written, only_said)
+        form = self._form()
+        strict = strict_schema(form)
+        shape = {"name": "reply", "schema": strict or form, "strict": strict is not None}
+        extra = {"response_format": {"type": "json_schema", "json_schema": shape}}
+        return Step(messages, extra, self._read_written, only_said)
+
+    def checked(self, completion: Completion) -> Completion:
+        """The completion with an id of its own for each call, and what stands against those that cannot be made.
+
+        Raises:
+            NoJsonError: It calls nothing, though it must.
+        """
+        if not completion.tool_calls:
+            if self._choice == "required":
+                raise NoJsonError("no function is called")
+            return completion
+        used = {call["id"] for message in self._messages for call in message.get("tool_calls") or ()}
+        calls = []
+        for call in completion.tool_calls:
+            free = (name for n in count(len(used) + 1) if (name := f"call_{n}") not in used)
+            own = call.id if call.id and call.id not in used else next(free)
+            used.add(own)
+            calls.append(self._checked(replace(call, id=own), cut=completion.finish == "length"))
+        finish = "tool_calls" if completion.finish == "stop" else completion.finish
+        return replace(completion, tool_calls=tuple(calls), finish=finish)
+
+    def _checked(self, call: ToolCall, *, cut: bool) -> ToolCall:
+        function = self._functions.get(call.name)
+        if function is None:
+            known = one_line(", ".join(self._functions), 300)
+            return replace(call, problem=f"there is no function {one_line(call.name, 64)!r}; there are: {known}")
+        parameters = function.get("parameters") or _NO_ARGUMENTS
+        try:
+            values = without_nulls(json.loads(call.arguments or "{}"), parameters)
+        except (ValueError, RecursionError) as error:
+            why = "the reply reached its limit of length" if cut else one_line(str(error), 100)
+            return replace(call, problem=f"the arguments are no whole JSON: {why}")
+        try:
+            problem = misfit(values, parameters) if isinstance(values, dict) else "they are no object"
+        except _unreadable_schemas():
+            problem = None  # another server's schema, which cannot be held against a value; that server will see
+        if problem is not None:
+            return replace(call, problem=f"the arguments do not fit: {problem}")
+        return replace(call, arguments=json.dumps(values, ensure_ascii=False))
+
+    def _read_native(self, completion: Completion) -> Completion:
+        if completion.tool_calls:
+            return self.checked(completion)
+        calls = tuple(call for call in _written_calls(completion.text) if call.name in self._functions)
+        return self.checked(replace(completion, text="", tool_calls=calls) if calls else completion)
+
+    def _read_written(self, completion: Completion) -> Completion:
+        """Reads the form. Prose is a reply, too, unless it tries to be the form and fails."""
+        text = completion.text
+        try:
+            form = fitting_json(text, _FORM)
+        except NoJsonError as problem:
+            if calls := _written_calls(text):
+                return self.checked(replace(completion, text="", tool_calls=calls))
+            try:
+                return self.checked(replace(completion, text=fitting_json(text, _ONLY_SAYS)["say"]))
+            except NoJsonError:
+                if any(f'"{word}"' in text for word in ("say", "calls", "arguments")):
+                    raise problem from None
+            return self.checked(completion)
+        calls = tuple(_tool_call(call) for call in form["calls"])
+        return self.checked(replace(completion, text=form.get("say") or "", tool_calls=calls))
+
+    def _listing(self) -> str:
+        lines = [
+            f"- {name}: {one_line(function.get('description', ''), 4_000)} "
+            f"{json.dumps(function.get('parameters') or _NO_ARGUMENTS, ensure_ascii=False)}"
+            for name, function in self._functions.items()
+        ]
+        return _ASKED.format(functions="\n".join(lines), choice=_CHOICES[self._choice])
+
+    def _form(self) -> Schema:
+        """The JSON Schema of a reply with calls."""
+        defs: Schema = {}
+        calls = [
+            {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "enum": [name]},
+                    "arguments": _with_own_definitions(function.get("parameters") or _NO_ARGUMENTS, name, defs),
+                },
+                "required": ["name", "arguments"],
+                "additionalProperties": False,
+            }
+            for name, function in self._functions.items()
+        ]
+        listed: Schema = {"type": "array", "items": {"anyOf": calls}}
+        listed |= {"minItems": 1} if self._choice == "required" else {}
+        return {
+            "type": "object",
+            "properties": {"say": {"type": "string"}, "calls": listed},
+            "required": ["say", "calls"],
+            "additionalProperties": False,
+            **({"$defs": defs} if defs else {}),
+        }
+
+
+def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
+    """A conversation in native form without calls and results: for an endpoint that knows neither.
+
+    Args:
+        messages: The conversation.
+        functions: What the system message says of the functions that can be called.
+    """
+    names = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
+    rewritten: list[Message] = []
+    if functions:
+        leads = bool(messages) and messages[0]["role"] == "system"
+        content = _both(messages[0]["content"], functions) if leads else functions
+        rewritten, messages = [{"role": "system", "content": content}], messages[1 if leads else 0 :]
+    for message in messages:
+        role, content = message["role"], message.get("content") or ""
+        if role == "assistant":
+            calls = [_native_call(call) for call in message.get("tool_calls") or ()]
+            content = json.dumps({"say": content, "calls": calls}, ensure_ascii=False)
+        elif role == "tool":
+            role, content = (
+                "user",
+                _prefixed(f"Result of {names.get(message['tool_call_id'], 'a function')}:\n", content),
+            )
+        if rewritten and rewritten[-1]["role"] == role:  # many templates want the roles to take turns
+            content = _both(rewritten.pop()["content"], content)
+        rewritten.append({"role": role, "content": content})
+    return rewritten
+
+
+def only_said(tell: OnDelta) -> OnDelta:
+    """Hears a reply in the form while it is written, and tells what it says; prose is told as it is."""
+    written = told = ""
+
+    def hear(piece: str) -> None:
+        nonlocal written, told
+        written += piece
+        said = _said(written)
+        if len(said) > len(told) and said.startswith(told):
+            tell(said[len(told) :])
+            told = said
+
+    return hear
+
+
+def _said(text: str) -> str:
+    from pydantic_core import from_json
+
+    if text.lstrip()[:1] not in ("", "{", "`", "<"):
+        return text
+    _, brace, rest = text.partition("{")
+    try:
+        form: Any = from_json(brace + rest, allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    said = form.get("say") if isinstance(form, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+@lru_cache(maxsize=512)
+def _strict_tool(tool: str) -> dict[str, Any] | None:
+    """A definition in strict form, if its schema can be said that way. Every call sends the same ones."""
+    whole = json.loads(tool)
+    strict = strict_schema(whole["function"].get("parameters") or _NO_ARGUMENTS)
+    return (
+        None if strict is None else {**whole, "function": {**whole["function"], "parameters": strict, "strict": True}}
+    )
+
+
+def _written_calls(text: str) -> tuple[ToolCall, ...]:
+    """Calls that stand in the text, bare or marked, because the server did not read them."""
+    if '"arguments"' not in text:
+        return ()
+    calls = []
+    for part in _MARKED.findall(text) or [text]:
+        with contextlib.suppress(NoJsonError):
+            calls.append(_tool_call(fitting_json(part, _CALL)))
+    return tuple(calls)
+
+
+def _tool_call(written: dict[str, Any]) -> ToolCall:
+    arguments = written.get("arguments") or {}
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall("", written["name"], text)
+
+
+def _unreadable_schemas() -> tuple[type[Exception], ...]:
+    from jsonschema.exceptions import UnknownType
+    from referencing.exceptions import Unresolvable
+
+    return (UnknownType, Unresolvable, re.error)
+
+
+def _native_call(call: dict[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    try:
+        return {"name": function["name"], "arguments": json.loads(function["arguments"])}
+    except ValueError:
+        return {"name": function["name"], "arguments": function["arguments"]}
+
+
+def _with_own_definitions(parameters: Schema, name: str, defs: Schema) -> Schema:
+    """The schema with its definitions moved to `defs`, under names that no other function uses."""
+    inner = {key: value for key, value in parameters.items() if key not in ("$defs", "definitions")}
+    for key in ("$defs", "definitions"):
+        defs.update({f"{name}.{own}": _led(value, name) for own, value in parameters.get(key, {}).items()})
+    return dict(_led(inner, name))
+
+
+def _led(schema: Any, name: str) -> Any:
+    if isinstance(schema, list):
+        return [_led(part, name) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    led = {key: _led(value, name) for key, value in schema.items()}
+    if isinstance(reference := led.get("$ref"), str):
+        led["$ref"] = re.sub(r"^#/(\$defs|definitions)/", lambda _: f"#/$defs/{name}.", reference)
+    return led
+
+
+def _prefixed(prefix: str, content: Any) -> Any:
+    return _both(prefix, content, between="") if isinstance(content, list) else prefix + content
+
+
+def _both(first: Any, second: Any, between: str = "\n\n") -> Any:
+    """Two contents as one: texts, or parts where there are pictures."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}{between}{second}" if first and second else first or second
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []

@@ -1,0 +1,339 @@
+"""Calls of functions against a server that knows strict functions, functions, JSON schemas, or nothing but text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import ModelOutputError, ModelRefusedError
+from agent.models.openai import OpenAIModel
+from agent.models.protocol import Completion, Message, ToolCall
+from agent.models.retry import Retry
+from agent.models.traits import TraitsCache
+from support.openai_server import OpenAIServer, Step
+
+ASK: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 1 + 2?"}]
+ADD = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "description": "Adds two numbers.",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}, "unit": {"type": "string"}},
+            "required": ["a", "b"],
+            "additionalProperties": False,
+        },
+    },
+}
+ANYTHING = {"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}
+RUNGS = {"strict": (), "native": ("strict",), "schema": ("tools",), "text": ("tools", "json_schema")}
+"""What a server refuses that ends at each rung."""
+
+
+def open_model(server: OpenAIServer, folder: Path) -> OpenAIModel:
+    traits = TraitsCache(folder / "cache" / "endpoints.json")
+    return OpenAIModel("tiny-1", base_url=server.url, retry=Retry(base=0.01), traits=traits)
+
+
+@pytest.fixture
+async def model(openai_server: OpenAIServer, tmp_path: Path) -> AsyncIterator[OpenAIModel]:
+    opened = open_model(openai_server, tmp_path)
+    yield opened
+    await opened.aclose()
+
+
+def reply(rung: str, say: str, *calls: tuple[str, Any]) -> Step:
+    """What a model of that rung answers."""
+    if rung in ("strict", "native"):
+        return Step(text=say, tools=list(calls))
+    form = {"say": say, "calls": [{"name": name, "arguments": arguments} for name, arguments in calls]}
+    return Step(text=json.dumps(form))
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("rung", RUNGS)
+async def test_calls_come_on_every_rung_and_the_next_process_asks_there(
+    openai_server: OpenAIServer, model: OpenAIModel, tmp_path: Path, rung: str, streamed: bool
+) -> None:
+    """Two calls in one reply, in order; a null that stands for an absent argument is gone; text is told as it comes."""
+    for word in RUNGS[rung]:
+        openai_server.refuse(f'"{word}"' if word != "json_schema" else word)
+    heard: list[str] = []
+    calls = (("add", {"a": 1, "b": 2, "unit": None}), ("note", {"text": "x"}))
+    openai_server.steps += [reply(rung, "Let me add them.", *calls)] * 2
+    answer = await model.complete(ASK, tools=[ADD, ANYTHING], on_delta=heard.append if streamed else None)
+    assert [(c.name, c.values, c.problem) for c in answer.tool_calls] == [
+        ("add", {"a": 1, "b": 2}, ""),
+        ("note", {"text": "x"}, ""),
+    ]
+    assert len({c.id for c in answer.tool_calls}) == 2
+    assert (answer.text, answer.finish) == ("Let me add them.", "tool_calls")
+    assert "".join(heard) == ("Let me add them." if streamed else "")
+    asked = len(openai_server.requests)
+    later = open_model(openai_server, tmp_path)
+    await later.complete(ASK, tools=[ADD, ANYTHING])
+    await later.aclose()
+    assert len(openai_server.requests) == asked + 1, "no refused request again"
+
+
+async def test_functions_whose_schema_allows_it_are_strict(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer("3")
+    await model.complete(ASK, tools=[ADD, ANYTHING])
+    strict, loose = openai_server.requests[0]["tools"]
+    assert strict["function"]["strict"] is True
+    assert strict["function"]["parameters"]["required"] == ["a", "b", "unit"]
+    assert loose == ANYTHING
+    assert "tool_choice" not in openai_server.requests[0]
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+async def test_a_reply_without_a_call_is_text(openai_server: OpenAIServer, model: OpenAIModel, rung: str) -> None:
+    for word in RUNGS[rung]:
+        openai_server.refuse(f'"{word}"' if word != "json_schema" else word)
+    heard: list[str] = []
+    openai_server.steps += [reply(rung, "It is 3."), Step(text="It is 3.")]
+    for _ in range(2):
+        answer = await model.complete(ASK, tools=[ADD], on_delta=heard.append)
+        assert (answer.text, answer.tool_calls, answer.finish) == ("It is 3.", (), "stop")
+    assert "".join(heard) == "It is 3." * 2
+
+
+async def test_a_conversation_goes_on_in_native_form(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer("Adding.", tool=("add", {"a": 1, "b": 2})).answer("3")
+    answer = await model.complete(ASK, tools=[ADD])
+    said = answer.as_message()
+    result = {"role": "tool", "tool_call_id": answer.tool_calls[0].id, "content": "3"}
+    assert (await model.complete([*ASK, said, result], tools=[ADD])).text == "3"
+    assert openai_server.requests[1]["messages"] == [*ASK, said, result]
+    assert said["tool_calls"][0]["function"] == {"name": "add", "arguments": '{"a": 1, "b": 2}'}
+
+
+async def test_a_lower_rung_rewrites_the_conversation_behind_the_same_prefix(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    """Functions are listed in the system message, results are the user's, and roles take turns."""
+    openai_server.refuse('"tools"').refuse("json_schema")
+    openai_server.steps += [reply("text", "Two sums.", ("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4}))]
+    first = await model.complete(ASK, tools=[ADD])
+    results = [
+        {"role": "tool", "tool_call_id": c.id, "content": r} for c, r in zip(first.tool_calls, "37", strict=True)
+    ]
+    openai_server.answer("3 and 7.")
+    before = openai_server.requests[-1]["messages"]
+    await model.complete([*ASK, first.as_message(), *results], tools=[ADD])
+    sent = openai_server.requests[-1]["messages"]
+    assert sent[:2] == before, "a prompt cache holds what stood there"
+    assert sent[0]["content"].startswith("Be brief.\n\n# Functions\n")
+    assert '- add: Adds two numbers. {"type": "object"' in sent[0]["content"]
+    assert json.loads(sent[2]["content"])["calls"][0] == {"name": "add", "arguments": {"a": 1, "b": 2}}
+    assert sent[3] == {"role": "user", "content": "Result of add:\n3\n\nResult of add:\n7"}
+    assert len(sent) == 4
+
+
+async def test_a_conversation_with_calls_is_rewritten_for_a_value_too(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    openai_server.refuse('"tools"')
+    openai_server.steps += [reply("schema", "", ("add", {"a": 1, "b": 2})), Step(text='{"sum": 3}')]
+    called = await model.complete(ASK, tools=[ADD])
+    result = {"role": "tool", "tool_call_id": called.tool_calls[0].id, "content": "3"}
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    answer = await model.complete([*ASK, called.as_message(), result], schema=schema)
+    assert answer.parsed == {"sum": 3}
+    assert {m["role"] for m in openai_server.requests[-1]["messages"]} == {"system", "user", "assistant"}
+
+
+@pytest.mark.parametrize("rung", ["native", "schema"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("dance", {}, "there is no function 'dance'; there are: add"),
+        ("add", {"a": 1}, "the arguments do not fit: 'b' is a required property"),
+        ("add", {"a": 1, "b": "two"}, "at b: 'two' is not of type 'integer'"),
+        ("add", '{"a": 1, "b', "the arguments are no whole JSON"),
+        ("add", "[1, 2]", "they are no object"),
+        ("add", {f"x{n}": n for n in range(1000)} | {"a": 1, "b": 2}, "Additional properties are not allowed"),
+    ],
+    ids=["unknown", "missing", "wrong type", "broken", "no object", "a thousand"],
+)
+async def test_a_call_that_cannot_be_made_says_why(
+    openai_server: OpenAIServer, model: OpenAIModel, rung: str, name: str, arguments: Any, problem: str
+) -> None:
+    """The good call beside it is there; the reply can stand in the conversation that goes on."""
+    for word in RUNGS[rung]:
+        openai_server.refuse(f'"{word}"')
+    openai_server.steps += [reply(rung, "", (name, arguments), ("add", {"a": 1, "b": 2}))]
+    answer = await model.complete(ASK, tools=[ADD])
+    bad, good = answer.tool_calls
+    assert problem in bad.problem
+    assert len(bad.problem) < 400
+    assert (good.values, good.problem) == ({"a": 1, "b": 2}, "")
+    for call in answer.as_message()["tool_calls"]:
+        assert isinstance(json.loads(call["function"]["arguments"]), dict)
+
+
+async def test_a_call_with_a_thousand_arguments_is_a_call(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer(tool=("note", {f"x{n}": n for n in range(1000)}))
+    assert len((await model.complete(ASK, tools=[ANYTHING])).tool_calls[0].values) == 1000
+
+
+async def test_arguments_that_were_cut_off_say_so(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer(tool=("add", '{"a": 1, "b'), finish="length")
+    answer = await model.complete(ASK, tools=[ADD], max_tokens=5)
+    assert answer.tool_calls[0].problem == "the arguments are no whole JSON: the reply reached its limit of length"
+    assert answer.finish == "length"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (404, "No endpoints found that support tool use. To learn more, read the documentation."),
+        (500, "tools param requires --jinja flag"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (400, "Function calling is not enabled for models/tiny-1"),
+        (400, "tiny-1: tool calling is not supported by this model"),
+        (422, "extra fields not permitted"),
+    ],
+)
+async def test_however_an_endpoint_refuses_functions_it_is_asked_otherwise(
+    openai_server: OpenAIServer, model: OpenAIModel, status: int, message: str
+) -> None:
+    openai_server.default = lambda body: (
+        Step(status=status, body={"error": {"message": message}})
+        if "tools" in body
+        else reply("schema", "", ("add", {"a": 1, "b": 2}))
+    )
+    answer = await model.complete(ASK, tools=[ADD])
+    assert answer.tool_calls[0].values == {"a": 1, "b": 2}
+    assert len(openai_server.requests) == 3, "strict, loose, and then in a form"
+
+
+async def test_one_function_that_is_refused_is_no_reason_to_remember_less(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    """An odd schema of one function is asked for loosely; the next request tries strict functions again."""
+    openai_server.fail(
+        400, "Invalid schema for function 'add': 'pattern' is not permitted", param="tools[0].parameters"
+    )
+    openai_server.answer(tool=("add", {"a": 1, "b": 2})).answer(tool=("add", {"a": 1, "b": 2}))
+    assert (await model.complete(ASK, tools=[ADD])).tool_calls[0].problem == ""
+    assert "strict" not in openai_server.requests[1]["tools"][0]["function"]
+    await model.complete(ASK, tools=[ADD])
+    assert openai_server.requests[2]["tools"][0]["function"]["strict"] is True
+
+
+async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
+    openai_server: OpenAIServer, model: OpenAIModel
+) -> None:
+    openai_server.fail(400, "too long", code="context_length_exceeded")
+    with pytest.raises(ModelRefusedError, match="too long"):
+        await model.complete(ASK, tools=[ADD])
+    assert len(openai_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I add.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>\n'
+        '<tool_call>{"name": "note", "arguments": {}}',
+        '```json\n{"name": "add", "arguments": "{\\"a\\": 1, \\"b\\": 2}"}\n```',
+    ],
+    ids=["marked", "bare"],
+)
+async def test_a_call_that_the_server_left_in_the_text_is_a_call(
+    openai_server: OpenAIServer, model: OpenAIModel, text: str
+) -> None:
+    openai_server.answer(text)
+    answer = await model.complete(ASK, tools=[ADD, ANYTHING])
+    assert answer.tool_calls[0].values == {"a": 1, "b": 2}
+    assert len(answer.tool_calls) == text.count("<tool_call>") or len(answer.tool_calls) == 1
+
+
+@pytest.mark.parametrize("text", ['{"arguments": 5}', '{"name": "x", "arguments": {}}', '{"say": "hello"}', "{…}"])
+async def test_json_that_calls_no_function_is_text(openai_server: OpenAIServer, model: OpenAIModel, text: str) -> None:
+    openai_server.answer(text)
+    assert (await model.complete(ASK, tools=[ADD])).text == text
+
+
+async def test_broken_json_in_text_is_shown_once(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.refuse('"tools"').refuse("json_schema")
+    openai_server.answer('{"say": "", "calls": [{"name": "add"')
+    openai_server.steps += [reply("text", "", ("add", {"a": 1, "b": 2}))]
+    answer = await model.complete(ASK, tools=[ADD])
+    assert answer.tool_calls[0].values == {"a": 1, "b": 2}
+    assert answer.usage.calls == 2
+    assert openai_server.requests[-1]["messages"][-2]["content"] == '{"say": "", "calls": [{"name": "add"'
+    openai_server.answer('{"say": "", "calls"').answer('{"calls": 5}')
+    with pytest.raises(ModelOutputError, match="does not fit"):
+        await model.complete(ASK, tools=[ADD])
+
+
+async def test_a_required_call_that_is_missing(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    """A new endpoint is asked in each way, one that has called before is asked once more."""
+    for _ in range(3):
+        openai_server.answer("I would add.")
+    openai_server.steps += [reply("text", "", ("add", {"a": 1, "b": 2}))]
+    answer = await model.complete(ASK, tools=[ADD], tool_choice="required")
+    assert [c.name for c in answer.tool_calls] == ["add"]
+    assert openai_server.requests[0]["tool_choice"] == "required"
+    assert answer.usage.calls == 4
+    openai_server.answer("Prose.").answer("More prose.")
+    with pytest.raises(ModelOutputError, match="no function is called"):
+        await model.complete(ASK, tools=[ADD], tool_choice="required")
+
+
+async def test_an_endpoint_that_knows_no_tool_choice_gets_none(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.refuse("tool_choice").answer(tool=("add", {"a": 1, "b": 2})).answer(tool=("add", {"a": 1, "b": 2}))
+    for _ in range(2):
+        assert (await model.complete(ASK, tools=[ADD], tool_choice="required")).tool_calls
+    assert len(openai_server.requests) == 3
+    assert "tools" in openai_server.requests[-1]
+
+
+async def test_definitions_of_two_functions_do_not_meet(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    def tool(name: str, kind: str) -> dict[str, Any]:
+        parameters = {
+            "type": "object",
+            "properties": {"at": {"$ref": "#/$defs/Point"}},
+            "required": ["at"],
+            "$defs": {"Point": {"type": kind}},
+        }
+        return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+    openai_server.refuse('"tools"')
+    openai_server.steps += [reply("schema", "", ("go", {"at": "here"}), ("see", {"at": 5}), ("see", {"at": "x"}))]
+    answer = await model.complete(ASK, tools=[tool("go", "string"), tool("see", "integer")])
+    assert [bool(c.problem) for c in answer.tool_calls] == [False, False, True]
+    shape = openai_server.requests[-1]["response_format"]["json_schema"]
+    assert shape["strict"] is True
+    assert set(shape["schema"]["$defs"]) == {"go.Point", "see.Point"}
+    assert [json.dumps(shape).count(f'"#/$defs/{name}.Point"') for name in ("go", "see")] == [1, 1]
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "http://127.0.0.1:9/x"}, {"type": "odd"}, {"pattern": "("}])
+async def test_a_schema_that_cannot_be_read_is_left_to_its_server(
+    openai_server: OpenAIServer, model: OpenAIModel, schema: dict[str, Any]
+) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"x": schema}}}}
+    openai_server.answer(tool=("f", {"x": "y"}))
+    assert (await model.complete(ASK, tools=[tool])).tool_calls[0].problem == ""
+
+
+async def test_ids_are_unique_in_a_conversation(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    """Some servers count from 0 in each reply, or give none."""
+    before = Completion("", tool_calls=(ToolCall("call_0", "add", "{}"), ToolCall("call_4", "add", "{}"))).as_message()
+    openai_server.steps.append(Step(tools=[("add", {"a": 1, "b": 2})] * 3))
+    answer = await model.complete([*ASK, before], tools=[ADD])
+    ids = [call.id for call in answer.tool_calls]
+    assert len({*ids, "call_0", "call_4"}) == 5
+
+
+async def test_a_value_and_functions_are_two_requests(model: OpenAIModel) -> None:
+    with pytest.raises(ValueError, match="not both"):
+        await model.complete(ASK, tools=[ADD], schema={"type": "object"})
