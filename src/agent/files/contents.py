@@ -20,6 +20,8 @@ class Section:
     """As people say it: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
     text: str
     """Markdown, or the plain text of a source."""
+    line: int = 1
+    """The number of its first line, where the lines of the whole are counted."""
 
 
 @dataclass(frozen=True, slots=True)

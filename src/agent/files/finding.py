@@ -1,8 +1,10 @@
-"""Where words occur in a file: lines with all of them, else lines with some."""
+"""Where words occur in a file: lines with all of them, else lines with some, each with the lines around it."""
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,44 +12,80 @@ from agent.files.contents import Contents, ReadLimits, Section
 
 _LINE = 600
 """Characters of a line that are shown around the words."""
+_BESIDE = 200
+"""Characters of a line that stands beside one with the words."""
+_AROUND = (2, 1, 0)
+"""Lines on each side: as many as there is room for beside all that were found."""
+_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
+"""The line below the head of a table."""
 
 
 @dataclass(slots=True)
 class _Hits:
-    """Lines that were found, as many as there is room for."""
+    """Lines that were found, with so many lines around each, as far as there is room."""
 
     room: int
+    around: int
     lines: list[str] = field(default_factory=list)
     found: int = 0
     unshown_page: int = 0
     """The first page with a line that there was no room for."""
-    _page: int = 0
 
-    def add(self, page: int, name: str, line: str) -> None:
-        """Takes a line, with its page where that is another one."""
-        self.found += 1
-        head = f"## page {page}" + (f" ({name})" if name and name != f"page {page}" else "")
-        size = len(line) + 1 + (len(head) + 2 if page != self._page else 0)
-        if self.unshown_page or size > self.room:
-            self.unshown_page = self.unshown_page or page
+    def add(self, page: int, section: Section, lines: list[str], at: dict[int, int]) -> None:
+        """Takes the lines of a page.
+
+        Args:
+            page: Its number.
+            section: What it is.
+            lines: All its lines.
+            at: Those that were found, with where in each of them.
+        """
+        self.found += len(at)
+        if self.unshown_page:
             return
-        if page != self._page:
-            self.lines += ["", head] if self.lines else [head]
-        self._page = page
-        self.lines.append(line)
-        self.room -= size
+        name = f" ({section.name})" if section.name and section.name != f"page {page}" else ""
+        waiting = [*([""] if self.lines else []), f"## page {page}{name}"]
+        last = -1
+        for number in _with_others(lines, at, self.around):
+            if self.around and last >= 0 and any(line.strip() for line in lines[last + 1 : number]):
+                waiting.append("…")
+            waiting.append(_shown(lines[number], section.line + number, at.get(number)))
+            size = sum(len(line) + 1 for line in waiting)
+            if size > self.room:
+                self.unshown_page = page
+                return
+            self.lines += waiting
+            self.room -= size
+            waiting, last = [], number
+
+
+class _Findings:
+    """The lines that were found, once for each number of lines around them."""
+
+    def __init__(self, room: int) -> None:
+        self._by_around = [_Hits(room, around) for around in _AROUND]
+
+    def add(self, page: int, section: Section, lines: list[str], at: dict[int, int]) -> None:
+        """Takes the lines of a page."""
+        for hits in self._by_around:
+            hits.add(page, section, lines, at)
+
+    @property
+    def best(self) -> _Hits:
+        """Those with the most around them that are all shown, else those without anything."""
+        return next((hits for hits in self._by_around if not hits.unshown_page), self._by_around[-1])
 
 
 def find_words(
     contents: Contents, words: str, page: int, to: int | None, limit: int, limits: ReadLimits
 ) -> dict[str, Any]:
-    """The lines with the words, from a page on, each under its page.
+    """The lines with the words, from a page on, each under its page: `> 17: the line`, and those around it.
 
     A search that takes too long ends with what it found, and says where to go on.
     """
     until = time.monotonic() + limits.seconds * 0.7
     wanted = words.casefold().split()
-    every, some = _Hits(limit), _Hits(limit)
+    every, some = _Findings(limit), _Findings(limit)
     number, stopped = page - 1, 0
     for number, section in enumerate(contents.sections(page), page):
         if to is not None and number > to:
@@ -56,25 +94,60 @@ def find_words(
             stopped = number
             break
         _search(number, section, wanted, every, some)
-    hits = every if every.found or len(wanted) < 2 else some
+    hits = every.best if every.best.found or len(wanted) < 2 else some.best
     return {
-        "where": _where(words, hits, hits is every),
+        "where": _where(words, hits, every.best.found > 0 or len(wanted) < 2),
         "text": "\n".join(hits.lines),
         "more": _more(hits, stopped),
         "lost": list(dict.fromkeys(contents.lost)),
     }
 
 
-def _search(number: int, section: Section, wanted: list[str], every: _Hits, some: _Hits) -> None:
+def _search(number: int, section: Section, wanted: list[str], every: _Findings, some: _Findings) -> None:
     folded = section.text.casefold()
     if not any(word in folded for word in wanted):
         return
-    for line in section.text.splitlines():
+    lines = section.text.splitlines()
+    with_all, with_some = dict[int, int](), dict[int, int]()
+    for index, line in enumerate(lines):
         low = line.casefold()
         there = [word for word in wanted if word in low]
         if there:
-            hits = every if len(there) == len(wanted) else some
-            hits.add(number, section.name, _around(line, low.find(there[0])))
+            (with_all if len(there) == len(wanted) else with_some)[index] = low.find(there[0])
+    for findings, at in ((every, with_all), (some, with_some)):
+        if at:
+            findings.add(number, section, lines, at)
+
+
+def _with_others(lines: list[str], at: Iterable[int], around: int) -> list[int]:
+    """The lines that were found and those around them: the next ones that are not empty, and the head of a table."""
+    taken = set(at)
+    for index in at:
+        before = (i for i in range(index - 1, -1, -1) if lines[i].strip())
+        after = (i for i in range(index + 1, len(lines)) if lines[i].strip())
+        for _, found in zip(range(around), before, strict=False):
+            taken.add(found)
+        for _, found in zip(range(around), after, strict=False):
+            taken.add(found)
+        if around:
+            taken.update(_head_of_table(lines, index))
+    return sorted(taken)
+
+
+def _head_of_table(lines: list[str], index: int) -> Iterator[int]:
+    top = index
+    while top and lines[top].startswith("|") and lines[top - 1].startswith("|"):
+        top -= 1
+    if top < index - 1 and _RULE.fullmatch(lines[top + 1].rstrip()):
+        yield top
+
+
+def _shown(line: str, number: int, at: int | None) -> str:
+    """A line with its number; rows of tables have their own."""
+    where = "" if line.startswith("|") else f"{number}: "
+    if at is not None:
+        return f"> {where}{_around(line, at)}"
+    return f"  {where}{line if len(line) <= _BESIDE else line[:_BESIDE] + '…'}"
 
 
 def _around(line: str, at: int) -> str:
@@ -95,7 +168,7 @@ def _where(words: str, hits: _Hits, every: bool) -> str:
 def _more(hits: _Hits, stopped: int) -> str:
     more = []
     if hits.unshown_page:
-        more.append(f"There are more: go on with page={hits.unshown_page}.")
+        more.append(f"There are more than are shown: go on with page={hits.unshown_page}, or look for more words.")
     if stopped:
         more.append(f"The search stopped at its time limit: go on with page={stopped}.")
     return " ".join(more)

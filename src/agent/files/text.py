@@ -94,9 +94,8 @@ class TextFile:
             following = line + block.count("\n")
             if number >= first:
                 last = following - block.endswith("\n")
-                yield Section(
-                    f"lines {line:,}-{max(line, last):,}" if last > line else f"line {line:,}", block.rstrip("\n")
-                )
+                name = f"lines {line:,}-{last:,}" if last > line else f"line {line:,}"
+                yield Section(name, block.rstrip("\n"), line)
             line = following
 
     def save_data(self, folder: Path) -> list[Path]:

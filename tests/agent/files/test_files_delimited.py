@@ -81,7 +81,13 @@ async def test_pages_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
 async def test_words_are_found_with_their_page(tmp_path: Path) -> None:
     path = written(tmp_path / "many.csv", "n,text\n" + "".join(f"{i},tea{i} item\n" for i in range(5000)))
     found = await read(path, find="ITEM Tea4321")
-    assert "| 4323 | 4321 | tea4321 item |" in found.text
+    assert found.text.splitlines()[1:] == [
+        "  |  | n | text |",
+        "…",
+        *("  | 4321 | 4319 | tea4319 item |", "  | 4322 | 4320 | tea4320 item |"),
+        "> | 4323 | 4321 | tea4321 item |",
+        *("  | 4324 | 4322 | tea4322 item |", "  | 4325 | 4323 | tea4323 item |"),
+    ]
     assert "## page" in found.text
     assert found.where == "1 line with 'ITEM Tea4321'"
     assert (await read(path, find="kettle")).where == "'kettle' is nowhere in it"

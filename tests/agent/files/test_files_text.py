@@ -95,12 +95,39 @@ async def test_several_pages_as_far_as_they_fit(tmp_path: Path) -> None:
 
 async def test_words_are_found_all_or_some(tmp_path: Path) -> None:
     path = file(tmp_path / "a.txt", "Green tea from Japan\nBlack tea\n" + "x" * 2000 + " rare " + "y" * 2000 + "\n")
-    assert (await read(path, find="TEA japan")).text == "## page 1 (lines 1-3)\nGreen tea from Japan"
+    found = await read(path, find="TEA japan")
+    assert found.text.splitlines()[:3] == ["## page 1 (lines 1-3)", "> 1: Green tea from Japan", "  2: Black tea"]
     some = await read(path, find="tea kettle")
     assert some.where == "no line has all of 'tea kettle'; 2 lines with some of the words"
     around = await read(path, find="rare")
     assert " rare " in around.text
     assert len(around.text) < 700
+
+
+async def test_found_lines_stand_among_those_around_them(tmp_path: Path) -> None:
+    lines = [f"line {i}" if i % 2 else "" for i in range(1, 60)]
+    lines[10], lines[14], lines[40] = "tea one", "tea two", "tea three"
+    path = file(tmp_path / "a.txt", "\n".join(lines))
+    found = await read(path, find="tea")
+    assert found.where == "3 lines with 'tea'"
+    assert found.text.splitlines() == [
+        "## page 1 (lines 1-59)",
+        *("  7: line 7", "  9: line 9", "> 11: tea one", "  13: line 13", "> 15: tea two", "  17: line 17"),
+        *("  19: line 19", "…", "  37: line 37", "  39: line 39", "> 41: tea three", "  43: line 43", "  45: line 45"),
+    ]
+    close = await read(path, find="tea", limit=170)
+    assert close.text.splitlines()[1:4] == ["  9: line 9", "> 11: tea one", "  13: line 13"]
+    assert (await read(path, find="tea", limit=80)).text.count("\n") == 3
+    cut = await read(path, find="tea", limit=45)
+    assert (cut.where, cut.text.count("> ")) == ("3 lines with 'tea'", 1)
+    assert "more than are shown: go on with page=1" in cut.more
+
+
+async def test_line_numbers_are_those_of_the_file(tmp_path: Path) -> None:
+    path = file(tmp_path / "a.txt", "".join(f"line {i}\n" for i in range(1, 4000)))
+    found = await read(path, find="line 3456")
+    assert "> 3456: line 3456" in found.text
+    assert not found.text.startswith("## page 1 ")
 
 
 async def test_encodings_that_a_file_declares(tmp_path: Path) -> None:
