@@ -4,7 +4,7 @@
     python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
     python benchmarks/routing.py --tuning       # more rows for tuning, written apart from the others
 
-Each row is decided by `agent.deciding.choose`, as in a run.
+Each row is decided by the strategy of the coordinator's model, as in a run.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, cast
 
 from agent.budget import Budget, Limits
 from agent.context import Context, RoleModels
-from agent.deciding import choose
 from agent.errors import ModelOutputError
 from agent.layers import read_settings
+from agent.models.protocol import Role
 from agent.models.roles import model_settings, open_models
 from agent.state import State, Step
 
@@ -34,7 +34,8 @@ async def decide(row: Row, models: RoleModels) -> str:
     nothing = cast(Any, None)
     context = Context(models, nothing, nothing, nothing, Budget(Limits()), lambda _: None, "benchmark")
     try:
-        return (await choose(situation(row), context)).action
+        decision, *_ = await context.strategy(Role.COORDINATOR).decide(situation(row), context)
+        return decision.action
     except ModelOutputError:
         return "answer"
 

@@ -12,10 +12,8 @@ from agent.models.protocol import Role
 from mcp_tools.prompt import DataText, load_prompt
 from mcp_tools.text import printable
 
-MOST_SHOWN = {False: 16_000, True: 4_000}
-"""Characters of turns in a prompt from which on the older ones are summarised; less for a weak model."""
 KEPT = 0.5
-"""The share of them that the newest turns may keep."""
+"""The share of the characters shown that the newest turns may keep."""
 MOST_SUMMARISED = 4
 """Times as many characters are read for one summary; what is older than that is left out of it."""
 LONGEST_SUMMARY = 2_000
@@ -30,7 +28,7 @@ async def compact(context: Context, earlier: Conversation, source: Conversation 
         earlier: What the run knows of the conversation.
         source: The conversation that `earlier` was taken from, if it is at hand: it gets the new summary too.
     """
-    most = MOST_SHOWN[context.is_weak(Role.PLANNER)]
+    most = context.strategy(Role.PLANNER).limits.history
     turns = earlier.open_turns
     if sum(len(turn.shown) for turn in turns) <= most:
         return earlier.shown(turns)

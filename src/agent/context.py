@@ -12,10 +12,10 @@ from agent.budget import Budget
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.external import Consent, ExternalTools, NoExternalTools
-from agent.models.names import EMBEDDED
 from agent.models.protocol import Completion, Message, Model, Sampler, Usage
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
+from agent.strategy import Strategy, StrategyName, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from agent.store.journaled_web import JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from agent.workspace import Workspace
-
-WEAK_MODELS = frozenset({EMBEDDED})
-"""Models whose single attempt is no evidence: candidates vote, and rules give a second opinion."""
-
-_THOUGHTS = 12_000
-"""Tokens in which a model may think before it writes what it is asked for."""
 
 
 class RoleModels(Protocol):
@@ -78,6 +72,8 @@ class Context:
     """What was set apart so far."""
     streams: bool = False
     """Whether the front end wants to see an answer while it is written."""
+    strategy_name: StrategyName = "auto"
+    """The setting `strategy`."""
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:
@@ -90,9 +86,9 @@ class Context:
             self.apart.append(str(event))
             self.emit(event)
 
-    def is_weak(self, role: str) -> bool:
-        """Whether the role's model needs votes and rules beside it."""
-        return self.models.for_role(role).name in WEAK_MODELS
+    def strategy(self, role: str) -> Strategy:
+        """How the agent works with the model that fulfils a role."""
+        return strategy_for(self.models.for_role(role).name, self.strategy_name)
 
     async def complete(self, role: str, messages: Sequence[Message], **options: Any) -> Completion:
         """Asks a role's model; the call is counted against the budget and told to the front end.
@@ -101,10 +97,12 @@ class Context:
             StoppedError: A limit of the run is reached before the model answers.
             ModelError: The model could not be reached, or refused.
         """
+        options = self._fitting(role, options)
         return (await self._counted(role, lambda model: self._one(model, messages, options)))[0]
 
     async def sample(self, role: str, messages: Sequence[Message], count: int, **options: Any) -> list[Completion]:
         """Asks for several independent completions of the same messages."""
+        options = self._fitting(role, options)
         return await self._counted(role, lambda model: self._several(model, messages, count, options))
 
     async def _counted(self, role: str, ask: Callable[[Model], Awaitable[list[Completion]]]) -> list[Completion]:
@@ -127,23 +125,23 @@ class Context:
         self.budget.spend(usage)
 
     async def _one(self, model: Model, messages: Sequence[Message], options: dict[str, Any]) -> list[Completion]:
-        return [await model.complete(messages, **self._fitting(model, options))]
+        return [await model.complete(messages, **options)]
 
     async def _several(
         self, model: Model, messages: Sequence[Message], count: int, options: dict[str, Any]
     ) -> list[Completion]:
         if count > 1 and isinstance(model, Sampler):
-            return await model.complete_many(messages, count, **self._fitting(model, options))
-        return [await model.complete(messages, **self._fitting(model, options)) for _ in range(count)]
+            return await model.complete_many(messages, count, **options)
+        return [await model.complete(messages, **options) for _ in range(count)]
 
-    def _fitting(self, model: Model, options: dict[str, Any]) -> dict[str, Any]:
-        """The options as they are sent: other models than weak ones get room to think, which counts as output.
+    def _fitting(self, role: str, options: dict[str, Any]) -> dict[str, Any]:
+        """The options as they are sent, with room to think, which counts as output.
 
         Only the last call, which goes beyond a limit of the run, has no such room.
         """
         if self.seed is not None:
             options = {**options, "seed": self.seed + (options.get("seed") or 0)}
         most = options.get("max_tokens")
-        if most is None or model.name in WEAK_MODELS or self.budget.last_call:
+        if most is None or self.budget.last_call:
             return options
-        return {**options, "max_tokens": most + _THOUGHTS}
+        return {**options, "max_tokens": most + self.strategy(role).limits.thoughts}

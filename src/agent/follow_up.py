@@ -1,37 +1,20 @@
-"""A follow-up: restated as a question that stands alone, so that nothing behind it needs the conversation."""
+"""A follow-up: a question that stands alone, or its answer where that is known."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.answer import Answer
 from agent.arithmetic import compute
-from agent.compacting import compact
 from agent.context import Context
 from agent.conversation import Conversation
-from agent.errors import ModelOutputError, StoppedError
-from agent.events import Note, Restated
+from agent.events import Note
 from agent.models.protocol import Role
-from agent.question import LONGEST_QUESTION
-from agent.references import refers_back
-from mcp_tools.prompt import DataText, load_prompt
-from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
 FOLLOWS = "follows"
 """In a run's configuration: the run of the turn before it. Such a run has the conversation in its journal."""
-
-_SCHEMA: dict[str, Json] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
-_TOKENS = 250
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 Known = Callable[[str], Answer | None]
 """The answer that was given to a question before."""
@@ -60,7 +43,9 @@ async def understand(context: Context, message: str, conversation: Conversation 
     """
     earlier = await _recorded(context, message, conversation)
     said = (message, *(turn.question for turn in earlier.turns)) if earlier else (message,)
-    question = await _standing_alone(context, message, earlier, conversation) if earlier else message
+    question = message
+    if earlier:
+        question = await context.strategy(Role.PLANNER).restate(message, earlier, conversation, context)
     if (exact := None if context.files else compute(question)) is not None:
         return FollowUp(question, said, exact)
 
@@ -87,49 +72,3 @@ async def _recorded(context: Context, message: str, conversation: Conversation |
         context.emit(Note("the conversation before this question is lost: it is taken as it is"))
         return None
     return Conversation.from_json(recorded)
-
-
-async def _standing_alone(
-    context: Context, message: str, earlier: Conversation, conversation: Conversation | None
-) -> str:
-    if context.is_weak(Role.PLANNER) and not refers_back(message):
-        return message
-    shown = await compact(context, earlier, conversation)
-    return await _restated(context, message, shown)
-
-
-async def _restated(context: Context, message: str, shown: DataText) -> str:
-    """The message as a question that stands alone; as it is, where the model's reply is of no use."""
-    messages = load_prompt("agent", "restate").render(conversation=shown, question=message)
-    try:
-        completion = await context.complete(Role.PLANNER, messages, schema=_SCHEMA, temperature=0, max_tokens=_TOKENS)
-    except (ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"the question is taken as it is: {failure.message}"))
-        return message
-    question = printable(str(completion.parsed["question"])).strip()
-    if not question or _plain(question) == _plain(message):
-        return message
-    if flaw := _flaw(message, question, shown, weak=context.is_weak(Role.PLANNER)):
-        context.emit(Note(f"the question is taken as it is: restating it {flaw}"))
-        return message
-    context.emit(Restated(question))
-    return question
-
-
-def _plain(text: str) -> str:
-    """What two ways of writing one message have in common."""
-    return " ".join(text.casefold().split()).rstrip(".?! ")
-
-
-def _flaw(message: str, question: str, shown: str, *, weak: bool) -> str:
-    """What is wrong with a restated question; empty when it says what was asked."""
-    if len(question) > LONGEST_QUESTION:
-        return "made it too long"
-    for given in [*_NUMBER.findall(message), *(next(filter(None, found)) for found in _QUOTED.findall(message))]:
-        if given not in question:
-            return f"lost {given!r}"
-    if weak and _NUMBER.search(message):
-        told = set(_NUMBER.findall(f"{message} {shown}"))
-        if invented := [number for number in _NUMBER.findall(question) if number not in told]:
-            return f"brought in {invented[0]}"
-    return ""

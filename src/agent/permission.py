@@ -76,7 +76,7 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
     """Whether an action may be done; where not, that is told.
 
     What is doubtful is decided by a model that sees what the user wrote and the action, and no foreign text. Where it
-    does not find the action wanted, and for a weak model, which is not asked, the user decides, if somebody is there.
+    does not find the action wanted, and for a small model, which is not asked, the user decides, if somebody is there.
 
     Args:
         verdict: Of the action.
@@ -89,7 +89,8 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
         return True
     if verdict.ruling == "doubtful":
         call = CallProposal(name, {"action": action}, verdict.why, is_doubtful=True)
-        if await _is_asked_for(action, wanted, context) or await _is_allowed(call, context):
+        strategy = context.strategy(Role.COORDINATOR)
+        if await strategy.is_wanted(action, wanted, context) or await _is_allowed(call, context):
             return True
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))
     return False
@@ -112,9 +113,8 @@ async def _is_allowed(call: CallProposal, context: Context) -> bool:
     return bool((await context.journal.call(_CONSENT, asdict(call), perform))["allowed"])
 
 
-async def _is_asked_for(action: str, wanted: str, context: Context) -> bool:
-    if context.is_weak(Role.COORDINATOR):
-        return False
+async def is_asked_for(action: str, wanted: str, context: Context) -> bool:
+    """Whether the coordinator's model finds that the user's words ask for an action; it sees no foreign text."""
     shown = data_block("the action", action[:_LONGEST_ACTION])
     messages = load_prompt("agent", "wanted").render(question=wanted[:_WORDS_OF_USER], action=shown)
     try:

@@ -32,6 +32,7 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     roles = {role: ",".join(settings.models_for(role)) for role in named}
     limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
     told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}
+    told |= {"strategy": settings.strategy} if settings.strategy != "auto" else {}
     told |= {"without": ",".join(settings.without)} if settings.without else {}
     told |= {"leak_guard": "on"} if settings.leak_guard else {}
     told |= {"engines": ",".join(settings.engines)} if settings.engines else {}
@@ -66,6 +67,7 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
         recorded["base_url"] = told.get("base_url") or None
     recorded["seed"] = int(seed) if (seed := told.get("seed")) else None
     recorded["without"] = tuple(names.split(",")) if (names := told.get("without")) else ()
+    recorded["strategy"] = told.get("strategy", "auto")
     recorded["leak_guard"] = told.get("leak_guard") == "on"
     recorded["allow_private"] = settings.allow_private or told.get("allow_private") == "on"
     if hosts := told.get("browser_hosts"):

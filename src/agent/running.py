@@ -24,6 +24,7 @@ from agent.sandboxes import BudgetedSandbox
 from agent.store.journaled import JournaledLibrary, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
+from agent.strategy import strategy_for
 from agent.workspace import FOLDER, Workspace
 from mcp_tools.text import one_line
 
@@ -193,7 +194,7 @@ class Running:
             self._around.tell(Note(halted.message))
             return None
         # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
-        importing = asyncio.create_task(asyncio.to_thread(import_module, "agent.graph"))
+        importing = asyncio.create_task(asyncio.to_thread(self._import_ahead))
         consent = opened.consent(budget, live=live)
         external = opened.external(journal, consent, live=live)
         with budget.standing_still():
@@ -223,7 +224,12 @@ class Running:
             browser=self._browser(guard),
             secrets=self._around.redactor.secrets,
             streams=self._around.streams,
+            strategy_name=self.settings.strategy,
         )
+
+    def _import_ahead(self) -> None:
+        import_module("agent.graph")
+        strategy_for(self.settings.models_for(Role.COORDINATOR)[0], self.settings.strategy)
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
         from agent.store.journaled_web import Heard, JournaledWeb

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, field_valid
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent.models.names import EMBEDDED, FIRST_LISTED
+from agent.strategy import StrategyName
 
 ABILITIES = ("search", "browse", "create")
 """What the agent can be told to go without."""
@@ -55,6 +56,10 @@ class Settings(BaseSettings):
     fallback: Names = Field((), description="Models to try when the model fails.")
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint.")
     api_key: SecretStr | None = Field(None, description="Key of the endpoint.")
+
+    strategy: StrategyName = Field(
+        "auto", description="How models are worked with: standard, small, or auto: small for the embedded one."
+    )
 
     planner: Names = Field((), description="Models of the planner.")
     coordinator: Names = Field((), description="Models of the coordinator.")

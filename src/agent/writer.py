@@ -15,8 +15,6 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
 _SPEC_TOKENS = 900
-_TEST_TOKENS = {False: 300, True: 160}
-"""A weak model, which gets long examples wrong anyway, may write short ones only: they cost it seconds."""
 _CODE_TOKENS = 600
 _END_OF_CODE = "\n```\n"
 """What follows code that the prompt has begun is an explanation that nobody reads; elsewhere, it may open the code."""
@@ -26,8 +24,9 @@ _ROLE = {"writer": Role.WRITER, "examiner": Role.EXAMINER}
 class ModelWriter:
     """Asks the models of the writer and examiner roles."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, is_weak: bool) -> None:
         self._context = context
+        self._is_weak = is_weak
 
     @property
     def name(self) -> str:
@@ -37,12 +36,13 @@ class ModelWriter:
     @property
     def is_weak(self) -> bool:
         """As the models of this agent are known."""
-        return self._context.is_weak(Role.WRITER)
+        return self._is_weak
 
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         """A JSON value that fits the schema."""
-        most = _TEST_TOKENS[self._context.is_weak(_ROLE[part])] if part == "examiner" else _SPEC_TOKENS
-        completion = await self._context.complete(_ROLE[part], messages, schema=schema, temperature=0, max_tokens=most)
+        role = _ROLE[part]
+        most = self._context.strategy(role).limits.tests if part == "examiner" else _SPEC_TOKENS
+        completion = await self._context.complete(role, messages, schema=schema, temperature=0, max_tokens=most)
         return completion.parsed
 
     async def write(
@@ -50,7 +50,7 @@ class ModelWriter:
     ) -> list[str]:
         """`count` independent texts."""
         begun = messages[-1]["role"] == "assistant"
-        if begun and not self._context.is_weak(_ROLE[part]):
+        if begun and not self._is_weak:
             messages, begun = messages[:-1], False
         completions = await self._context.sample(
             _ROLE[part],

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget, Limits
-from agent.compacting import LONGEST_SUMMARY, MOST_SHOWN, compact
+from agent.compacting import LONGEST_SUMMARY, compact
 from agent.context import Context
 from agent.conversation import Conversation, Turn
 from agent.events import Event, Note, Restated
 from agent.follow_up import understand
 from agent.models.scripted import Script, ScriptedModel
+from agent.standard import LIMITS
 from agent.store.journal import Journal
 from support.decisions import OneModel, Weak
 
@@ -108,7 +109,7 @@ async def test_of_a_long_conversation_old_turns_become_a_summary_and_new_ones_st
     source = long_talk(60)
     shown = await compact(strong.context, Conversation.for_a_run(source), source)
     assert "They spoke of questions 0 to 30." in shown
-    assert len(shown) < MOST_SHOWN[False]
+    assert len(shown) < LIMITS.history
     assert "Question 59?" in shown
     assert "Question 0?" not in shown
     assert (source.summary, len(source.turns)) == ("They spoke of questions 0 to 30.", 60)

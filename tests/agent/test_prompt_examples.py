@@ -14,14 +14,15 @@ import pytest
 
 import agent
 import mcp_tools.create
-from agent import follow_up, permission
+from agent import permission, restating
 from agent.browser import choosing
 from agent.deciding import extracting, small_questions
 from agent.deciding.one_call import decision_schema, fitting_examples
 from agent.models.openai import OpenAIModel
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
-from agent.web.specialist import assessing, next_query, planning
+from agent.small import research
+from agent.web.specialist import assessing, planning
 from mcp_tools.create.assemble import extract_code
 from mcp_tools.create.examine import examples_schema
 from mcp_tools.create.spec import SPEC_SCHEMA, Wanted
@@ -42,10 +43,10 @@ SCHEMAS: dict[str, Any] = {
     "gives": small_questions.word_schema(("yes", "no")),
     "stated": small_questions.word_schema(("yes", "no")),
     "extract": extracting._FORM,
-    "restate": follow_up._SCHEMA,
-    "search_extract": assessing._ANSWER,
+    "restate": restating._SCHEMA,
+    "search_extract": research._ANSWER,
     "search_quotes": assessing._form(4),
-    "search_next": next_query._FORM,
+    "search_next": research._QUERY,
     "search_plan": planning._FORM,
     "browser_step": choosing._form(DEEDS),
     "browser_value": choosing._text_form(()),

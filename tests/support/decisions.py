@@ -6,8 +6,9 @@ from typing import Any, cast
 
 from agent.budget import Budget, Limits
 from agent.context import Context
+from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
-from agent.state import State, Step
+from agent.state import Decision, State, Step
 
 FIBONACCI: dict[str, Any] = {
     "name": "nth_fibonacci",
@@ -50,6 +51,12 @@ class OneModel:
 def context_with(model: ScriptedModel) -> Context:
     nothing = cast(Any, None)  # a decision reaches neither library nor sandbox
     return Context(OneModel(model), nothing, nothing, nothing, Budget(Limits()), lambda event: None, "run", ())
+
+
+async def choose(state: State, context: Context) -> Decision:
+    """The next action, by the strategy of the coordinator's model."""
+    decision, *_ = await context.strategy(Role.COORDINATOR).decide(state, context)
+    return decision
 
 
 def state_of(

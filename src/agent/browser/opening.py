@@ -39,7 +39,7 @@ def open_browser(
     settings: BrowserSettings,
     ask: Ask,
     *,
-    weak: bool,
+    kind: Kind,
     blocks: Callable[[str, str], bool] | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Browser:
@@ -48,7 +48,7 @@ def open_browser(
     Args:
         settings: What the user wants.
         ask: Asks the browser role's model.
-        weak: Whether that model is too small for browser-use's prompt.
+        kind: Who drives it.
         blocks: Whether an address, with the text found there, must not be shown.
         note: Told what the user should know of the browser.
 
@@ -64,7 +64,6 @@ def open_browser(
             "the browser cannot be driven: the package playwright is missing",
             remedy="pip install 'alita[browser]'",
         )
-    kind: Kind = "compact" if weak or find_spec("browser_use") is None else "browser-use"
     chrome = find_chromium(settings.chrome).path
     private, sees = settings.allow_private, settings.sees
     return OutsideBrowser(kind, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)

@@ -1,6 +1,7 @@
-"""Deciding the next action: a strong model in one structured call, a weak one in small questions, rules beside it."""
+"""Deciding the next action."""
 
-from agent.deciding.choose import choose
-from agent.deciding.one_call import ATTEMPTS
+from agent.deciding.choose import next_action
+from agent.deciding.one_call import ATTEMPTS, ask_until_possible
+from agent.deciding.wished import ask_for_tool
 
-__all__ = ["ATTEMPTS", "choose"]
+__all__ = ["ATTEMPTS", "ask_for_tool", "ask_until_possible", "next_action"]

@@ -73,7 +73,7 @@ async def ask_until_possible(
     for _ in range(ATTEMPTS):
         told = f"\nYour last decision was refused: {refusal}" if refusal else ""
         try:
-            decision = await ask(state, context, hint + told, possible)
+            decision = await ask(state, context, hint + told, possible, all_examples=False)
         except ModelOutputError as problem:
             refusal = reason = problem.message
             continue
@@ -84,8 +84,22 @@ async def ask_until_possible(
     raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts; the last one: {reason}")
 
 
-async def ask(state: State, context: Context, hint: str = "", possible: Collection[Action] = ACTIONS) -> Decision:
+async def ask(
+    state: State,
+    context: Context,
+    hint: str = "",
+    possible: Collection[Action] = ACTIONS,
+    *,
+    all_examples: bool = True,
+) -> Decision:
     """The model's decision among the possible actions, and the tools that the state shows.
+
+    Args:
+        state: Of the run.
+        context: Of the run.
+        hint: Added to the situation.
+        possible: The actions that may be chosen.
+        all_examples: Whether examples are shown of decisions, too, that are not possible now.
 
     Raises:
         ModelOutputError: What the model wrote is no decision.
@@ -98,7 +112,7 @@ async def ask(state: State, context: Context, hint: str = "", possible: Collecti
     messages = decision_messages(
         state["question"], state.get("files", []), tools, evidence_text(steps) if steps else "", hint, attached
     )
-    if not context.is_weak(Role.COORDINATOR):
+    if not all_examples:
         messages = fitting_examples(messages, schema)
     completion = await context.complete(
         Role.COORDINATOR,

@@ -11,7 +11,6 @@ from langgraph.runtime import Runtime
 
 from agent.attached import present, with_files
 from agent.browser.protocol import Outcome
-from agent.browser.quoted import is_asked
 from agent.context import Context
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
@@ -50,13 +49,9 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     task = decision.task or state["question"]
     if (refused := await unless_wanted(of_task(task, url, origins), state, context)) is not None:
         return refused
-    weak, may_open = context.is_weak(Role.BROWSER), context.browser.may_open
-
-    async def ask(*args: Any, **options: Any) -> Any:
-        return await context.complete(Role.BROWSER, *args, **options)
-
+    may_open = context.browser.may_open
     try:
-        outcome = await context.browser.do(task, url, present(state, context), ask, weak=weak, origins=origins)
+        outcome = await context.strategy(Role.BROWSER).operate(task, url, present(state, context), origins, context)
     except (WebProblem, ModelError) as problem:
         why = f"browse {url}: {problem.message} {problem.remedy}".strip()
         return await read_instead(state, context, url, why) if may_open(url) else _failed(state, context, why)
@@ -73,8 +68,8 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return {**downloads, **read}
     if outcome.problem:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
-    is_answer = context.is_weak(Role.COORDINATOR) and not (downloads and is_asked(state["question"]))
-    value = outcome.text if is_answer else None
+    coordinator = context.strategy(Role.COORDINATOR)
+    value = coordinator.result_of(outcome.text, state["question"], downloaded=bool(downloads))
     return {**downloads, "steps": [step(state, ok=True, finding=finding, value=value)]}
 
 

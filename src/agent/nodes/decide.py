@@ -8,9 +8,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent.context import Context
-from agent.deciding import choose
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
+from agent.models.protocol import Role
 from agent.nodes.plan import tools_now
 from agent.state import Decision, State
 
@@ -26,7 +26,7 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
         return _give_up(context, f"the limit of {limit} is reached", limit)
     tools = await tools_now(state, context)
     try:
-        decision = await choose({**state, "tools": tools}, context)
+        decision, *_ = await context.strategy(Role.COORDINATOR).decide({**state, "tools": tools}, context)
     except ModelOutputError as problem:
         context.emit(Note(problem.message))
         return _give_up(context, "no usable decision", None)

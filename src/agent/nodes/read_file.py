@@ -11,11 +11,11 @@ from agent.attached import PICTURES, file_named, no_such_file
 from agent.context import Context
 from agent.events import FileRead, Note
 from agent.models.protocol import Role
-from agent.nodes.read_page import WEAK_READING, read_page
+from agent.nodes.read_page import read_page
 from agent.pages import means_page
 from agent.pictures import describe_picture
 from agent.state import AttachedFile, State
-from agent.steps import READING, decision_of, step
+from agent.steps import decision_of, step
 from mcp_tools.text import printable
 
 
@@ -29,7 +29,7 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return _failed(state, context, no_such_file(decision.file, state.get("attached", [])))
     if file["problem"]:
         return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
-    limit = WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
+    limit = context.strategy(Role.COORDINATOR).limits.reading
     part = await context.reader.read(
         Path(file["path"]), file["name"], page=decision.page, find=decision.find, limit=limit
     )

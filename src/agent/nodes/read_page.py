@@ -13,15 +13,11 @@ from agent.pages import links_in, resolved
 from agent.permission import origins_of, unless_wanted
 from agent.provenance import of_address
 from agent.state import AttachedFile, CitedSource, Decision, State
-from agent.steps import READING, decision_of, step, step_number
+from agent.steps import decision_of, step, step_number
 from agent.web.address import canonical
 from agent.web.protocol import Page, WebProblem
 from mcp_tools.text import one_line, printable
 
-WEAK_READING = 2_400
-"""Characters of one reading for a weak model, which reads slowly and loses itself in more."""
-_ADDRESSES = 800
-"""Characters of the addresses of one reading, all together."""
 _NO_WEB = "Nothing reads the web here: answer without."
 
 
@@ -36,7 +32,7 @@ async def read_page(state: State, context: Context) -> dict[str, Any]:
         return refused
     try:
         page = await context.web.read(decision.file)
-        text = _part(page, decision, WEAK_READING if context.is_weak(Role.COORDINATOR) else READING)
+        text = _part(page, decision, context.strategy(Role.COORDINATOR).limits.reading)
     except WebProblem as problem:
         kept = await with_files([problem.path] if problem.path else [], state, context)
         return {**kept, **_failed(at, context, f"{problem.message} {problem.remedy}".strip())}
@@ -63,7 +59,7 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> di
         url: The page.
         why: What was tried, and why it came to nothing.
     """
-    size = WEAK_READING if context.is_weak(Role.COORDINATOR) else READING
+    size = context.strategy(Role.COORDINATOR).limits.reading
     if context.web is None or "search" in state.get("without", []):
         return _failed(state, context, why)
     try:
@@ -97,13 +93,13 @@ def _part(page: Page, decision: Decision, size: int) -> str:
 
 
 def _about_links(page: Page, text: str, state: State, context: Context) -> str:
-    """How a link is followed, and the addresses where they are few: a weak model would lose itself in them."""
+    """How a link is followed, and the addresses where they are few."""
     links = links_in(text, page, step_number(state))
     if not links:
         return ""
     followed = f"A link [text][n] is followed by read_file with `link {step_number(state)}.n`"
     addresses = ", ".join(f"{name} is {url}" for name, url in links.items())
-    is_short = len(addresses) <= _ADDRESSES and not context.is_weak(Role.COORDINATOR)
+    is_short = len(addresses) <= context.strategy(Role.COORDINATOR).limits.addresses
     return f"{followed}: {addresses}" if is_short else f"{followed}."
 
 

@@ -13,25 +13,21 @@ from agent.models.protocol import Role
 from agent.permission import origins_of, unless_wanted
 from agent.provenance import of_query
 from agent.state import State
-from agent.steps import READING, decision_of, evidence_text, step
+from agent.steps import decision_of, evidence_text, step
 from mcp_tools.text import one_line
 
-_WEAK_EVIDENCE = 1_500
-"""Characters for a weak model, which reads slowly and loses itself in more."""
 _NO_WEB = "Nothing searches the web here: answer without."
 
 
 async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Searches, reads and quotes; a weak model's run ends with the answer that was copied from the quotations."""
+    """Searches, reads and quotes."""
     from agent.web.specialist.evidence import Wanted
-    from agent.web.specialist.next_query import next_query
-    from agent.web.specialist.research import research
 
     context = runtime.context
     if context.web is None:
         context.emit(Note(_NO_WEB))
         return {"steps": [step(state, ok=False, finding=_NO_WEB)]}
-    weak = context.is_weak(Role.COORDINATOR)
+    strategy = context.strategy(Role.COORDINATOR)
     steps = state.get("steps", [])
     query = decision_of(state).query
     origins = origins_of(state, context)
@@ -39,12 +35,12 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return refused
     wanted = Wanted(state["question"], query, evidence_text(steps), state.get("sources", []), origins)
     try:
-        evidence = await research(await next_query(wanted, context), context, context.web)
+        evidence = await strategy.research(wanted, context)
     except (ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no search: {failure.message}"))
         return {"steps": [step(state, ok=False, finding=f"The search came to no end: {failure.message}")]}
     if not evidence.ok:
         context.emit(Note(f"nothing was found: {one_line('; '.join(evidence.failed) or 'no page fits', 300)}"))
-    finding = evidence.text(_WEAK_EVIDENCE if weak else READING)
-    value = evidence.answer if weak and evidence.answer else None
+    finding = evidence.text(strategy.limits.evidence)
+    value = strategy.result_of(evidence.answer, state["question"])
     return {"steps": [step(state, ok=evidence.ok, finding=finding, value=value)], "sources": evidence.cited()}

@@ -7,14 +7,13 @@ from agent.context import Context
 from agent.models.protocol import Message
 from agent.programs.examples import nearest
 from agent.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
-from agent.programs.voting import Printed, failure_of, vote
+from agent.programs.scripts import failure_of
+from agent.programs.voting import Printed, vote
+from agent.programs.written import LIMITS
 from agent.state import State
 from mcp_tools.packages import file_packages
 from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.sandbox.protocol import Job, Limits, Outcome
-
-LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
-"""A program over a large table takes longer than a tool."""
+from mcp_tools.sandbox.protocol import Job, Outcome
 
 
 async def vote_on_files(state: State, context: Context) -> Printed:

@@ -65,3 +65,9 @@ def asked_part(question: str, printed: str) -> str:
     if _NUMERIC.search(question) and "\n" not in part and numbers:
         return str(numbers[0] if _FIRST.search(question) else numbers[-1])
     return part
+
+
+def failure_of(outcome: Outcome) -> str:
+    """Why a program gave nothing."""
+    problem = outcome.problem
+    return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"

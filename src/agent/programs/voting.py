@@ -14,6 +14,7 @@ from agent.asked import asked_of
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.models.protocol import Message, Role
+from agent.programs.scripts import failure_of
 from agent.steps import value_text
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.assemble import assemble_program
@@ -126,9 +127,3 @@ def _most_frequent(answers: list[str]) -> str:
     """The answer that most programs gave, the earliest of equals: the first was written without chance."""
     counts = Counter(map(answer_key, answers))
     return max(answers, key=lambda answer: counts[answer_key(answer)], default="")
-
-
-def failure_of(outcome: Outcome) -> str:
-    """Why a program gave nothing."""
-    problem = outcome.problem
-    return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"

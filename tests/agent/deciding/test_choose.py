@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.deciding import ATTEMPTS, choose
+from agent.deciding import ATTEMPTS
 from agent.errors import ModelOutputError
 from agent.models.scripted import ScriptedModel
 from agent.state import Decision
-from support.decisions import FIBONACCI, PRIME, SEARCH, Weak, context_with, done, state_of
+from support.decisions import FIBONACCI, PRIME, SEARCH, Weak, choose, context_with, done, state_of
 
 
 async def test_a_decision_that_can_be_carried_out_is_taken() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.deciding import choose
 from agent.deciding.one_call import decision_messages
 from agent.deciding.small_questions import ask_in_parts
 from agent.models.scripted import ScriptedModel
-from support.decisions import FIBONACCI, Weak, context_with, done, state_of
+from support.decisions import FIBONACCI, Weak, choose, context_with, done, state_of
 
 FORECAST: dict[str, Any] = {
     "name": "weather__forecast",

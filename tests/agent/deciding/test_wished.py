@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.deciding import ATTEMPTS, choose
+from agent.deciding import ATTEMPTS
 from agent.models.scripted import ScriptedModel
 from agent.state import State
-from support.decisions import FIBONACCI, PRIME, SEARCH, USE, Weak, context_with, done, state_of
+from support.decisions import FIBONACCI, PRIME, SEARCH, USE, Weak, choose, context_with, done, state_of
 
 RUN_CODE = {"json": {"why": "so", "next": {"action": "run_code"}}}
 ANSWER = {"json": {"why": "so", "next": {"action": "answer", "answer": "42"}}}

@@ -14,23 +14,18 @@ from agent.web.address import host_of
 from agent.web.specialist.evidence import Quote, Wanted
 from agent.web.specialist.planning import usable, words_of
 from agent.web.specialist.quoting import ReadPage, Scored
-from agent.web.specialist.rows import labelled
 from agent.web.specialist.terms import Terms, stems_of
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 
 _SHOWN = 24
-"""Passages that a strong model chooses from."""
+"""Passages that the model chooses from."""
 _OF_A_PAGE = 8
 _QUOTED = 10
 """Passages that it may choose."""
 _BY_RULE = 3
 """Quotations of the best page where rules choose; of each other page one less."""
-_WEAK_ROOM = 1_800
-"""Characters of quotations that a weak model is shown."""
-_MISSING = 3
+MOST_MISSING = 3
 _TOKENS = 400
-_TOKENS_OF_AN_ANSWER = 60
-_ANSWER: dict[str, Any] = {"type": "string", "maxLength": 200}
 
 
 @dataclass(slots=True)
@@ -46,62 +41,26 @@ class Assessment:
     """What would find what is missing."""
     differ: str = ""
     """Where sources contradict each other, in a sentence."""
-    asked: bool = False
-    """Whether a model was asked for the answer."""
 
 
 async def assess(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
-    """The assessment of the pages; a weak model is only asked to copy the answer, and rules do the rest."""
-    if not any(read.passages for read in pages):
-        return Assessment(missing=list(terms.names)[:_MISSING])
-    if not context.is_weak(Role.COORDINATOR):
-        try:
-            return await _asked(wanted, pages, context)
-        except ModelOutputError:
-            return by_rule(wanted, pages, terms)
-    assessment = by_rule(wanted, pages, terms)
-    if not assessment.queries:  # with something missing, there is a further search first
-        await extract(wanted, pages, assessment, context)
-    return assessment
+    """The model's assessment of the pages; that of rules where it gives none."""
+    try:
+        return await _asked(wanted, pages, context)
+    except ModelOutputError:
+        return by_rule(wanted, pages, terms)
 
 
 def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms) -> Assessment:
     """The best passages of each page; what is named in the question and in none of them is missing."""
-    ordered = sorted(pages, key=lambda read: -_best(read))
+    ordered = sorted(pages, key=lambda read: -best_score(read))
     quotes = {
         read.page.url: tuple(scored.passage.quote for scored in read.passages[: _BY_RULE - (place > 0)])
         for place, read in enumerate(ordered)
     }
     there = {stem for read in pages for stem in _stems_quoted(read, quotes[read.page.url])}
-    missing = [name for name in terms.lacking(there) if not name.isdigit()][:_MISSING]
+    missing = [name for name in terms.lacking(there) if not name.isdigit()][:MOST_MISSING]
     return Assessment(quotes, missing=missing, queries=usable([_query_for(name, wanted.aim) for name in missing]))
-
-
-async def extract(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context) -> None:
-    """Has a weak model copy the answer from the quotations into the assessment; once. Nonsense is no answer."""
-    if assessment.asked or not assessment.quotes:
-        return
-    assessment.asked = True
-    blocks: list[DataText] = []
-    room, wanted_stems = _WEAK_ROOM, stems_of(wanted.question)
-    for number, read in enumerate(sorted(pages, key=lambda read: -_best(read)), 1):
-        text = "\n".join(labelled(quote.text, wanted_stems) for quote in assessment.quotes.get(read.page.url, ()))[
-            :room
-        ]
-        if text:
-            blocks.append(data_block(f"[{number}] {read.page.title}"[:80], text))
-            room -= len(text)
-        if room <= 0:
-            break
-    messages = load_prompt("agent", "search_extract").render(question=wanted.question, evidence=data_blocks(blocks))
-    try:
-        completion = await context.complete(
-            Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS_OF_AN_ANSWER
-        )
-    except ModelOutputError:
-        return
-    answer = str(completion.parsed).strip()
-    assessment.answer = answer if stands_there(answer, "\n".join(blocks), wanted.question) else ""
 
 
 async def _asked(wanted: Wanted, pages: Sequence[ReadPage], context: Context) -> Assessment:
@@ -122,7 +81,7 @@ async def _asked(wanted: Wanted, pages: Sequence[ReadPage], context: Context) ->
     return Assessment(
         quotes,
         answer if stands_there(answer, text, "") else "",
-        [str(name) for name in form["missing"]][:_MISSING],
+        [str(name) for name in form["missing"]][:MOST_MISSING],
         usable([str(query) for query in form["queries"]]),
         str(form["differ"]).strip(),
     )
@@ -152,7 +111,7 @@ def _form(count: int) -> dict[str, Any]:
             "maxItems": _QUOTED,
         },
         "answer": {"type": "string"},
-        "missing": texts | {"maxItems": _MISSING},
+        "missing": texts | {"maxItems": MOST_MISSING},
         "queries": texts | {"maxItems": 2},
         "differ": {"type": "string"},
     }
@@ -164,7 +123,8 @@ def _form(count: int) -> dict[str, Any]:
     }
 
 
-def _best(read: ReadPage) -> float:
+def best_score(read: ReadPage) -> float:
+    """The score of a page's best passage."""
     return read.passages[0].score if read.passages else 0.0
 
 

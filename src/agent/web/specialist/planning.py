@@ -53,9 +53,9 @@ class Plan:
 
 
 async def planned(wanted: Wanted, context: Context) -> Plan:
-    """The plan for what is wanted; a strong model is asked only where the question has parts or is long."""
+    """The plan for what is wanted; the model is asked only where the question has parts or is long."""
     by_rule = plan_by_rule(wanted.aim)
-    if context.is_weak(Role.COORDINATOR) or is_plain(wanted.aim):
+    if is_plain(wanted.aim):
         return by_rule
     try:
         return await _asked(wanted, context)

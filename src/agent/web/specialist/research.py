@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from agent.context import Context
 from agent.errors import StoppedError
-from agent.models.protocol import Role
 from agent.permission import may_be_done
 from agent.provenance import of_query
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
 from agent.web.protocol import Page, Result, WebProblem
-from agent.web.specialist.assessing import Assessment, assess, by_rule, extract
+from agent.web.specialist.assessing import MOST_MISSING, Assessment, assess, by_rule
 from agent.web.specialist.confirming import stating, value_in
 from agent.web.specialist.credibility import credibility_of, rank
 from agent.web.specialist.evidence import Evidence, Quote, Source, Wanted
 from agent.web.specialist.hits import Hits
-from agent.web.specialist.planning import broader, planned, words_of
+from agent.web.specialist.planning import Plan, broader, planned, words_of
 from agent.web.specialist.quoting import ReadPage, read_closely
 from agent.web.specialist.relevance import relevance_of
 from agent.web.specialist.terms import Terms, terms_of
@@ -40,15 +39,54 @@ _BATCHES = 2
 """Of pages, where some cannot be read."""
 
 
-async def research(wanted: Wanted, context: Context, web: JournaledWeb) -> Evidence:
+class Researcher(Protocol):
+    """The model's part of a search."""
+
+    async def plan(self, wanted: Wanted, context: Context) -> Plan:
+        """How the search begins."""
+        ...
+
+    async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
+        """What the pages say, and what is missing; at least one of them has a passage."""
+        ...
+
+    async def conclude(
+        self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
+    ) -> Assessment:
+        """The assessment after the last page was read."""
+        ...
+
+
+class ByModel:
+    """The model plans a search that has parts, chooses what is quoted, and says what is missing."""
+
+    async def plan(self, wanted: Wanted, context: Context) -> Plan:
+        """The model's plan; a plain question is searched for as it is."""
+        return await planned(wanted, context)
+
+    async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
+        """The model's assessment; that of rules where it gives none."""
+        return await assess(wanted, pages, terms, context)
+
+    async def conclude(
+        self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
+    ) -> Assessment:
+        """The assessment as it is."""
+        return assessment
+
+
+async def research(
+    wanted: Wanted, context: Context, web: JournaledWeb, researcher: Researcher | None = None
+) -> Evidence:
     """What the web says about it; what a limit of the run ended is given as far as it came.
 
     Args:
         wanted: What is to be found out.
         context: The models that are asked, and the run's budget.
         web: Searches and reads.
+        researcher: The model's part.
     """
-    inquiry = _Inquiry(wanted, context, web)
+    inquiry = _Inquiry(wanted, context, web, researcher or ByModel())
     try:
         await inquiry.run()
     except StoppedError as stopped:
@@ -60,11 +98,12 @@ async def research(wanted: Wanted, context: Context, web: JournaledWeb) -> Evide
 class _Inquiry:
     """One search under way."""
 
-    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb) -> None:
+    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb, researcher: Researcher) -> None:
         self.evidence = Evidence()
         self._wanted = wanted
         self._context = context
         self._web = web
+        self._researcher = researcher
         self._terms = terms_of(wanted.aim)
         self._hits = Hits()
         self._pages: list[ReadPage] = []
@@ -75,13 +114,13 @@ class _Inquiry:
 
     async def run(self) -> None:
         """From the plan to the second source."""
-        plan = await planned(self._wanted, self._context)
+        plan = await self._researcher.plan(self._wanted, self._context)
         self.evidence.strategy = plan.strategy
         await self._round(plan.queries, _PAGES[plan.strategy], plan.freshness)
         if not any(read.passages for read in self._pages):
             wider = [broader(query, self._terms) for query in plan.queries]
             await self._round([query for query in wider if query], _PAGES["broader"])
-        self._assessment = await assess(self._wanted, self._pages, self._terms, self._context)
+        self._assessment = await self._assessed()
         self._is_assessed = True
         await self._follow_up()
         await self._confirm()
@@ -142,15 +181,19 @@ class _Inquiry:
         return read_closely(page, terms, self._wanted.question)
 
     async def _follow_up(self) -> None:
-        """Asks on while something named is missing, at most twice; then a weak model copies the answer."""
+        """Asks on while something named is missing, at most twice."""
         asked = 0
         while asked < FOLLOW_UPS and (queries := self._assessment.queries[: FOLLOW_UPS - asked]):
             asked += len(queries)
             if not await self._round(queries, _MORE_PAGES):
                 break
-            self._assessment = await assess(self._wanted, self._pages, self._terms, self._context)
-        if self._context.is_weak(Role.COORDINATOR):
-            await extract(self._wanted, self._pages, self._assessment, self._context)
+            self._assessment = await self._assessed()
+        self._assessment = await self._researcher.conclude(self._wanted, self._pages, self._assessment, self._context)
+
+    async def _assessed(self) -> Assessment:
+        if not any(read.passages for read in self._pages):
+            return Assessment(missing=list(self._terms.names)[:MOST_MISSING])
+        return await self._researcher.assess(self._wanted, self._pages, self._terms, self._context)
 
     async def _confirm(self) -> None:
         """Looks for a second source of the answer: among what was read, among the hits, by a search of its own."""

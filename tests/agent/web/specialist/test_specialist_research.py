@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
+from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
+from agent.small import Small
+from agent.small.research import with_next_query
 from agent.state import CitedSource
 from agent.store.journal import Journal
 from agent.store.journaled_web import JournaledWeb
 from agent.web.protocol import Page, Result, WebProblem
 from agent.web.specialist.evidence import Evidence, Wanted
-from agent.web.specialist.next_query import next_query
-from agent.web.specialist.research import research
 from mcp_tools.prompt import data_block
 from support.decisions import Weak, context_with
 from support.small_web import Pages
@@ -49,7 +50,9 @@ class Searching:
     async def find(self, pages: Pages, *lines: Any, weak: bool = True, **wanted: Any) -> Evidence:
         self.model = (Weak if weak else ScriptedModel)(list(lines))
         web = JournaledWeb(pages, pages, self.journal, lambda event: None)
-        return await research(Wanted(**{"question": QUESTION} | wanted), context_with(self.model), web)
+        context = replace(context_with(self.model), web=web)
+        sought = Wanted(**{"question": QUESTION} | wanted)
+        return await context.strategy(Role.COORDINATOR).research(sought, context)
 
 
 @pytest.fixture
@@ -229,7 +232,7 @@ async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
             return StoppedModel([])
 
     web = JournaledWeb(pages, pages, searching.journal, lambda event: None)
-    evidence = await research(Wanted(QUESTION), replace(context, models=Stopped()), web)
+    evidence = await Small().research(Wanted(QUESTION), replace(context, models=Stopped(), web=web))
     assert evidence.read == 1
     assert [quote.text for quote in evidence.sources[0].quotes] == [TOWER]
     assert "the limit of tokens is reached" in evidence.text(6000)
@@ -247,10 +250,10 @@ class StoppedModel(Weak):
 async def test_the_next_query_of_a_weak_model_names_what_was_found():
     model = Weak([{"json": " Tobias  Lund birthplace "}])
     context = context_with(model)
-    assert (await next_query(Wanted("Where was its builder born?"), context)).query == ""
+    assert (await with_next_query(Wanted("Where was its builder born?"), context)).query == ""
     found = Wanted("Where was its builder born?", so_far=data_block("step 1 search", "Built by Tobias Lund."))
-    assert (await next_query(found, context)).query == "Tobias Lund birthplace"
-    assert (await next_query(replace(found, query="given"), context)).query == "given"
+    assert (await with_next_query(found, context)).query == "Tobias Lund birthplace"
+    assert (await with_next_query(replace(found, query="given"), context)).query == "given"
     assert len(model.requests) == 1
 
 
@@ -264,4 +267,4 @@ async def test_nonsense_of_a_weak_model_is_no_answer(searching):
 
 async def test_nonsense_of_a_weak_model_is_no_query():
     wanted = Wanted("Where was its builder born?", so_far=data_block("step 1 search", "Built by Tobias Lund."))
-    assert await next_query(wanted, context_with(Weak(NONSENSE))) == wanted
+    assert await with_next_query(wanted, context_with(Weak(NONSENSE))) == wanted

@@ -1,0 +1,101 @@
+"""A small model's part of a search: it copies the answer from quotations, and names what to search for next.
+
+Rules do the rest: they plan, quote, and say what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent.context import Context
+from agent.copied import stands_there
+from agent.errors import ModelOutputError
+from agent.models.protocol import Role
+from agent.web.specialist.assessing import Assessment, best_score, by_rule
+from agent.web.specialist.evidence import Evidence, Wanted
+from agent.web.specialist.planning import Plan, plan_by_rule
+from agent.web.specialist.quoting import ReadPage
+from agent.web.specialist.research import research
+from agent.web.specialist.rows import labelled
+from agent.web.specialist.terms import Terms, stems_of
+from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
+
+_ROOM = 1_800
+"""Characters of quotations in one question."""
+_TOKENS = 60
+_ANSWER: dict[str, Any] = {"type": "string", "maxLength": 200}
+_QUERY_TOKENS = 40
+_QUERY: dict[str, Any] = {"type": "string", "maxLength": 100}
+
+
+async def research_by_rule(wanted: Wanted, context: Context) -> Evidence:
+    """What the web says."""
+    assert context.web is not None
+    return await research(await with_next_query(wanted, context), context, context.web, Copyist())
+
+
+async def with_next_query(wanted: Wanted, context: Context) -> Wanted:
+    """What is wanted, with a query of its own where steps were done before and none came with the decision.
+
+    As it was where the model wrote none.
+    """
+    if wanted.query or wanted.so_far == NO_DATA:
+        return wanted
+    messages = load_prompt("agent", "search_next").render(question=wanted.question, evidence=wanted.so_far)
+    try:
+        completion = await context.complete(
+            Role.COORDINATOR, messages, schema=_QUERY, temperature=0, max_tokens=_QUERY_TOKENS
+        )
+    except ModelOutputError:
+        return wanted
+    return replace(wanted, query=" ".join(str(completion.parsed).split()))
+
+
+class Copyist:
+    """The model copies the answer from what rules quote, once it is complete; see `Researcher`."""
+
+    def __init__(self) -> None:
+        self._asked_about: Assessment | None = None
+
+    async def plan(self, wanted: Wanted, context: Context) -> Plan:
+        """The plan by rule."""
+        return plan_by_rule(wanted.aim)
+
+    async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
+        """What rules quote; with something missing there is a further search before the model is asked."""
+        assessment = by_rule(wanted, pages, terms)
+        return assessment if assessment.queries else await self.conclude(wanted, pages, assessment, context)
+
+    async def conclude(
+        self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
+    ) -> Assessment:
+        """The assessment with the answer that the model copies; it is asked once about the same quotations."""
+        if assessment is not self._asked_about and assessment.quotes:
+            self._asked_about = assessment
+            assessment.answer = await _copied(wanted, pages, assessment, context)
+        return assessment
+
+
+async def _copied(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context) -> str:
+    """The answer from the quotations; empty where they do not state what the model wrote."""
+    blocks: list[DataText] = []
+    room, wanted_stems = _ROOM, stems_of(wanted.question)
+    for number, read in enumerate(sorted(pages, key=lambda read: -best_score(read)), 1):
+        quotes = assessment.quotes.get(read.page.url, ())
+        text = "\n".join(labelled(quote.text, wanted_stems) for quote in quotes)[:room]
+        if text:
+            blocks.append(data_block(f"[{number}] {read.page.title}"[:80], text))
+            room -= len(text)
+        if room <= 0:
+            break
+    messages = load_prompt("agent", "search_extract").render(question=wanted.question, evidence=data_blocks(blocks))
+    try:
+        completion = await context.complete(
+            Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS
+        )
+    except ModelOutputError:
+        return ""
+    answer = str(completion.parsed).strip()
+    return answer if stands_there(answer, "\n".join(blocks), wanted.question) else ""

@@ -1,0 +1,79 @@
+"""The strategy for small models: a single attempt of theirs is no evidence, and long prompts lose them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.browser.protocol import Outcome
+from agent.browser.quoted import is_asked
+from agent.context import Context
+from agent.conversation import Conversation
+from agent.creating import create_tool
+from agent.deciding import next_action
+from agent.deciding.small_questions import ask_in_parts, ask_which_fits
+from agent.models.protocol import Role
+from agent.provenance import Origins
+from agent.small.believing import believed
+from agent.small.programs import run_programs
+from agent.small.restating import restate_reference
+from agent.state import Decision, State
+from agent.strategy import PromptLimits, Update
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.web.specialist.evidence import Evidence, Wanted
+
+LIMITS = PromptLimits(reading=2_400, addresses=0, evidence=1_500, history=4_000, answer=200, tests=160, thoughts=0)
+"""A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
+
+
+class Small:
+    """Asks small questions, lets attempts vote, and keeps rules beside the model."""
+
+    limits = LIMITS
+
+    async def decide(self, state: State, context: Context) -> list[Decision]:
+        """A few small questions, with rules where they are sure; always one decision."""
+        return [await next_action(state, context, ask_in_parts, ask_which_fits)]
+
+    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+        """Rules search and quote; the model copies the answer."""
+        from agent.small.research import research_by_rule
+
+        return await research_by_rule(wanted, context)
+
+    def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
+        """The answer that was copied, unless it may be in a file that came with it."""
+        return None if downloaded and is_asked(question) else text or None
+
+    async def operate(
+        self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
+    ) -> Outcome:
+        """Small questions over numbered elements."""
+        assert context.browser is not None
+
+        async def ask(*args: Any, **options: Any) -> Any:
+            return await context.complete(Role.BROWSER, *args, **options)
+
+        return await context.browser.do(task, url, files, ask, kind="compact", origins=origins)
+
+    async def program(self, state: State, context: Context) -> Update:
+        """Several programs, whose printed answers vote."""
+        return await run_programs(state, context)
+
+    async def create(self, state: State, context: Context) -> Update:
+        """Functions and whole programs, whose results vote."""
+        return await create_tool(state, context, is_weak=True)
+
+    async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
+        """The model is asked only about a message that points back."""
+        return await restate_reference(message, earlier, source, context)
+
+    async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
+        """A small model is not asked: the user decides."""
+        return False
+
+    async def confirmed(self, text: str, state: State, context: Context) -> str:
+        """The answer, unless only an instruction in a text says it."""
+        return await believed(text, state, context)

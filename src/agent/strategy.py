@@ -1,0 +1,136 @@
+"""How the agent works with a model: one strategy for capable models, another for small ones.
+
+A role's strategy is chosen once, by the model that fulfils it. Nodes call its methods and never ask what kind of model
+they work with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from agent.models.names import EMBEDDED
+
+if TYPE_CHECKING:
+    from agent.browser.protocol import Outcome
+    from agent.context import Context
+    from agent.conversation import Conversation
+    from agent.provenance import Origins
+    from agent.state import Decision, State
+    from agent.web.specialist.evidence import Evidence, Wanted
+    from mcp_tools.tool import Json
+
+StrategyName = Literal["auto", "standard", "small"]
+"""`auto`: small for the embedded model, standard for every other one."""
+Update = dict[str, Any]
+"""What a node adds to the state."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLimits:
+    """How much a prompt shows, and how much a model may write."""
+
+    reading: int
+    """Characters of one reading of a file or a page."""
+    addresses: int
+    """Characters of the link addresses shown with a page; none are shown where there are more."""
+    evidence: int
+    """Characters of what one search found."""
+    history: int
+    """Characters of a conversation's turns; beyond, the older turns are summarised."""
+    answer: int
+    """Tokens of the best guess that ends a run."""
+    tests: int
+    """Tokens of the tests that an examiner writes."""
+    thoughts: int
+    """Tokens for thinking, added to every limit of output."""
+
+
+class Strategy(Protocol):
+    """What depends on the kind of model."""
+
+    @property
+    def limits(self) -> PromptLimits:
+        """How much prompts show, and how much is written."""
+        ...
+
+    async def decide(self, state: State, context: Context) -> list[Decision]:
+        """The coordinator's next actions; at least one.
+
+        Raises:
+            ModelOutputError: The model gave no decision that can be carried out.
+        """
+        ...
+
+    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+        """What the web says; the coordinator's part of a search. `context.web` is there.
+
+        Raises:
+            ModelOutputError: The model gave nothing usable.
+        """
+        ...
+
+    def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
+        """The result of a step that found something on the web: None unless the finding itself is the answer.
+
+        Args:
+            text: What a search or a site gives as the answer.
+            question: What was asked.
+            downloaded: Whether files came with it, in which the answer may be.
+        """
+        ...
+
+    async def operate(
+        self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
+    ) -> Outcome:
+        """Operates a site; `context.browser` is there.
+
+        Raises:
+            WebProblem: There is no browser, it does not start, or the address may not be opened.
+            ModelError: The model could not be reached, or refused.
+        """
+        ...
+
+    async def program(self, state: State, context: Context) -> Update:
+        """Writes a program for the question and runs it."""
+        ...
+
+    async def create(self, state: State, context: Context) -> Update:
+        """Writes a tool for the question, proves it, keeps it and calls it."""
+        ...
+
+    async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
+        """A follow-up as a question that stands alone.
+
+        Args:
+            message: What the user wrote.
+            earlier: The turns before it.
+            source: The conversation that `earlier` was taken from, if it is at hand.
+            context: Of the run.
+        """
+        ...
+
+    async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
+        """Whether the user's own words ask for an action that foreign text may have suggested."""
+        ...
+
+    async def confirmed(self, text: str, state: State, context: Context) -> str:
+        """The answer as it may be believed; empty where it may not."""
+        ...
+
+
+def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
+    """The strategy for a model.
+
+    Args:
+        model: Its name in the settings.
+        wanted: The setting `strategy`.
+    """
+    if wanted == "small" or (wanted == "auto" and model == EMBEDDED):
+        from agent.small import Small
+
+        return Small()
+    from agent.standard import Standard
+
+    return Standard()

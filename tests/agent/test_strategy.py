@@ -1,0 +1,79 @@
+"""A role's strategy is chosen once, by its model and the setting; what only small models need stays in one room."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent
+from agent.models.protocol import Role
+from agent.models.scripted import ScriptedModel
+from agent.run_settings import configuration_of, settings_as_in
+from agent.settings import Settings
+from agent.small import Small
+from agent.standard import Standard
+from agent.store.runs import Run
+from support.decisions import Weak, context_with
+
+SOURCE = Path(agent.__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    ("model", "setting", "strategy"),
+    [
+        (Weak, "auto", Small),
+        (ScriptedModel, "auto", Standard),
+        (ScriptedModel, "small", Small),
+        (Weak, "standard", Standard),
+    ],
+)
+def test_the_setting_or_else_the_model_decides(model: Any, setting: Any, strategy: type) -> None:
+    context = replace(context_with(model([])), strategy_name=setting)
+    assert isinstance(context.strategy(Role.COORDINATOR), strategy)
+
+
+class Recording(ScriptedModel):
+    """Remembers how much it may write."""
+
+    async def complete(self, messages: Any, **options: Any) -> Any:
+        self.most = options["max_tokens"]
+        return await super().complete(messages, **options)
+
+
+@pytest.mark.parametrize(("setting", "room"), [("small", 0), ("standard", 12_000)])
+async def test_a_model_has_as_much_room_to_think_as_its_strategy_gives(setting: Any, room: int) -> None:
+    model = Recording(["yes", "yes"])
+    context = replace(context_with(model), strategy_name=setting)
+    for last_call, most in ((False, 5 + room), (True, 5)):
+        context.budget.last_call = last_call
+        await context.complete(Role.PLANNER, [{"role": "user", "content": "?"}], max_tokens=5)
+        assert model.most == most
+
+
+def test_a_run_goes_on_with_the_strategy_that_it_began_with() -> None:
+    usual, small = Settings(model="m"), Settings(model="m", strategy="small")
+    assert "strategy" not in configuration_of(usual)
+    for began in (usual, small):
+        run = Run("r", "?", "m", 0.0, configuration=configuration_of(began))
+        assert settings_as_in(run, Settings(strategy="standard")).strategy == began.strategy
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_the_small_strategy_is_imported_in_one_place() -> None:
+    outside = [path for path in SOURCE.rglob("*.py") if SOURCE / "agent/small" not in path.parents]
+    importing = {path for path in outside if any(f"{name}.".startswith("agent.small.") for name in imports(path))}
+    assert importing == {SOURCE / "agent/strategy.py"}
