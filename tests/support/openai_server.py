@@ -1,4 +1,4 @@
-"""A scripted server that speaks OpenAI's Chat Completions, for tests: real sockets, no patches.
+"""A scripted server that speaks OpenAI's Chat Completions and Responses, for tests: real sockets, no patches.
 
     server.answer("Paris")                      text
     server.answer({"a": 1})                     JSON as text
@@ -54,6 +54,7 @@ class OpenAIServer:
         self.times: list[float] = []
         self.models = ["tiny-1", "tiny-2", "gpt-test"]
         self.refused: list[str] = []
+        self.speaks_responses = True
         self.in_flight = 0
         self.most_in_flight = 0
         self._lock = threading.Lock()
@@ -98,7 +99,7 @@ class OpenAIServer:
 
     def step(self, body: dict[str, Any]) -> Step:
         """The step for this request."""
-        plain = json.dumps({k: v for k, v in body.items() if k != "messages"})
+        plain = json.dumps({k: v for k, v in body.items() if k not in ("messages", "input")})
         for word in self.refused:
             if word in plain:
                 error = {"message": f"'{word}' is not supported here", "type": "invalid_request_error", "param": None}
@@ -155,7 +156,8 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             server.requests.append(body)
             server.headers.append({k.lower(): v for k, v in self.headers.items()})
             server.times.append(time.monotonic())
-            step = server.step(body)
+            missing = "input" in body and not server.speaks_responses
+            step = Step(status=404, body={"error": {"message": "no such path"}}) if missing else server.step(body)
             with server.counted():
                 server.wait(step.delay)
                 try:
@@ -178,7 +180,7 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(b'{"choices": [')
                 self.close_connection = True
             else:
-                self._json(200, _completion(step, body), step.headers)
+                self._json(200, _response(step, body) if "input" in body else _completion(step, body), step.headers)
 
         def _stream(self, step: Step, body: dict[str, Any]) -> None:
             self.send_response(200)
@@ -186,11 +188,11 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Connection", "close")
             self.end_headers()
             self.close_connection = True
-            for chunk in _chunks(step, body):
+            for chunk in _events(step, body) if "input" in body else _chunks(step, body):
                 self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
                 self.wfile.flush()
                 server.wait(step.pace)
-            if step.cut_after is None:
+            if step.cut_after is None and "input" not in body:
                 self.wfile.write(b"data: [DONE]\n\n")
 
         def _json(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
@@ -252,3 +254,36 @@ def _chunks(step: Step, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield chunk({}, _finish(step))
     if (body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": step.usage}
+
+
+def _response(step: Step, body: dict[str, Any]) -> dict[str, Any]:
+    parts = [{"type": "output_text", "text": step.text, "annotations": []}] if step.text else []
+    parts += [{"type": "refusal", "refusal": step.message["refusal"]}] if "refusal" in step.message else []
+    output: list[dict[str, Any]] = [{"type": "reasoning", "id": "rs_1", "summary": []}]
+    output += [{"type": "message", "id": "msg_1", "role": "assistant", "content": parts}] if parts else []
+    output += [
+        {"type": "function_call", "id": f"fc_{i}", "call_id": f"call_{i}", "name": n, "arguments": _arguments(given)}
+        for i, (n, given) in enumerate(step.tools)
+    ]
+    reason = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(step.finish or "")
+    usage = step.usage and {
+        "input_tokens": step.usage["prompt_tokens"],
+        "output_tokens": step.usage["completion_tokens"],
+        "input_tokens_details": step.usage.get("prompt_tokens_details", {"cached_tokens": 0}),
+    }
+    return {"id": "resp_1", "object": "response", "model": body["model"], "error": step.body, "output": output,
+            "status": "incomplete" if reason else "completed", "usage": usage,
+            "incomplete_details": {"reason": reason} if reason else None}  # fmt: skip
+
+
+def _events(step: Step, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    whole = _response(step, body)
+    yield {"type": "response.created", "response": {**whole, "output": []}}
+    for place, item in enumerate(whole["output"]):
+        yield {"type": "response.output_item.added", "output_index": place, "item": {**item, "arguments": ""}}
+        text = item.get("arguments") or "".join(p.get("text", "") for p in item.get("content", ()))
+        kind = "function_call_arguments" if item["type"] == "function_call" else "output_text"
+        for i in range(0, len(text) if step.cut_after is None else step.cut_after, 4):
+            yield {"type": f"response.{kind}.delta", "output_index": place, "delta": text[i : i + 4]}
+    if step.cut_after is None:
+        yield {"type": f"response.{'failed' if whole['error'] else whole['status']}", "response": whole}

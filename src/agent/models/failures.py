@@ -262,16 +262,14 @@ def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
     if isinstance(exc, openai.LengthFinishReasonError):
         return Failure(Kind.TOO_LONG, endpoint, "the answer reached the output limit")
     if isinstance(exc, openai.APIError):
-        return _api_error(endpoint, exc)
+        return event_failure(endpoint, exc.body or exc.message, status=getattr(exc, "status_code", None))
     return None
 
 
-def _api_error(endpoint: Endpoint, exc: Any) -> Failure:
-    """An error event inside a stream, or an answer that the SDK cannot read."""
-    detail, code, parameter = _error_body(exc.body if exc.body else exc.message)
-    status = getattr(exc, "status_code", None)
-    if str(code).split(" ")[0].isdigit():
-        return status_failure(endpoint, int(str(code).split(" ")[0]), exc.body)
-    if re.search(r"overload|rate.?limit|server_error", f"{code} {detail}", re.IGNORECASE):
-        return Failure(Kind.BUSY, endpoint, detail, status=status)
-    return Failure(Kind.CUT, endpoint, detail or str(exc), status=status, parameter=parameter)
+def event_failure(endpoint: Endpoint, body: object, *, status: int | None = None) -> Failure:
+    """What an error means that came inside an answer or a stream."""
+    detail, code, parameter = _error_body(body)
+    if code.split(" ")[0].isdigit():
+        return status_failure(endpoint, int(code.split(" ")[0]), body)
+    busy = re.search(r"overload|rate.?limit|server_error", f"{code} {detail}", re.IGNORECASE)
+    return Failure(Kind.BUSY if busy else Kind.CUT, endpoint, detail, status=status, parameter=parameter)

@@ -1,4 +1,4 @@
-"""Hosted models: Chat Completions at any OpenAI-compatible endpoint, through the openai SDK."""
+"""Hosted models: any OpenAI-compatible endpoint, through the openai SDK."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent.models.names import FIRST_LISTED
 from agent.models.prices import Price
 from agent.models.retry import Notify, Retry
 from agent.models.traits import TraitsCache
-from agent.models.wire import Body, OnDelta, assemble
+from agent.models.wire import CHAT, Body, Dialect, OnDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,7 +30,8 @@ class OpenAIModel(ChatModel):
     Args:
         name: The model's name at the endpoint.
         api_key: None for an endpoint that needs none.
-        base_url: Where `/chat/completions` is found.
+        base_url: Where the dialect's path is found.
+        dialect: What the endpoint speaks.
         key_variable: The environment variable that messages name when the key is refused.
         timeout: Seconds that one call may take before it fails.
         retry: How often a failed call is repeated.
@@ -46,6 +47,7 @@ class OpenAIModel(ChatModel):
         *,
         api_key: str | None = None,
         base_url: str = OPENAI_URL,
+        dialect: Dialect = CHAT,
         key_variable: str = "OPENAI_API_KEY",
         timeout: float = 180.0,
         retry: Retry | None = None,
@@ -55,7 +57,7 @@ class OpenAIModel(ChatModel):
         notify: Notify | None = None,
     ) -> None:
         endpoint = Endpoint(name, base_url.rstrip("/"), key_variable, api_key)
-        wire = SdkWire(endpoint, timeout)
+        wire = SdkWire(endpoint, timeout, dialect)
         super().__init__(name, wire, price=price, slots=slots, retry=retry, traits=traits, notify=notify)
 
 
@@ -66,9 +68,10 @@ class SdkWire:
     their request types on each call, which costs more than all the rest once a conversation is long.
     """
 
-    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
+    def __init__(self, endpoint: Endpoint, timeout: float, dialect: Dialect) -> None:
         self._endpoint = endpoint
         self._timeout = timeout
+        self._dialect = dialect
         self._opened: AsyncOpenAI | None = None
 
     @property
@@ -81,11 +84,11 @@ class SdkWire:
         try:
             if self._endpoint.model == FIRST_LISTED:
                 await self._resolve()
-            body = {**body, "model": self._endpoint.model}
+            body = self._dialect.request({**body, "model": self._endpoint.model})
             if on_delta is not None:
-                return await assemble(self._chunks(body), on_delta, self._endpoint)
+                return await self._dialect.assemble(self._chunks(body), on_delta, self._endpoint)
             async with asyncio.timeout(self._timeout):
-                response = await self._client().post("/chat/completions", body=body, cast_to=object)
+                response = await self._client().post(self._dialect.path, body=body, cast_to=object)
         except TimeoutError:
             raise Failure(Kind.TIMEOUT, self._endpoint, f"after {self._timeout:g} s") from None
         except Failure:
@@ -94,7 +97,7 @@ class SdkWire:
             raise self._failure(exc) from None
         if not isinstance(response, dict):
             raise Failure(Kind.CUT, self._endpoint, f"no JSON object but {response!r}")
-        return response
+        return self._dialect.response(response, self._endpoint)
 
     async def models(self) -> list[str]:
         """The names that `/models` gives; empty when it gives none within five seconds."""
@@ -125,7 +128,7 @@ class SdkWire:
         from openai import AsyncStream
 
         stream: Any = await self._client().post(
-            "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+            self._dialect.path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
         )
         async with stream:
             async for chunk in stream:
@@ -152,7 +155,12 @@ class SdkWire:
             return transport_failure(self._endpoint, exc)
         if isinstance(exc, ValueError):
             return Failure(Kind.CUT, self._endpoint, f"no JSON: {exc}")
-        return openai_failure(self._endpoint, exc) or exc
+        failure = openai_failure(self._endpoint, exc)
+        if failure and failure.status == 404 and self._dialect is not CHAT and "model" not in failure.detail:
+            return Failure(
+                Kind.REFUSED, self._endpoint, f"no {self._dialect.path} here; its dialect may be chat", status=404
+            )
+        return failure or exc
 
 
 def _foreign_errors() -> tuple[type[Exception], ...]:

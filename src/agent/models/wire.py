@@ -1,9 +1,13 @@
-"""The wire under a chat model: a request body in, a Chat Completions response out, both plain JSON."""
+"""The wire under a chat model: a request body in, a Chat Completions response out, both plain JSON.
+
+A dialect says both otherwise on the way: to the rest of the program every endpoint speaks Chat Completions.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent.models.failures import Endpoint, Failure, Kind
@@ -99,3 +103,20 @@ def _add_call(calls: dict[int, dict[str, Any]], part: dict[str, Any], on_delta: 
         call["function"][key] += piece.get(key) or ""
     if call["function"]["name"] == RESPOND and (text := piece.get("arguments")):
         on_delta(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How an endpoint wants Chat Completions to be said."""
+
+    path: str
+    """Under the base URL."""
+    request: Callable[[Body], Body]
+    """Says a request in this dialect."""
+    response: Callable[[dict[str, Any], Endpoint], dict[str, Any]]
+    """Reads an answer of this dialect; raises Failure where it is none."""
+    assemble: Callable[[AsyncIterable[dict[str, Any]], OnDelta, Endpoint], Awaitable[dict[str, Any]]]
+    """Reads a stream of this dialect; raises Failure where it ends too soon."""
+
+
+CHAT = Dialect("/chat/completions", lambda body: body, lambda response, _: response, assemble)

@@ -1,0 +1,145 @@
+"""The Responses dialect: the same models, conversations and ladders against a server that speaks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agent.errors import ModelBusyError, ModelDeclinedError, ModelRefusedError, ModelUnreachableError
+from agent.models.openai import OpenAIModel
+from agent.models.prices import Price
+from agent.models.protocol import Message
+from agent.models.responses import RESPONSES
+from agent.models.retry import Retry
+from support.openai_server import OpenAIServer, Step
+
+ASK: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 1 + 2?"}]
+PARAMETERS = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+ADD = {"type": "function", "function": {"name": "add", "description": "Adds.", "parameters": PARAMETERS}}
+LOOSE = {"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.fixture
+async def model(openai_server: OpenAIServer) -> AsyncIterator[OpenAIModel]:
+    opened = OpenAIModel(
+        "tiny-1", base_url=openai_server.url, retry=Retry(base=0.01), dialect=RESPONSES, price=Price(1.0, 10.0, 0.1)
+    )
+    yield opened
+    await opened.aclose()
+
+
+async def test_text_usage_and_cost(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
+    openai_server.answer("Hi", usage=usage)
+    answer = await model.complete(ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"])
+    assert (answer.text, answer.finish, answer.model) == ("Hi", "stop", "tiny-1")
+    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cached_tokens) == (1000, 100, 400)
+    assert answer.usage.cost == pytest.approx((600 * 1 + 400 * 0.1 + 100 * 10) / 1e6)
+    assert openai_server.requests[0] == {
+        "model": "tiny-1", "input": ASK, "max_output_tokens": 9, "temperature": 0, "store": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_a_conversation_with_calls(openai_server: OpenAIServer, model: OpenAIModel, streamed: bool) -> None:
+    heard: list[str] = []
+    openai_server.steps.append(Step(text="Adding.", tools=[("add", {"a": 1, "b": 2}), ("note", {"x": 1})]))
+    answer = await model.complete(ASK, tools=[ADD, LOOSE], on_delta=heard.append if streamed else None)
+    assert [(c.name, c.values) for c in answer.tool_calls] == [("add", {"a": 1, "b": 2}), ("note", {"x": 1})]
+    assert (answer.text, answer.finish) == ("Adding.", "tool_calls")
+    assert "".join(heard) == ("Adding." if streamed else "")
+    assert openai_server.requests[0]["tools"] == [
+        {"type": "function", "name": "add", "description": "Adds.", "parameters": PARAMETERS, "strict": True},
+        {"type": "function", "name": "note", "parameters": {"type": "object"}, "strict": False},
+    ]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    results: list[Message] = [
+        *({"role": "tool", "tool_call_id": call.id, "content": "3"} for call in answer.tool_calls),
+        {"role": "user", "content": [{"type": "text", "text": "And this?"}, picture]},
+    ]
+    openai_server.answer("3")
+    await model.complete([*ASK, answer.as_message(), *results], tools=[ADD, LOOSE])
+    assert openai_server.requests[1]["input"][2:] == [
+        {"role": "assistant", "content": "Adding."},
+        {"type": "function_call", "call_id": "call_0", "name": "add", "arguments": '{"a": 1, "b": 2}'},
+        {"type": "function_call", "call_id": "call_1", "name": "note", "arguments": '{"x": 1}'},
+        {"type": "function_call_output", "call_id": "call_0", "output": "3"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "3"},
+        {"role": "user", "content": [
+            {"type": "input_text", "text": "And this?"},
+            {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AA=="},
+        ]},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("refused", [(), ("json_schema",)], ids=["schema", "call"])
+async def test_structured_output(
+    openai_server: OpenAIServer, model: OpenAIModel, refused: tuple[str, ...], streamed: bool
+) -> None:
+    for word in refused:
+        openai_server.refuse(word)
+    openai_server.steps.append(Step(tools=[("respond", {"n": 3})]) if refused else Step(text='{"n": 3}'))
+    heard: list[str] = []
+    answer = await model.complete(ASK, schema=SCHEMA, on_delta=heard.append if streamed else None)
+    assert answer.parsed == {"n": 3}
+    assert not streamed or json.loads("".join(heard)) == {"n": 3}
+    sent = openai_server.requests[-1]
+    if refused:
+        assert sent["tool_choice"] == {"type": "function", "name": "respond"}
+    else:
+        assert sent["text"]["format"]["name"] == "answer"
+        assert sent["text"]["format"]["strict"] is True
+
+
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [
+        (Step(message={"refusal": "I will not."}), ModelDeclinedError),
+        (Step(body={"code": "server_error", "message": "later"}), ModelBusyError),
+        (Step(body={"code": "odd", "message": "broken"}), ModelUnreachableError),
+        (Step(raw=b'{"output": [{"type": "message"}]}'), ModelUnreachableError),
+        (Step(raw=b'{"choices": []}'), ModelUnreachableError),
+        (Step(status=429, body={"error": {"message": "slow"}}), ModelBusyError),
+    ],
+    ids=["declined", "busy", "failed", "half", "another dialect", "rate"],
+)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_failures(
+    openai_server: OpenAIServer, model: OpenAIModel, step: Step, error: type[Exception], streamed: bool
+) -> None:
+    openai_server.default = lambda _: step
+    with pytest.raises(error):
+        await model.complete(ASK, on_delta=(lambda _: None) if streamed else None)
+
+
+async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    heard: list[str] = []
+    openai_server.cut("Hello there", after=8).answer("Hello there")
+    assert (await model.complete(ASK, on_delta=heard.append)).text == "Hello there"
+    assert "".join(heard) == "Hello th"
+
+
+async def test_an_answer_that_was_cut_short(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.answer("Half a", finish="length")
+    assert (await model.complete(ASK)).finish == "length"
+
+
+async def test_samples_are_asked_for_one_by_one(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    for text in "abc":
+        openai_server.answer(text)
+    assert sorted(s.text for s in await model.complete_many(ASK, 3)) == ["a", "b", "c"]
+
+
+async def test_an_endpoint_without_this_dialect_says_so(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    openai_server.speaks_responses = False
+    with pytest.raises(ModelRefusedError, match="no /responses here; its dialect may be chat"):
+        await model.complete(ASK)
