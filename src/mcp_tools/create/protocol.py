@@ -82,6 +82,10 @@ class Test:
     expected: Json
     origin: Literal["examiner", "agreement"]
     """`examiner`: written from the spec alone. `agreement`: independent candidates gave the same."""
+    raises: bool = False
+    """Whether such arguments must be refused with an error; then nothing is expected."""
+    because: str = ""
+    """The words of the spec on which it rests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,8 @@ class Creation:
     rejected: tuple[str, ...] = ()
     """Tools of the library that were looked at and do not fit, each with its reason."""
     candidates: int = 0
+    answered: bool = True
+    """Whether there is a result, whatever it is."""
 
 
 class Watcher(Protocol):

@@ -1,0 +1,165 @@
+"""Parameters that change no result: found by trial, and taken out of the source by their spans."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from random import Random
+
+from mcp_tools.checks.scopes import parameters
+from mcp_tools.create.variations import vary
+from mcp_tools.sandbox.protocol import Outcome
+from mcp_tools.tool import Json
+
+Run = Callable[[dict[str, Json]], Awaitable[Outcome | None]]
+"""Calls the tool; None where its schema does not take the arguments."""
+
+_FEWEST = 2
+"""Successful runs with another value that must show no effect, unless the parameter has fewer other values."""
+_NEAR = 3
+_WIDE: dict[type, tuple[Json, ...]] = {
+    int: (0, 1, 2, -1, 1000),
+    float: (0.0, 1.0, -1.0, 0.001, 1e6),
+    str: ("", "a", "Z z", "10"),
+}
+
+
+async def without_effect(
+    schema: dict[str, Json], bases: Sequence[dict[str, Json]], run: Run, *, fixed: Collection[str] = ()
+) -> list[str]:
+    """The parameters that change no result, whatever values they take beside the others.
+
+    An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
+    known.
+
+    Args:
+        schema: The tool's inputSchema.
+        bases: Arguments with which the tool gives results.
+        run: Calls the tool.
+        fixed: Parameters that cannot take other values here.
+    """
+    found = []
+    for name, of_parameter in schema["properties"].items():
+        if name not in fixed and await _is_idle(name, of_parameter, bases, run):
+            found.append(name)
+    return found
+
+
+async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[dict[str, Json]], run: Run) -> bool:
+    compared = 0
+    for base in bases:
+        before = await run(base)
+        if before is None or not before.ok:
+            continue
+        for other in alternatives(base.get(name, schema.get("default")), schema):
+            after = await run({**base, name: other})
+            if after is not None and after.ok:
+                compared += 1
+                if after.value != before.value:
+                    return False
+    return compared >= _FEWEST
+
+
+def alternatives(value: Json, schema: dict[str, Json]) -> list[Json]:
+    """Other values that a parameter may take: all of a choice, else some near the given one and some far from it."""
+    choices = [branch["enum"] for branch in (schema, *schema.get("anyOf", ())) if "enum" in branch]
+    if choices:
+        found: list[Json] = [choice for choice in choices[0] if choice != value]
+    elif isinstance(value, bool):
+        found = [not value]
+    else:
+        random = Random(0)  # noqa: S311 - repeatable trial data, nothing secret
+        found = [vary(value, random) for _ in range(_NEAR)]
+        found += _WIDE.get(type(value), ())
+        if isinstance(value, str):
+            found += [value.swapcase(), value[::-1]]
+        elif isinstance(value, list):
+            found += [value[::-1], value[:1], []]
+        elif isinstance(value, dict):
+            found += [dict(list(value.items())[:-1]), {}]
+        elif value is None:
+            found += [True, *_WIDE[int], *_WIDE[str]]
+    unlike = [other for other in found if type(other) is not type(value) or other != value]
+    return [other for place, other in enumerate(unlike) if other not in unlike[:place]]
+
+
+def without_parameter(source: str, function: str, name: str) -> str | None:
+    """The source without a parameter and without its line in the docstring; everything else stays as it is written.
+
+    Returns:
+        None where it cannot be taken out cleanly: it is read in the body, passed in a call, or spoken of elsewhere.
+    """
+    tree = ast.parse(source)
+    node = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function)
+    read = any(isinstance(n, ast.Name) and n.id in {name, function} for n in ast.walk(tree))
+    passed = any(isinstance(n, ast.keyword) and n.arg == name for n in ast.walk(tree))
+    if read or passed:
+        return None
+    cut = _without_entry(_without_argument(source, node, name), node, name)
+    if cut is None:
+        return None
+    try:
+        after = next(n for n in ast.parse(cut).body if isinstance(n, ast.FunctionDef) and n.name == function)
+    except SyntaxError:
+        return None
+    left = [parameter.arg for parameter in parameters(after)]
+    is_clean = left == [parameter.arg for parameter in parameters(node) if parameter.arg != name]
+    spoken_of = re.search(rf"\b{name}\b", ast.get_docstring(after) or "")
+    return cut if is_clean and not spoken_of else None
+
+
+def _without_argument(source: str, node: ast.FunctionDef, name: str) -> str:
+    arguments = node.args
+    listed = [*arguments.posonlyargs, *arguments.args]
+    defaults = dict(zip(reversed([p.arg for p in listed]), reversed(arguments.defaults), strict=False))
+    defaults |= {p.arg: value for p, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
+    parameter = next(p for p in parameters(node) if p.arg == name)
+    last = defaults.get(name) or parameter.annotation or parameter
+    lines = source.splitlines(keepends=True)
+    start = (parameter.lineno, _column(lines, parameter.lineno, parameter.col_offset))
+    end = (last.end_lineno or 0, _column(lines, last.end_lineno or 0, last.end_col_offset or 0))
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in {tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE}
+    ]
+    after = next(place for place, token in enumerate(tokens) if token.start >= end)
+    before = max(place for place, token in enumerate(tokens) if token.end <= start)
+    if tokens[after].string == ",":
+        end = tokens[after].end
+        if tokens[after + 1].start[0] == end[0] and lines[start[0] - 1][: start[1]].strip():
+            end = tokens[after + 1].start
+    elif tokens[before].string == ",":
+        start = tokens[before].start
+    head, tail = lines[start[0] - 1][: start[1]], lines[end[0] - 1][end[1] :]
+    if not head.strip() and re.fullmatch(r"\s*(#.*)?\s*", tail):
+        head = tail = ""  # its own lines, with the comment behind it
+    return "".join([*lines[: start[0] - 1], head + tail, *lines[end[0] :]])
+
+
+def _column(lines: list[str], line: int, column: int) -> int:
+    """Characters for the bytes that the syntax tree counts."""
+    return len(lines[line - 1].encode()[:column].decode())
+
+
+def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
+    """The source without what the docstring's Args say of a parameter; None where that is not a line of its own."""
+    after = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == node.name), None)
+    text = after.body[0] if after else None
+    if not isinstance(text, ast.Expr) or not text.end_lineno:
+        return None
+    lines = source.splitlines(keepends=True)
+    entry = re.compile(rf"(\s+)\*{{0,2}}{name}\s*(?:\([^)]*\))?\s*:")
+    first = next((n for n in range(text.lineno, text.end_lineno) if entry.match(lines[n])), None)
+    if first is None:
+        return source
+    match = entry.match(lines[first])
+    margin = len(match[1]) if match else 0
+    following = range(first + 1, text.end_lineno)
+    last = next((n for n in following if len(lines[n]) - len(lines[n].lstrip()) <= margin), text.end_lineno)
+    if last == text.end_lineno:  # the quotes that end the docstring stand behind it
+        return None
+    return "".join(lines[:first] + lines[last:])

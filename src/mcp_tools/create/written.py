@@ -1,0 +1,122 @@
+"""The spec that code carries itself: its one public function's signature and docstring, and how good they are."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_tools.checks.modules import words
+from mcp_tools.checks.scopes import annotation_nodes, parameters
+from mcp_tools.checks.source import Function, Source
+from mcp_tools.sandbox.inside.docstring import parse
+from mcp_tools.tool import Capabilities, Parameter, ToolSpec
+
+_GENERIC = (
+    "number num text string str value val arg argument param parameter input var variable item thing given"
+    " int integer float bool list dict array obj object data foo bar baz"
+)
+_PLACEHOLDER = re.compile(
+    rf"(?:(?:{_GENERIC.replace(' ', '|')})_?\d+|args?|arguments?|params?|parameters?|vars?|foo|bar|baz)"
+)
+_SAYS_NOTHING = words(
+    """
+    a an the of to for in thi that these it i are be as value given input parameter argument function tool return
+    returned int integer float number str string text bool list dict
+    """
+)
+"""Words that add nothing to a name, without the plural's s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A function as its writer documented it."""
+
+    spec: ToolSpec
+    text: str
+    """Types, signature and docstring, without any code: all that an examiner sees."""
+    summary: str
+    """The first paragraph of the docstring."""
+
+
+def read_function(source: str, name: str, capabilities: Capabilities) -> Written | None:
+    """The spec in a source that parses; None when it has no such function.
+
+    Args:
+        source: The whole file.
+        name: The function that is the tool; empty for its one public function.
+        capabilities: What the tool may use.
+    """
+    checked = Source(source, capabilities, None, name or None)
+    entry = checked.entry
+    if entry is None:
+        return None
+    docstring = inspect.cleandoc(ast.get_docstring(entry, clean=False) or "")
+    documented = parse(docstring)
+    taken = tuple(
+        Parameter(
+            parameter.arg,
+            ast.unparse(parameter.annotation) if parameter.annotation else "Any",
+            documented.parameters.get(parameter.arg, ""),
+        )
+        for parameter in parameters(entry)
+    )
+    summary = " ".join(documented.text.split("\n\n")[0].split())
+    returns = ast.unparse(entry.returns) if entry.returns else "Any"
+    spec = ToolSpec(entry.name, summary, taken, returns, capabilities)
+    types = [_without_methods(node) for node in _types_of(checked, entry)]
+    signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
+    body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
+    return Written(spec, "\n\n".join([*types, f"{signature}\n{body}"]), summary)
+
+
+def _types_of(source: Source, entry: Function) -> list[ast.stmt]:
+    """The classes and aliases of the module that annotations of the function name, directly or through others."""
+    named = {node.id for part in annotation_nodes(entry) for node in ast.walk(part) if isinstance(node, ast.Name)}
+    wanted = named.union(*map(source.used_by, named))
+    return [
+        node
+        for node in source.tree.body
+        if (isinstance(node, ast.ClassDef) and node.name in wanted)
+        or (isinstance(node, ast.Assign | ast.AnnAssign) and _assigned(node) & wanted)
+    ]
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _without_methods(node: ast.stmt) -> str:
+    if isinstance(node, ast.ClassDef):
+        kept = [part for part in node.body if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
+        node = ast.ClassDef(node.name, node.bases, node.keywords, kept or [ast.Pass()], node.decorator_list)
+    return ast.unparse(ast.fix_missing_locations(node))
+
+
+def shortcomings(written: Written) -> Iterator[str]:
+    """Why nobody else could use the tool from its definition: names and descriptions that say nothing."""
+    spec = written.spec
+    if not spec.parameters:
+        yield f"{spec.name} takes no parameter, so that its result is always the same"
+    if not _adds_to(spec.name, written.summary):
+        yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
+    for parameter in spec.parameters:
+        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
+            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
+        if not parameter.description.strip():
+            yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
+        elif not _adds_to(parameter.name, parameter.description):
+            yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
+
+
+def _adds_to(name: str, description: str) -> bool:
+    """Whether a description says something that the name does not."""
+    return bool(_words(description) - _words(name) - _SAYS_NOTHING)
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text, without the plural's s."""
+    return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}

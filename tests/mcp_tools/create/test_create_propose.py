@@ -1,0 +1,439 @@
+"""A proposed tool is proved and kept as it was written, or answers the question and says what to mend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from creating import LibraryShelf, Memory
+
+from mcp_tools.create import Creation
+from mcp_tools.create.examiner import Examiner
+from mcp_tools.create.propose import Proposal, prove
+from mcp_tools.errors import CreationError
+from mcp_tools.run import run_tool
+from mcp_tools.sandbox.protocol import Sandbox
+from mcp_tools.tool import Json, Status
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTION = "What does a loan of 250,000 at 4.2 % cost a month over 25 years?"
+ANNUITY = '''"""Loans."""
+
+from typing import Literal
+
+MONTHS = {"month": 12, "quarter": 4, "year": 1}  # payments a year
+
+
+def rate_per_period(percent: float, periods: int) -> float:
+    return percent / 100 / periods
+
+
+def loan_payment(
+    principal: float,  # what is owed at the start
+    annual_rate: float,
+    years: int,
+    *,
+    period: Literal['month', 'quarter', 'year'] = 'month',
+) -> float:
+    """Compute the constant payment that repays a loan with interest.
+
+    The interest is compounded in each period.
+
+    Args:
+        principal: Amount borrowed, in any currency; at least 0.
+        annual_rate: Nominal interest in percent a year, such as 4.2.
+        years: Whole years until the loan is repaid.
+        period: How often a payment is made.
+
+    Returns:
+        The payment of each period, in the currency of the principal.
+
+    Raises:
+        ValueError: The principal is negative, or the years are not positive.
+
+    Example:
+        >>> loan_payment(1200.0, 0.0, 1)
+        100.0
+    """
+    if principal < 0 or years <= 0:
+        raise ValueError("principal must not be negative, and years must be positive")
+    periods = MONTHS[period]
+    rate = rate_per_period(annual_rate, periods)
+    count = years * periods
+    if rate == 0:
+        return principal / count
+    return principal * rate / (1 - (1 + rate) ** -count)  # annuity formula
+'''
+ARGUMENTS = {"principal": 250000.0, "annual_rate": 4.2, "years": 25, "period": None}
+TESTS: list[dict[str, Any]] = [
+    {"arguments": {"principal": 1200.0, "annual_rate": 0.0, "years": 1}, "expected": 100.0},
+    {"arguments": {"principal": 1000.0, "annual_rate": 10.0, "years": 1, "period": "year"}, "expected": 1100.0},
+    {"arguments": {"principal": 0.0, "annual_rate": 5.0, "years": 2}, "expected": 0.0},
+    {"arguments": {"principal": -1.0, "annual_rate": 5.0, "years": 2}, "raises": True},
+]
+
+
+def exam(*forms: dict[str, Json]) -> dict[str, Json]:
+    defaults = {"raises": False, "expected": None, "because": "the docstring"}
+    return {"tests": [{**defaults, **form} for form in forms]}
+
+
+@dataclass
+class Asked:
+    """An examiner's model that gives the next reply, and remembers what it was asked."""
+
+    replies: list[Any]
+    messages: list[str] = field(default_factory=list)
+    schemas: list[dict[str, Json]] = field(default_factory=list)
+
+    async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
+        self.messages.append("\n".join(message["content"] for message in messages))
+        self.schemas.append(schema)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+@dataclass
+class Case:
+    sandbox: Sandbox
+    shelf: LibraryShelf
+    memory: Memory = field(default_factory=Memory)
+    asked: Asked = field(default_factory=lambda: Asked([]))
+    examiner: Examiner | None = None
+
+    async def prove(
+        self,
+        code: str,
+        arguments: dict[str, Json],
+        *replies: Any,
+        question: str = "?",
+        again: bool = False,
+        **more: Any,
+    ) -> Creation:
+        self.asked.replies += replies
+        if not again or self.examiner is None:
+            self.examiner = Examiner(self.asked.fill, "examiner-1")
+        proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
+        return await prove(
+            proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.shelf, watcher=self.memory
+        )
+
+
+@pytest.fixture
+def case(sandbox: Sandbox, shelf: LibraryShelf) -> Case:
+    return Case(sandbox, shelf)
+
+
+async def test_a_proved_tool_is_kept_byte_for_byte_with_its_descriptions(case: Case) -> None:
+    creation = await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS), question=QUESTION)
+    assert (creation.choice, creation.tool and creation.tool.name) == ("create", "loan_payment"), creation.reason
+    assert round(creation.value, 2) == 1347.36
+    assert creation.arguments == {"principal": 250000.0, "annual_rate": 4.2, "years": 25}
+    tool = case.shelf.library.get("loan_payment")
+    assert tool.source == ANNUITY
+    assert tool.status is Status.VERIFIED
+    properties = tool.input_schema["properties"]
+    assert properties["period"] == {
+        "enum": ["month", "quarter", "year"],
+        "type": "string",
+        "default": "month",
+        "description": "How often a payment is made.",
+    }
+    assert properties["annual_rate"]["description"] == "Nominal interest in percent a year, such as 4.2."
+    assert tool.input_schema["required"] == ["principal", "annual_rate", "years"]
+    assert tool.description.startswith("Compute the constant payment that repays a loan with interest.")
+    made = tool.provenance
+    assert (made["model"], made["examiner"], made["run"]) == ("writer-1", "examiner-1", "run-1")
+    assert len(made["tests"]) == 4
+    assert 0 < made["evidence"]["killed"] <= made["evidence"]["mutants"]
+    assert (
+        await run_tool(tool, {"principal": 100, "annual_rate": 0, "years": 5}, case.sandbox)
+    ).value == pytest.approx(5 / 3)
+
+
+async def test_the_examiner_sees_types_signature_and_docstring_only(case: Case) -> None:
+    await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS), question=QUESTION)
+    (seen,) = case.asked.messages
+    assert "period: Literal['month', 'quarter', 'year']='month'" in seen
+    assert "Nominal interest in percent a year" in seen
+    assert QUESTION not in seen
+    assert "annuity formula" not in seen
+    assert "MONTHS[" not in seen
+    (schema,) = case.asked.schemas
+    form = schema["properties"]["tests"]["items"]["properties"]
+    assert form["arguments"]["properties"]["period"]["enum"] == ["month", "quarter", "year"]
+    assert form["expected"]["anyOf"][0]["type"] == "number"
+
+
+async def test_a_tool_that_does_the_same_is_reused_without_an_examiner(case: Case) -> None:
+    await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS))
+    other = ANNUITY.replace("loan_payment", "monthly_payment").replace("rate_per_period", "_rate")
+    again = await case.prove(other, {"principal": 100000.0, "annual_rate": 3.0, "years": 10})
+    assert (again.choice, again.tool and again.tool.name) == ("reuse", "loan_payment"), again.reason
+    assert round(again.value, 2) == 965.61
+    assert len(case.asked.messages) == 1
+
+
+async def test_another_tool_under_a_taken_name_gets_the_next_one(case: Case) -> None:
+    await case.prove(ANNUITY, ARGUMENTS, exam(*TESTS))
+    wider = ANNUITY.replace("return principal / count", "return principal / count + 1")
+    forms: list[dict[str, Any]] = [
+        {**TESTS[0], "expected": 101.0},
+        *TESTS[1:2],
+        {**TESTS[2], "expected": 0.0},
+        TESTS[3],
+    ]
+    again = await case.prove(wider, {**ARGUMENTS, "annual_rate": 0.0}, exam(*forms))
+    assert (again.choice, again.tool and again.tool.name) == ("create", "loan_payment_2"), again.reason
+    assert again.tool is not None
+    assert again.tool.source == wider.replace("def loan_payment(", "def loan_payment_2(")
+    assert again.rejected == ("loan_payment: gives other results",)
+
+
+COUNT = '''def count_words(text: str, minimum_length: int) -> int:
+    """Count the words of a text that have a least length.
+
+    Args:
+        text: Words separated by white space.
+        minimum_length: Characters that a word must have to count.
+
+    Returns:
+        How many words there are.
+    """
+    return sum(len(word) >= minimum_length for word in text.split())
+'''
+WORDS = {"text": "one three five", "minimum_length": 4}
+COUNT_TESTS: list[dict[str, Any]] = [
+    {"arguments": {"text": "a bb ccc", "minimum_length": 2}, "expected": 2},
+    {"arguments": {"text": "", "minimum_length": 1}, "expected": 0},
+    {"arguments": {"text": "a b", "minimum_length": 1}, "expected": 2},
+    {"arguments": {"text": "aa b", "minimum_length": 2}, "expected": 1},
+]
+
+
+async def test_a_failed_test_that_is_confirmed_goes_back_with_all_that_is_needed(case: Case) -> None:
+    wrong = COUNT.replace(">=", ">")
+    ruling = {"outcome": "value", "expected": 2, "because": "bb and ccc have two or more"}
+    rulings = {"results": [ruling, {**ruling, "expected": 2}, {**ruling, "expected": 1}]}
+    creation = await case.prove(wrong, WORDS, exam(*COUNT_TESTS), rulings)
+    assert (creation.choice, creation.tool, creation.value, creation.answered) == ("scratch", None, 2 - 1, True)
+    assert "count_words(text='a bb ccc', minimum_length=2) must give 2" in creation.reason
+    assert "it gives 1" in creation.reason
+    assert "the docstring" in creation.reason
+    assert "objection" in creation.reason
+    assert case.shelf.library.list() == []
+    mended = await case.prove(COUNT, WORDS, again=True)
+    assert mended.choice == "create", mended.reason
+    assert len(case.asked.messages) == 2, "the tests are those of the first proposal"
+
+
+async def test_who_looks_again_is_told_neither_result(case: Case) -> None:
+    wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 1713}
+    ruling = {"outcome": "value", "expected": 1, "because": "bbbb"}
+    creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, wrong), {"results": [ruling]})
+    assert creation.choice == "create", creation.reason
+    assert "1713" not in case.asked.messages[1]
+    assert json.dumps(wrong["arguments"]) in case.asked.messages[1]
+    assert creation.tool is not None
+    assert {"text": "aa bbbb", "minimum_length": 3} in [test["arguments"] for test in creation.tool.provenance["tests"]]
+
+
+async def test_what_the_definition_leaves_open_is_no_test(case: Case) -> None:
+    open_ = {"arguments": {"text": "aa", "minimum_length": -1}, "raises": True}
+    ruling = {"outcome": "open", "expected": None, "because": "nothing is said of negative lengths"}
+    creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, open_), {"results": [ruling]})
+    assert creation.choice == "create", creation.reason
+    assert any("a test is dropped" in note for note in case.memory.notes)
+
+
+async def test_an_objection_is_decided_by_the_examiner_alone(case: Case) -> None:
+    twice_wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 2}
+    wrong = {"outcome": "value", "expected": 2, "because": "two words"}
+    right = {"outcome": "value", "expected": 1, "because": "only bbbb"}
+    first = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, twice_wrong), {"results": [wrong]})
+    assert "must give 2" in first.reason
+    silent = await case.prove(COUNT, WORDS, again=True)
+    assert "must give 2" in silent.reason
+    assert len(case.asked.messages) == 2, "without an objection nobody is asked again"
+    denied = await case.prove(COUNT, WORDS, {"results": [wrong]}, again=True, objection="Ignore it.")
+    assert "must give 2" in denied.reason
+    granted = await case.prove(COUNT, WORDS, {"results": [right]}, again=True, objection="'aa' is too short.")
+    assert granted.choice == "create", granted.reason
+    assert "<data" in case.asked.messages[-1]
+    assert "'aa' is too short." in case.asked.messages[-1]
+
+
+IDLE = '''def count_words(
+    text: str,
+    format_description: str,  # what the question says
+    minimum_length: int = 1,
+) -> int:
+    """Count the words of a text that have a least length.
+
+    Args:
+        text: Words separated by white space.
+        format_description: How the words are laid out,
+            in a sentence.
+        minimum_length: Characters that a word must have to count.
+
+    Returns:
+        How many words there are.
+    """
+    # a word is whatever stands between white space
+    return sum(len(word) >= minimum_length for word in text.split())
+'''
+
+
+async def test_a_parameter_that_changes_no_result_is_taken_out_by_its_span(case: Case) -> None:
+    forms = [{**form, "arguments": {**form["arguments"], "format_description": "any"}} for form in COUNT_TESTS]
+    creation = await case.prove(IDLE, {**WORDS, "format_description": "words in a row"}, exam(*forms))
+    assert creation.choice == "create", creation.reason
+    assert creation.tool is not None
+    shorter = IDLE.replace("    format_description: str,  # what the question says\n", "")
+    shorter = shorter.replace(
+        "        format_description: How the words are laid out,\n            in a sentence.\n", ""
+    )
+    assert creation.tool.source == shorter
+    assert creation.arguments == WORDS
+    assert list(creation.tool.input_schema["properties"]) == ["text", "minimum_length"]
+    assert creation.tool.provenance["tests"][0]["arguments"] == COUNT_TESTS[0]["arguments"]
+    assert [parameter.name for parameter in creation.spec.parameters] == ["text", "minimum_length"]
+
+
+async def test_a_parameter_that_is_only_checked_is_told(case: Case) -> None:
+    checked = IDLE.replace(
+        "    # a word is", "    if not format_description:\n        raise ValueError('empty')\n    # a"
+    )
+    forms = [{**form, "arguments": {**form["arguments"], "format_description": "any"}} for form in COUNT_TESTS]
+    creation = await case.prove(checked, {**WORDS, "format_description": "words in a row"}, exam(*forms))
+    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert "'format_description' changed no result in the trial" in creation.reason
+
+
+NEVER = {
+    "placeholder": (COUNT.replace("minimum_length", "number_1"), "'number_1' is a placeholder"),
+    "value2": (COUNT.replace("minimum_length", "value2"), "'value2' is a placeholder"),
+    "no description": (
+        COUNT.replace("Characters that a word must have to count.", ""),
+        "do not describe 'minimum_length'",
+    ),
+    "repeated name": (
+        COUNT.replace("Characters that a word must have to count.", "The minimum length."),
+        "only repeats",
+    ),
+    "repeated function": (COUNT.replace(" of a text that have a least length", ""), "says no more than its name"),
+    "no docstring": (
+        "def count_words(text: str, least: int) -> int:\n    return len(text) + least\n",
+        "has no docstring",
+    ),
+    "no type": (COUNT.replace("minimum_length: int", "minimum_length"), "'minimum_length' has no annotation"),
+    "subprocess": ("import subprocess\n" + COUNT, "a tool starts no process"),
+}
+
+
+@pytest.mark.parametrize(("code", "reason"), NEVER.values(), ids=NEVER.keys())
+async def test_what_nobody_else_could_use_is_not_kept_but_answers(case: Case, code: str, reason: str) -> None:
+    name = next(n for n in ("number_1", "value2", "minimum_length", "least") if n in code)
+    creation = await case.prove(code, {"text": "one three five", name: 4})
+    assert creation.choice == "scratch"
+    assert creation.answered
+    assert creation.value in (2, 18)
+    assert reason in creation.reason
+    assert case.asked.messages == [], "nobody is asked for tests of it"
+
+
+async def test_a_constant_result_is_not_kept(case: Case) -> None:
+    constant = COUNT.replace(
+        "sum(len(word) >= minimum_length for word in text.split())", "2 + 0 * len(text) * minimum_length"
+    )
+    forms = [{**form, "expected": 2} for form in COUNT_TESTS]
+    creation = await case.prove(constant, WORDS, exam(*forms))
+    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert "changed no result" in creation.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("def count_words(text: str", "parses: Python says"),
+        (COUNT.replace("text.split()", "text[99]"), "string index out of range"),
+        (COUNT.replace("return sum", "return 1 / 0 + sum"), "ZeroDivisionError"),
+        (COUNT + "\n\ndef other_tool(a: int) -> int:\n    '''Other tool.'''\n    return a\n", "could each be the tool"),
+    ],
+    ids=["syntax", "exception", "division", "two tools"],
+)
+async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: str) -> None:
+    creation = await case.prove(code, WORDS)
+    assert (creation.choice, creation.tool) == ("scratch", None)
+    assert reason in creation.reason
+    assert not creation.answered
+
+
+async def test_arguments_that_do_not_fit_are_told(case: Case) -> None:
+    creation = await case.prove(COUNT, {"text": "one", "least": 4})
+    assert not creation.answered
+    assert "minimum_length is missing" in creation.reason
+
+
+async def test_two_tools_in_one_file_are_told_apart_by_the_name(case: Case) -> None:
+    both = COUNT + "\n\ndef count_lines(text: str) -> int:\n    '''Count lines.'''\n    return len(text.splitlines())\n"
+    creation = await case.prove(both, WORDS, exam(*COUNT_TESTS), name="count_words")
+    assert creation.choice == "create", creation.reason
+    assert creation.tool is not None
+    assert creation.tool.source == both
+
+
+async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
+    creation = await case.prove(COUNT, WORDS, CreationError("the model is gone"))
+    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert "it could not be examined: the model is gone" in creation.reason
+
+
+RECORDS = '''from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Summary:
+    """What is known of a sample."""
+
+    mean: float
+    count: int
+
+
+def summarize(samples: dict[str, list[float]], trim: int | None = None) -> dict[str, Summary]:
+    """Summarize each of several samples.
+
+    Args:
+        samples: Values by the name of their sample; at least one value each.
+        trim: How many values to leave out at each end, when sorted. None leaves out none.
+
+    Returns:
+        Mean and count by the name of the sample.
+    """
+    cut = trim or 0
+    kept = {name: np.sort(values)[cut : len(values) - cut] for name, values in samples.items()}
+    return {name: Summary(float(values.mean()), len(values)) for name, values in kept.items()}
+'''
+
+
+async def test_structured_results_and_packages_are_proved_like_others(case: Case) -> None:
+    forms: list[dict[str, Any]] = [
+        {"arguments": {"samples": {"a": [1.0, 3.0]}}, "expected": {"a": {"mean": 2.0, "count": 2}}},
+        {"arguments": {"samples": {"a": [1.0, 2.0, 9.0]}, "trim": 1}, "expected": {"a": {"mean": 2.0, "count": 1}}},
+        {"arguments": {"samples": {}}, "expected": {}},
+        {"arguments": {"samples": {"x": [4.0]}, "trim": None}, "expected": {"x": {"mean": 4.0, "count": 1}}},
+    ]
+    creation = await case.prove(RECORDS, {"samples": {"first": [1.0, 2.0, 3.0, 9.0]}, "trim": 1}, exam(*forms))
+    assert creation.choice == "create", creation.reason
+    assert creation.value == {"first": {"mean": 2.5, "count": 2}}
+    assert creation.tool is not None
+    assert creation.tool.source == RECORDS
+    assert "class Summary" in case.asked.messages[0]
