@@ -12,9 +12,12 @@ from agent.store.written import write_file
 from mcp_tools.written import private_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from agent.budget import Budget
     from agent.settings import Settings
-    from mcp_tools.sandbox.protocol import Description, Isolation, Job, Outcome, Problem, Sandbox
+    from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
 
 _SHORTEST = 0.5
 """Seconds that a call has even when the run's time is over: what is short may end."""
@@ -82,6 +85,17 @@ class BudgetedSandbox:
     async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas."""
         return await self._sandbox.describe(source, function, packages=packages)
+
+    def session(
+        self,
+        *,
+        read: Sequence[Path] = (),
+        modules: Mapping[str, str] | None = None,
+        functions: Sequence[str] = (),
+        host: Host | None = None,
+    ) -> Session:
+        """The sandbox's own."""
+        return self._sandbox.session(read=read, modules=modules, functions=functions, host=host)
 
     async def aclose(self) -> None:
         """Ends the sandbox."""

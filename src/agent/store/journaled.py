@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from agent.models.protocol import Completion, Message, Model, ToolCall, ToolChoice, Usage
 from agent.store.journal import Journal
 from mcp_tools.library import Library
-from mcp_tools.sandbox.protocol import Description, Isolation, Job, Level, Outcome, Problem, Sandbox
+from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Level, Outcome, Problem, Sandbox, Session
 from mcp_tools.tool import Json, Status, Tool
 
 
@@ -152,6 +152,17 @@ class JournaledSandbox:
         request = {"source": source, "describe": function, **({"packages": packages} if packages else {})}
         found = await self._journal.call("sandbox", request, perform)
         return Description(**found) if "input_schema" in found else Problem(**found)
+
+    def session(
+        self,
+        *,
+        read: Sequence[Path] = (),
+        modules: Mapping[str, str] | None = None,
+        functions: Sequence[str] = (),
+        host: Host | None = None,
+    ) -> Session:
+        """The sandbox's own."""
+        return self._asked().session(read=read, modules=modules, functions=functions, host=host)
 
     async def aclose(self) -> None:
         """Ends the sandbox, not the journal."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.opening import open_sandbox, run
     from mcp_tools.sandbox.protocol import (
         Description,
+        Host,
         Isolation,
         Job,
         Level,
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
         Outcome,
         Problem,
         Sandbox,
+        Session,
+        SessionOutcome,
     )
 
 __all__ = [
     "Description",
+    "Host",
     "Isolation",
     "Job",
     "Level",
@@ -30,6 +34,8 @@ __all__ = [
     "Outcome",
     "Problem",
     "Sandbox",
+    "Session",
+    "SessionOutcome",
     "open_sandbox",
     "run",
 ]

@@ -144,8 +144,9 @@ def _parents(paths: Iterable[str]) -> list[str]:
 
 
 def _others_can_read(environment: Environment) -> bool:
-    """Whether every user may read what is mounted: only then can root's interpreter become another user."""
+    """Whether every user may read what is mounted, now and later: only then can root's become another user's."""
     own = (interpreter.library_folders()[0] + "/os.py", interpreter.inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
-    return all(readable_by_all(Path(grant.real)) for grant in environment.read)
+    paths = [Path(grant.real) for grant in environment.read]
+    return all(readable_by_all(path) and not (environment.live and path.is_dir()) for path in paths)

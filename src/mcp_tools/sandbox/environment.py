@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_tools.packages import needed
+from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, installed, needed
 from mcp_tools.sandbox import interpreter
 from mcp_tools.sandbox.protocol import Job
 
@@ -81,6 +82,8 @@ class Environment:
     read: tuple[Grant, ...] = ()
     packages: tuple[str, ...] = ()
     """Packages as the job names them."""
+    live: bool = False
+    """Whether it is a session's: packages are imported on demand, and what stands in the folders may change."""
 
     @classmethod
     def of(cls, job: Job) -> Environment:
@@ -89,12 +92,20 @@ class Environment:
         Raises:
             GrantError: A path cannot be granted, or a package is not installed.
         """
-        paths = sorted({str(Path(path).absolute()) for path in job.read})
         packages = needed(job.packages, (job.source, *job.modules.values()))
-        wanted = cls(tuple(map(Grant.of, paths)), packages)
+        wanted = cls(_grants(job.read), packages)
         for name in wanted.found.missing:
             raise GrantError(f"the package {name!r} is not installed here: pip install {name}")
         return wanted
+
+    @classmethod
+    def of_session(cls, read: Iterable[Path]) -> Environment:
+        """The environment of a session that may read these paths.
+
+        Raises:
+            GrantError: A path cannot be granted.
+        """
+        return cls(_grants(read), installed(tuple(dict.fromkeys((*BASE_PACKAGES, *FILE_PACKAGES)))), live=True)
 
     @property
     def found(self) -> interpreter.Packages:
@@ -115,3 +126,7 @@ class Environment:
     def readable(self) -> tuple[str, ...]:
         """Every path that calls may read."""
         return (*interpreter.system_paths(), interpreter.inside_source(), *self.found.paths, *self.paths)
+
+
+def _grants(read: Iterable[Path]) -> tuple[Grant, ...]:
+    return tuple(map(Grant.of, sorted({str(Path(path).absolute()) for path in read})))

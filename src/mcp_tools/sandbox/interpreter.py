@@ -25,7 +25,7 @@ PRELOADED = (
 )  # fmt: skip
 """Imported while the warm interpreter has nothing else to do."""
 
-_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
+_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/mime.types")
 
 
 @dataclass(frozen=True, slots=True)

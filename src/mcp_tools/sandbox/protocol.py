@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -121,6 +122,62 @@ class Description:
     output_schema: dict[str, Json]
 
 
+Host = Callable[[str, dict[str, Json]], Awaitable[Json]]
+"""Answers a call from inside a session: the function's name and arguments. The message of an `AlitaError` that it
+raises becomes an exception there; every other error ends the block and is raised by `Session.run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutcome:
+    """What came of one block of code in a session."""
+
+    problem: Problem | None = None
+    """Why the block did not come to its end; `line` counts in this block."""
+    value: str = ""
+    """The `repr` of the expression that the block ends with, if nothing was printed."""
+    stdout: str = ""
+    """What was printed; of more than the limit, its beginning and its end."""
+    stderr: str = ""
+    cut: bool = False
+    """Whether printed output was longer than the limit."""
+    seconds: float = 0.0
+    """Wall time of the block without what the host's functions took, from outside."""
+    fresh: bool = False
+    """Whether a new process ran it because the last one ended: variables of earlier blocks are gone."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the block came to its end."""
+        return self.problem is None
+
+
+class Session(Protocol):
+    """One sandboxed Python process whose variables stay from call to call."""
+
+    def prepare(self) -> None:
+        """Starts what the first block needs, in the background."""
+        ...
+
+    def offer(self, name: str, source: str) -> None:
+        """Makes a further module importable from the next block on."""
+        ...
+
+    async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
+        """Runs a block of code; blocks wait for each other.
+
+        A block that takes too long is interrupted, so that variables stay; where that does not help, its process is
+        ended. The limits on memory and files hold from the first block of a process on.
+
+        Raises:
+            IsolationError: The sandbox is broken or closed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Ends the process."""
+        ...
+
+
 class Sandbox(Protocol):
     """Runs model-written code, always under the same isolation."""
 
@@ -135,6 +192,28 @@ class Sandbox(Protocol):
 
     async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas from the real signature, inside the sandbox, where it may import the packages."""
+        ...
+
+    def session(
+        self,
+        *,
+        read: Sequence[Path] = (),
+        modules: Mapping[str, str] | None = None,
+        functions: Sequence[str] = (),
+        host: Host | None = None,
+    ) -> Session:
+        """A session that is not started yet. Base packages and packages for files can be imported in it.
+
+        Args:
+            read: Files and folders that may be read, also what comes into the folders later.
+            modules: Sources of library tools by the name to import.
+            functions: Functions of the host that code may call: `search(query, limit=5)`, or a bare name where all
+                arguments are given by name. Defaults stay with the host: only what a call gives is sent.
+            host: Answers these calls.
+
+        Raises:
+            ValueError: A function is not written as a name or a signature.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -16,13 +16,14 @@ from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.zygote import Ending, Zygote
+from mcp_tools.tool import Json
 
 _HEADER = len(MAGIC) + 8
 _ENVELOPE = 100_000
 """What a report may take beside its value: measurements, or a problem with its traceback."""
 _CHUNK = 1 << 18
 _LAST_LINE = 1 << 31
-_OVER_QUOTA = (
+OVER_QUOTA = (
     f"the call put more into its scratch folder than the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may "
     "hold: write less"
 )
@@ -194,11 +195,12 @@ class Supervisor:
         if self._ending is None or self._ending.lost:
             return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
         if self._ending.over_quota:
-            return Problem("denied", _OVER_QUOTA)
-        return Problem(*_death(self._ending, self._limits))
+            return Problem("denied", OVER_QUOTA)
+        return Problem(*death(self._ending, self._limits))
 
 
-def _death(ending: Ending, limits: Limits) -> tuple[ProblemKind, str]:
+def death(ending: Ending, limits: Limits) -> tuple[ProblemKind, str]:
+    """What the end of a process means whose report did not come."""
     if not os.WIFSIGNALED(ending.status):
         code = os.waitstatus_to_exitcode(ending.status)
         return "exit", f"the process ended itself with status {code} (os._exit) before its result was sent"
@@ -238,21 +240,28 @@ def _length(data: bytearray) -> int:
 
 def _parsed(data: bytes) -> dict[str, Any] | None:
     """The report, if it has the right form: tool code can write into this pipe too."""
-    if not is_shallow(data, MAXIMUM_DEPTH + 1):
-        return None
-    try:
-        report = json.loads(data.decode())
-        json.dumps(report, ensure_ascii=False, allow_nan=False).encode()  # whoever passes it on must be able to
-    except (ValueError, RecursionError):
-        return None
+    report = decoded(data)
     right = isinstance(report, dict) and (
         (report.keys() == {"ok", "value"} and report["ok"] is True)
-        or (report.keys() == {"ok", "problem"} and report["ok"] is False and _is_problem(report["problem"]))
+        or (report.keys() == {"ok", "problem"} and report["ok"] is False and is_problem(report["problem"]))
     )
     return report if right else None
 
 
-def _is_problem(problem: Any) -> bool:
+def decoded(data: bytes) -> Json:
+    """What a child sent; None where it is not such JSON as can be passed on."""
+    if not is_shallow(data, MAXIMUM_DEPTH + 1):
+        return None
+    try:
+        found: Json = json.loads(data.decode())
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def is_problem(problem: Any) -> bool:
+    """Whether it has the fields of a `Problem`."""
     return (
         isinstance(problem, dict)
         and problem.keys() == {"kind", "message", "traceback", "line"}

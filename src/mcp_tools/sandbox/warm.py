@@ -6,11 +6,14 @@ import asyncio
 import itertools
 import time
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Self
 
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import Environment, GrantError
-from mcp_tools.sandbox.protocol import Description, Isolation, Job, Limits, Outcome, Problem, ProblemKind
+from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Limits, Outcome, Problem, ProblemKind
+from mcp_tools.sandbox.session import LiveSession
 from mcp_tools.sandbox.supervisor import Supervisor
 from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
@@ -65,6 +68,35 @@ class WarmSandbox:
         if outcome.problem is not None:
             return outcome.problem
         return _description(outcome.value)
+
+    def session(
+        self,
+        *,
+        read: Sequence[Path] = (),
+        modules: Mapping[str, str] | None = None,
+        functions: Sequence[str] = (),
+        host: Host | None = None,
+    ) -> LiveSession:
+        """A session that is not started yet; `Sandbox.session` says what the arguments are.
+
+        Raises:
+            ValueError: A function is not written as a name or a signature.
+        """
+        return LiveSession(self, read=read, modules=modules or {}, functions=functions, host=host)
+
+    async def interpreter(self, environment: Environment) -> Zygote:
+        """The warm interpreter of an environment, for a session.
+
+        Raises:
+            GrantError: This back end cannot grant a path.
+            IsolationError: The sandbox is broken or closed.
+        """
+        self._check(environment)
+        return await self._zygote(environment)
+
+    def next_call(self) -> int:
+        """A number for a call."""
+        return next(self._numbers)
 
     async def aclose(self) -> None:
         """Ends every process of the sandbox."""
@@ -123,9 +155,9 @@ class WarmSandbox:
                 supervisor = Supervisor(job, what, self.isolation)
             except (TypeError, ValueError, RecursionError) as error:
                 return self._refusal("arguments", f"the arguments are not JSON: {error}")
-            seen = await supervisor.watch(zygote, next(self._numbers))
+            seen = await supervisor.watch(zygote, self.next_call())
         if not seen.trusted or zygote.calls >= self.calls_per_zygote:
-            self._retire(environment, zygote)
+            self.retire(environment, zygote)
         return seen.outcome
 
     def _refusal(self, kind: ProblemKind, message: str) -> Outcome:
@@ -152,7 +184,7 @@ class WarmSandbox:
             if zygote.alive and zygote.calls < self.calls_per_zygote:
                 self._used[environment] = time.monotonic()
                 return zygote
-            self._retire(environment, zygote)
+            self.retire(environment, zygote)
         raise IsolationError("the sandbox is closed")
 
     async def _start(self, environment: Environment) -> Zygote:
@@ -173,7 +205,7 @@ class WarmSandbox:
         self._isolation = isolation
         return zygote
 
-    def _retire(self, environment: Environment, zygote: Zygote) -> None:
+    def retire(self, environment: Environment, zygote: Zygote) -> None:
         """Takes an interpreter out of service; it ends when its last call has ended."""
         task = self._zygotes.get(environment)
         if task is not None and _result(task) is zygote:
@@ -198,7 +230,7 @@ class WarmSandbox:
                 continue
             idle = now - self._used.get(environment, now) > IDLE_SECONDS
             if idle or len(self._zygotes) > KEPT_ENVIRONMENTS:
-                self._retire(environment, zygote)
+                self.retire(environment, zygote)
 
 
 def _result(task: asyncio.Task[Zygote]) -> Zygote | None:

@@ -82,7 +82,7 @@ class Settings:
                 "deny_metadata": self.deny_metadata,
                 "user": self.user,
                 "user_is_private": self.user_is_private,
-                "packages": self.environment.found.names,
+                "packages": () if self.environment.live else self.environment.found.names,
                 "hidden": self.environment.found.hidden,
                 "preload": interpreter.PRELOADED,
             }
@@ -138,6 +138,7 @@ class Zygote:
         self._errors = -1
         self._faulty = False
         self._due: dict[int, asyncio.TimerHandle] = {}
+        self._spent: dict[int, Callable[[], None]] = {}
         self._end: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Ready] | None = None
 
@@ -208,6 +209,22 @@ class Zygote:
             self._lose()
         return ended
 
+    def begin(self, call: int, cpu_seconds: float, spent: Callable[[], None]) -> None:
+        """Lets the child of a session go on with a block of code.
+
+        Args:
+            call: The call's number.
+            cpu_seconds: Processor time that the block may use.
+            spent: Called when it has.
+        """
+        self._spent[call] = spent
+        self._tell(b"b %d %d" % (call, int(cpu_seconds * 1000)))
+
+    def pause(self, call: int) -> None:
+        """Stops the child of a session until its next block."""
+        self._spent.pop(call, None)
+        self._tell(b"p %d" % call)
+
     def release(self, call: int) -> None:
         """Leaves the child of an answered call a moment to end by itself, which saves a message, then kills it."""
         if call in self._waiting and call not in self._due:
@@ -219,12 +236,19 @@ class Zygote:
             return
         if due := self._due.pop(call, None):
             due.cancel()
+        if self._tell(b"k %d" % call):
+            self._due[call] = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._ending)
+
+    def _tell(self, message: bytes) -> bool:
+        """Sends a message, or finds that the interpreter is gone."""
+        if self._control is None:
+            return False
         try:
-            self._control.send(b"k %d" % call)
+            self._control.send(message)
         except OSError:
             self._lose()
-        else:
-            self._due[call] = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._ending)
+            return False
+        return True
 
     async def end_when_idle(self) -> None:
         """Waits for the calls under way, each of which is killed at its deadline, and ends the interpreter."""
@@ -278,10 +302,14 @@ class Zygote:
         elif message.startswith(b"d "):
             call, status, milliseconds, over = map(int, message[2:].split())
             ended = self._waiting.pop(call, None)
+            self._spent.pop(call, None)
             if due := self._due.pop(call, None):
                 due.cancel()
             if ended and not ended.done():
                 ended.set_result(Ending(status, milliseconds / 1000, bool(over)))
+        elif message.startswith(b"c "):
+            if spent := self._spent.pop(int(message[2:]), None):
+                spent()
         elif message == b"x":
             self._faulty = True
 

@@ -164,11 +164,15 @@ def _awaited(value: Any) -> Any:
 
 def _offer_modules(modules: dict[str, str]) -> None:
     if modules:
-        sys.meta_path.insert(0, _Sources(modules))
+        sys.meta_path.insert(0, Sources(modules))
 
 
-class _Sources:
-    """Imports the sources that came with the job."""
+class Sources:
+    """Imports the sources that came with the job.
+
+    Args:
+        sources: By the name to import.
+    """
 
     def __init__(self, sources: dict[str, str]) -> None:
         self._sources = sources

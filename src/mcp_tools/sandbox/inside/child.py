@@ -7,6 +7,7 @@ import gc
 import io
 import json
 import os
+import stat
 import sys
 
 from . import call, channel, problems
@@ -76,7 +77,7 @@ def live(place: Place, descriptors: list[int]) -> NoReturn:
         _rewire(descriptors)
         place.enter()
     except BaseException as error:  # noqa: BLE001 - a child that is not confined must not run
-        _report(_broken(error))
+        send_report(broken(error))
         os._exit(70)
     _work(place)
 
@@ -102,18 +103,22 @@ def wait(place: Place, line: int) -> NoReturn:
     for descriptor in descriptors:
         os.close(descriptor)
     if failure is not None:
-        _report(_broken(failure))
+        send_report(broken(failure))
         os._exit(70)
     _work(place)
 
 
 def _work(place: Place) -> NoReturn:
+    if stat.S_ISFIFO(os.fstat(JOB).st_mode):  # not one job, but many to come
+        from . import session
+
+        session.serve(place)
     try:
         job = _job()
         output = [sys.stdout, sys.stderr]
         place.confinement.limit(job["limits"], place.used)
     except BaseException as error:  # noqa: BLE001 - a child without limits must not run
-        _report(_broken(error))
+        send_report(broken(error))
         os._exit(70)
     try:
         report = call.run(job, [place.scratch, *place.readable], relieve_memory)
@@ -124,7 +129,7 @@ def _work(place: Place) -> NoReturn:
             stream.flush()
         except (OSError, ValueError):
             continue
-    _report(report)
+    send_report(report)
     # closed by hand, so that the host sees the end before the kernel has taken the process apart
     for descriptor in (1, 2, RESULT):
         try:
@@ -208,13 +213,15 @@ def _reseed() -> None:
         generators.seed()
 
 
-def _broken(error: BaseException) -> bytes:
+def broken(error: BaseException) -> bytes:
+    """The report of a child that could not be put under its layers."""
     message = f"a layer of the sandbox failed: {problems.described(error)}"
     return json.dumps({"ok": False, "problem": problems.problem("sandbox", message)}).encode()
 
 
-def _report(report: bytes) -> None:
-    left = memoryview(MAGIC + len(report).to_bytes(8, "big") + report)
+def send_report(body: bytes) -> None:
+    """Sends a report to the host, as far as it still listens."""
+    left = memoryview(MAGIC + len(body).to_bytes(8, "big") + body)
     try:
         while left:
             left = left[os.write(RESULT, left) :]

@@ -89,21 +89,22 @@ class Confinement:
         """Sets the limits.
 
         Args:
-            limits: The host's `Limits` as JSON.
+            limits: The host's `Limits` as JSON; without `cpu_seconds` the processor's time is counted outside.
             used: Address space that the warm interpreter takes already, in bytes.
 
         Raises:
             OSError: The kernel refused one.
         """
-        cpu = max(1, int(-(-limits["cpu_seconds"] // 1)))
         memory = used + limits["memory_mb"] * _MIB
         wanted = {
-            resource.RLIMIT_CPU: (cpu, cpu + 1),
             resource.RLIMIT_AS: (memory, memory + _RESERVE),
             resource.RLIMIT_FSIZE: (limits["file_bytes"], limits["file_bytes"]),
             resource.RLIMIT_NOFILE: (MAXIMUM_DESCRIPTORS, MAXIMUM_DESCRIPTORS),
             resource.RLIMIT_CORE: (0, 0),
         }
+        if "cpu_seconds" in limits:
+            cpu = max(1, int(-(-limits["cpu_seconds"] // 1)))
+            wanted[resource.RLIMIT_CPU] = (cpu, cpu + 1)
         if self._capped:
             wanted[resource.RLIMIT_NPROC] = (MAXIMUM_THREADS, MAXIMUM_THREADS)
         for kind, (soft, hard) in wanted.items():

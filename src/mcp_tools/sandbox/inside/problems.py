@@ -28,7 +28,9 @@ def problem(kind: str, message: str, *, trace: str = "", line: int | None = None
     return {"kind": kind, "message": message[:_MAXIMUM_MESSAGE], "traceback": trace, "line": line}
 
 
-def from_exception(error: BaseException, *, sources: dict[str, str], memory_mb: int, allowed: list[str]) -> Problem:
+def from_exception(
+    error: BaseException, *, sources: dict[str, str], memory_mb: int, allowed: list[str], file: str = TOOL_FILE
+) -> Problem:
     """What the exception means for whoever called the tool.
 
     Args:
@@ -36,8 +38,9 @@ def from_exception(error: BaseException, *, sources: dict[str, str], memory_mb: 
         sources: The tool's source and the modules given with it, by file name.
         memory_mb: The memory limit, for its message.
         allowed: Paths that the call may reach, its own folder first: a file elsewhere is denied, not missing.
+        file: The source whose line is told.
     """
-    trace, line = _own_frames(error, sources)
+    trace, line = _own_frames(error, sources, file)
     if isinstance(error, MemoryError):
         return problem("memory", f"memory limit {memory_mb} MiB reached", trace=trace, line=line)
     if isinstance(error, SystemExit):
@@ -67,7 +70,7 @@ def described(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def _own_frames(error: BaseException, sources: dict[str, str]) -> tuple[str, int | None]:
+def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tuple[str, int | None]:
     import linecache
     import traceback
 
@@ -81,7 +84,7 @@ def _own_frames(error: BaseException, sources: dict[str, str]) -> tuple[str, int
         return "", None
     extracted = traceback.StackSummary.extract(iter(_ends(frames)), lookup_lines=True)
     text = "Traceback (most recent call last):\n" + "".join(extracted.format())
-    in_tool = [number for frame, number in frames if frame.f_code.co_filename == TOOL_FILE]
+    in_tool = [number for frame, number in frames if frame.f_code.co_filename == file]
     return text + described(error)[:_MAXIMUM_MESSAGE], in_tool[-1] if in_tool else None
 
 

@@ -1,9 +1,10 @@
 """The warm interpreter: keeps imports loaded, forks one child per call, tells how each ended.
 
 It is started afresh with an empty environment. Over its control socket, whose number is its first argument, the
-host sends `r ID` with four descriptors (job, result, output, errors) and `k ID`; it answers `R {…}` once when
-it is ready, `d ID STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` when what a call left behind cannot be
-removed. Its end is the end of every child.
+host sends `r ID` with four descriptors (job, result, output, errors) and `k ID` to kill; for a session, whose child
+stays, `b ID CPU_MS` when a block of code begins and `p ID` when the child pauses after it. It answers `R {…}` once when
+it is ready, `d ID STATUS CPU_MS OVER_QUOTA` when a child has ended, `c ID` when a block has used its processor time,
+and `x` when what a call left behind cannot be removed. Its end is the end of every child.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class Zygote:
         self._removers: dict[int, Scratch] = {}
         self._queue: list[tuple[int, list[int]]] = []  # calls that came while no root was free
         self._over: set[int] = set()  # children killed for what they put into their folders
+        self._allowed: dict[int, float] = {}  # processor time at which the block of a session's child is over
+        self._paused: set[int] = set()
         self._next_watch = 0.0
         self._used: int | None = None
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -148,7 +151,7 @@ class Zygote:
         patience = _FIRST_CALL_MILLISECONDS
         while True:
             idle = not self._children if self._later else len(self._spares) < _SPARES and bool(self._roots)
-            watching = _WATCH_SECONDS * 1000 if self._children else None
+            watching = _WATCH_SECONDS * 1000 if len(self._children) > len(self._paused) else None
             events = dict(poll.poll(patience if idle else watching))
             if not events and idle:
                 self._use_leisure()
@@ -159,7 +162,7 @@ class Zygote:
                 self._bury()
             if self._control in events:
                 self._obey()
-            if self._children and time.monotonic() >= self._next_watch:
+            if watching and time.monotonic() >= self._next_watch:
                 self._watch()
 
     def _use_leisure(self) -> None:
@@ -181,11 +184,21 @@ class Zygote:
             for pid in (*self._children, *self._removers):
                 os.kill(pid, signal.SIGKILL)
             os._exit(0)
-        verb, number = message.decode().split()
+        verb, *numbers = message.decode().split()
+        call_id = int(numbers[0])
         if verb == "r":
-            self._start(int(number), descriptors)
+            self._start(call_id, descriptors)
         if verb == "k":
-            self._kill(int(number))
+            self._kill(call_id)
+        for pid in [pid for pid, (known, _) in self._children.items() if known == call_id]:
+            if verb == "b":
+                self._paused.discard(pid)
+                self._allowed[pid] = _processor_time(pid) + int(numbers[1]) / 1000
+                os.kill(pid, signal.SIGCONT)
+            if verb == "p":
+                self._paused.add(pid)
+                self._allowed.pop(pid, None)
+                os.kill(pid, signal.SIGSTOP)
 
     def _start(self, call_id: int, descriptors: list[int]) -> None:
         if not self._hand_over(call_id, descriptors):
@@ -214,9 +227,15 @@ class Zygote:
                 return
 
     def _watch(self) -> None:
-        """Kills the calls whose folders hold too much."""
+        """Kills the calls whose folders hold too much, and tells of blocks that have computed too long."""
         started = time.monotonic()
-        for pid, (_, scratch) in self._children.items():
+        for pid, (call_id, scratch) in self._children.items():
+            if pid in self._paused:
+                continue
+            allowed = self._allowed.get(pid)
+            if allowed is not None and _processor_time(pid) > allowed:
+                del self._allowed[pid]
+                channel.send(self._control, b"c %d" % call_id)
             if pid not in self._over and scratch.is_over_quota(pid):
                 self._over.add(pid)
                 os.kill(pid, signal.SIGKILL)
@@ -271,6 +290,8 @@ class Zygote:
                     milliseconds = int((usage.ru_utime + usage.ru_stime) * 1000)
                     self._tell_end(call_id, status, milliseconds, over=pid in self._over)
                     self._over.discard(pid)
+                    self._paused.discard(pid)
+                    self._allowed.pop(pid, None)
                     self._clear(scratch)
                 elif pid in self._removers:
                     scratch = self._removers.pop(pid)
@@ -358,6 +379,14 @@ def _drop_capabilities() -> None:
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()) != 0:
         raise PermissionError("the capabilities of root cannot be given up")
+
+
+def _processor_time(pid: int) -> float:
+    """What a child has used, in seconds: its clock is numbered as the kernel numbers those of processes."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0  # it has ended
 
 
 def _others_reach(path: str) -> bool:

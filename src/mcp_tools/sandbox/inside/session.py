@@ -1,0 +1,280 @@
+"""A session's process: blocks of code run one after the other in one namespace, and may call functions of the host.
+
+The host's messages come over the descriptor of the job: eight bytes of length, then JSON. First the session's limits
+and functions; then `run` with a block's number and code, `interrupt` with the number of the block that is late, and
+`answer` to a call. Back go the same frames as a report's, behind `MAGIC`: `ask` for a call, `end` for a block.
+Two threads of the session's own read and write them, so that an interrupt, which reaches the main thread alone, never
+leaves half a message behind.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from _queue import SimpleQueue
+from types import ModuleType
+
+from . import problems
+from .call import Sources
+from .child import JOB, MAGIC, RESULT, Place, broken, make_streams, send_report
+from .confinement import relieve_memory
+from .result import ResultError, encode
+
+TYPE_CHECKING = False  # `typing` is not imported: see call.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any, NoReturn
+
+    Message = dict[str, Any]
+
+LARGEST_REQUEST = 2_000_000
+"""Bytes of JSON that the arguments of one call may take."""
+CALLS_AT_ONCE = 8
+"""Calls to the host under way; further threads wait."""
+_LONGEST_VALUE = 100_000
+"""Characters of the last expression's value that are kept."""
+_LONGEST_LINE = 500
+"""Of a traceback."""
+
+
+def serve(place: Place) -> NoReturn:
+    """Runs the blocks of a session until its host hangs up or kills this process."""
+    try:
+        start = _receive()
+        limits = start["limits"]
+        place.confinement.limit(limits, place.used + (limits["imports_mb"] << 20))
+        session = Session(start, [place.scratch, *place.readable])
+    except BaseException as error:  # noqa: BLE001 - a child without limits must not run
+        send_report(broken(error))
+        os._exit(70)
+    session.serve()
+
+
+class Session:
+    """What the blocks of code share.
+
+    Args:
+        start: The host's first message: limits and functions.
+        allowed: The paths that may be reached, the scratch folder first.
+    """
+
+    def __init__(self, start: Message, allowed: list[str]) -> None:
+        self._memory_mb: int = start["limits"]["memory_mb"]
+        self._allowed = allowed
+        self._blocks: dict[str, str] = {}  # their sources by file name
+        self._modules: dict[str, str] = {}
+        self._runs: SimpleQueue[Message] = SimpleQueue()
+        self._outgoing: SimpleQueue[bytes] = SimpleQueue()
+        self._asked: dict[int, SimpleQueue[Message]] = {}  # the calls under way
+        self._numbers = itertools.count(1)
+        self._places = threading.BoundedSemaphore(CALLS_AT_ONCE)
+        self._running = 0  # the block under way
+        self._namespace = ModuleType("__main__")
+        self._namespace.__dict__.update({form["name"]: _function(form, self._ask) for form in start["functions"]})
+        sys.modules["__main__"] = self._namespace
+        sys.meta_path.insert(0, Sources(self._modules))
+
+    def serve(self) -> NoReturn:
+        """Runs one block after the other."""
+        for target in (self._listen, self._speak):
+            threading.Thread(target=target, daemon=True).start()
+        while True:
+            try:
+                self._run(self._runs.get())
+            except KeyboardInterrupt:
+                continue  # it came when the block had ended
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                message = _receive()
+                if "run" in message:
+                    self._runs.put(message)
+                elif "interrupt" not in message:
+                    if asked := self._asked.get(message["answer"]):
+                        asked.put(message)
+                elif message["interrupt"] == self._running:
+                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        finally:
+            os._exit(0)  # the host hung up, or the code took its messages away
+
+    def _speak(self) -> None:
+        try:
+            while True:
+                frame = memoryview(self._outgoing.get())
+                while frame:
+                    frame = frame[os.write(RESULT, frame) :]
+        finally:
+            os._exit(1)
+
+    def _send(self, body: bytes) -> None:
+        self._outgoing.put(MAGIC + len(body).to_bytes(8, "big") + body)
+
+    def _ask(self, name: str, arguments: Message) -> Any:
+        """Has the host call one of its functions.
+
+        Raises:
+            TypeError: An argument is not JSON.
+            ValueError: The arguments are too large.
+            RuntimeError: The host's function failed; the message is its own.
+        """
+        try:
+            data = encode(arguments)
+        except ResultError as error:
+            raise TypeError(f"{name}(): {str(error).replace('result', 'arguments', 1)}") from None
+        if len(data) > LARGEST_REQUEST:
+            raise ValueError(f"{name}(): the arguments are {len(data):,} bytes of JSON, more than {LARGEST_REQUEST:,}")
+        number = next(self._numbers)
+        with self._places:
+            answered: SimpleQueue[Message] = SimpleQueue()
+            self._asked[number] = answered
+            try:
+                self._send(b'{"ask":%d,"name":%b,"arguments":%b}' % (number, json.dumps(name).encode(), data))
+                answer = answered.get()
+            finally:
+                del self._asked[number]
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["value"]
+
+    def _run(self, message: Message) -> None:
+        number, source = message["run"], message["code"]
+        name = f"step {number}"
+        self._blocks[name] = source
+        for module in message["modules"]:
+            sys.modules.pop(module, None)
+        self._modules.update(message["modules"])
+        if any(stream is None or stream.closed for stream in (sys.__stdout__, sys.__stderr__)):
+            make_streams()
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        signal.signal(signal.SIGINT, self._interrupted)
+        problem, value = None, ""
+        try:
+            try:
+                self._running = number
+                value = _shown(self._value(source, name))
+            finally:
+                self._running = 0
+        except BaseException as error:  # noqa: BLE001 - whatever the code raises is its outcome
+            self._running = 0
+            problem = self._problem(error, name)
+        for stream in (sys.__stdout__, sys.__stderr__):
+            try:
+                assert stream is not None
+                stream.flush()
+            except (AssertionError, OSError, ValueError):
+                continue
+        self._send(encode({"end": number, "value": value, "problem": problem}))
+
+    def _interrupted(self, *_: object) -> None:
+        if self._running:
+            raise KeyboardInterrupt
+
+    def _value(self, source: str, name: str) -> Any:
+        """Runs a block and gives the value of the expression that it ends with."""
+        body, last = _compiled(source, name)
+        try:
+            exec(body, self._namespace.__dict__)  # noqa: S102 - running this source is what the sandbox is for
+            return eval(last, self._namespace.__dict__) if last else None  # noqa: S307 - the same
+        except SystemExit as leaving:
+            if leaving.code not in (None, 0):
+                raise
+            return None
+
+    def _problem(self, error: BaseException, name: str) -> problems.Problem | None:
+        if isinstance(error, _NotCompiledError):
+            return error.problem
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        if isinstance(error, MemoryError):
+            relieve_memory()
+        try:
+            sources = {**self._blocks, **{f"{module}.py": text for module, text in self._modules.items()}}
+            found = problems.from_exception(
+                error, sources=sources, memory_mb=self._memory_mb, allowed=self._allowed, file=name
+            )
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+        lines = found["traceback"].splitlines()
+        found["traceback"] = "\n".join(f"{line[:_LONGEST_LINE]}…" if line[_LONGEST_LINE:] else line for line in lines)
+        return found
+
+
+class _NotCompiledError(Exception):
+    def __init__(self, problem: problems.Problem) -> None:
+        super().__init__(problem["message"])
+        self.problem = problem
+
+
+def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
+    """A block's statements, and the expression that it ends with."""
+    try:
+        tree = ast.parse(source, name)
+        last = None
+        match tree.body:
+            case [*_, ast.Expr(value=value)]:
+                tree.body.pop()
+                last = compile(ast.Expression(value), name, "eval", dont_inherit=True)
+        return compile(tree, name, "exec", dont_inherit=True), last
+    except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
+        raise _NotCompiledError(problems.from_syntax(error)) from None
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    text = repr(value)
+    half = _LONGEST_VALUE // 2
+    if len(text) > 2 * half:
+        text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _function(form: Message, ask: Callable[[str, Message], Any]) -> Callable[..., Any]:
+    """A function of the host's, as code calls it. Only what a call gives is sent: the host knows its own defaults."""
+    name, positional, known = form["name"], form["positional"], form["known"]
+
+    def function(*values: Any, **named: Any) -> Any:
+        if len(values) > len(positional):
+            raise TypeError(f"{name}() takes {len(positional)} positional arguments, not {len(values)}")
+        arguments = dict(zip(positional, values, strict=False))
+        for key, value in named.items():
+            if key in arguments:
+                raise TypeError(f"{name}() got two values for {key!r}")
+            if key not in known and not form["open"]:
+                raise TypeError(f"{name}() has no parameter {key!r}; it is {form['text']}")
+            arguments[key] = value
+        for key in form["required"]:
+            if key not in arguments:
+                raise TypeError(f"{name}() needs {key!r}; it is {form['text']}")
+        return ask(name, arguments)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = form["text"]
+    return function
+
+
+def _receive() -> Message:
+    """The host's next message.
+
+    Raises:
+        EOFError: The host hung up.
+    """
+    message: Message = json.loads(_read(int.from_bytes(_read(8), "big")))
+    return message
+
+
+def _read(size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        chunk = os.read(JOB, size - len(data))
+        if not chunk:
+            raise EOFError
+        data += chunk
+    return bytes(data)

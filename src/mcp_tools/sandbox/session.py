@@ -1,0 +1,374 @@
+"""The host's end of a session: a process that stays, the blocks of code it is given, and its calls to the host."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp_tools.errors import AlitaError, IsolationError
+from mcp_tools.sandbox.environment import Environment, GrantError
+from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE
+from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, SessionOutcome
+from mcp_tools.sandbox.session_pipes import Clock, FrameError, Frames, Messages, Output
+from mcp_tools.sandbox.supervisor import OVER_QUOTA, death, decoded, is_problem
+from mcp_tools.sandbox.zygote import Ending, Zygote
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from mcp_tools.sandbox.warm import WarmSandbox
+
+INTERRUPT_SECONDS = 1.0
+"""How long an interrupted block may take to end before its process is killed."""
+LARGEST_ANSWER = 32_000_000
+"""Bytes of JSON that a function of the host may answer."""
+_IMPORTS_MB = 384
+"""Address space that importing every package takes: the memory limit is for what code makes of them."""
+_FORGED = "the code wrote into the sandbox's own channel: return and print values instead"
+
+
+class LiveSession:
+    """A session of a warm sandbox; `Sandbox.session` says what its arguments are."""
+
+    def __init__(
+        self,
+        sandbox: WarmSandbox,
+        *,
+        read: Sequence[Path],
+        modules: Mapping[str, str],
+        functions: Sequence[str],
+        host: Host | None,
+    ) -> None:
+        if functions and host is None:
+            raise ValueError("functions need a host that answers them")
+        self._sandbox = sandbox
+        self._read = tuple(read)
+        self._functions = [_form(text) for text in functions]
+        self._host = host
+        self._modules = dict(modules)
+        self._unknown = dict(modules)  # those that the process was not told of yet
+        self._process: _Process | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._held: tuple[Environment, Zygote] | None = None
+        self._blocks = 0
+        self._closed = False
+
+    def prepare(self) -> None:
+        """Starts what the first block needs, in the background."""
+        if self._preparing is None:
+            self._preparing = asyncio.create_task(self._prepare())
+
+    def offer(self, name: str, source: str) -> None:
+        """Makes a further module importable from the next block on."""
+        if self._modules.get(name) != source:
+            self._modules[name] = self._unknown[name] = source
+
+    async def run(self, code: str, *, limits: Limits) -> SessionOutcome:
+        """Runs a block of code; blocks wait for each other.
+
+        Raises:
+            IsolationError: The sandbox is broken or closed.
+        """
+        async with self._turn:
+            process, fresh = self._process, False
+            if process is None or process.ended:
+                fresh = process is not None
+                try:
+                    process = self._process = await self._start(limits)
+                except GrantError as error:
+                    return SessionOutcome(Problem("denied", str(error)))
+            self._blocks += 1
+            modules, self._unknown = self._unknown, {}
+            try:
+                outcome = await process.run(self._blocks, code, modules, limits)
+            finally:
+                if not process.trusted and self._held is not None:
+                    self._sandbox.retire(*self._held)
+            return replace(outcome, fresh=fresh)
+
+    async def aclose(self) -> None:
+        """Ends the process."""
+        self._closed = True
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.wait([self._preparing])
+        if self._process is not None:
+            await self._process.end()
+        if self._held is not None and self._read and not self._held[1].busy:  # nobody else has these folders
+            self._sandbox.retire(*self._held)
+
+    async def _prepare(self) -> None:
+        with contextlib.suppress(GrantError, IsolationError):  # the first block meets them again
+            await self._interpreter()
+
+    async def _interpreter(self) -> tuple[Environment, Zygote]:
+        environment = await asyncio.to_thread(Environment.of_session, self._read)
+        self._held = environment, await self._sandbox.interpreter(environment)
+        return self._held
+
+    async def _start(self, limits: Limits) -> _Process:
+        if self._closed:
+            raise IsolationError("the session is closed")
+        _, zygote = await self._interpreter()
+        self._unknown = dict(self._modules)
+        return _Process(zygote, self._sandbox.next_call(), self._functions, self._host, limits)
+
+
+class _Block:
+    """One block of code under way.
+
+    Args:
+        number: Its number in the session.
+        limits: What it may use.
+        late: Called when its time is over.
+    """
+
+    def __init__(self, number: int, limits: Limits, late: Callable[[], None]) -> None:
+        self.number = number
+        self.limits = limits
+        self.clock = Clock(limits.wall_seconds, late)
+        self.settled = asyncio.Event()
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        """The calls to the host under way, by the numbers that they have inside."""
+        self.late: ProblemKind | None = None
+        """The limit that was passed."""
+        self.last: asyncio.TimerHandle | None = None
+        """Kills the process after an interrupt that did not help."""
+        self.done = False
+        self.value = ""
+        self.problem: Problem | None = None
+        self.error: Exception | None = None
+        """A bug of the host's functions."""
+
+    async def close(self) -> None:
+        """Ends what goes on for it outside."""
+        self.clock.stand()
+        if self.last is not None:
+            self.last.cancel()
+        tasks, self.tasks = self.tasks, {}
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+class _Process:
+    """One process of a session, from its start to its end."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        call: int,
+        functions: list[dict[str, Any]],
+        host: Host | None,
+        limits: Limits,
+    ) -> None:
+        self._zygote = zygote
+        self.trusted = True
+        """False after a surprise in the protocol: the interpreter is replaced."""
+        self._call = call
+        self._names = {form["name"] for form in functions}
+        self._host = host
+        self._block: _Block | None = None
+        self._killed = False
+        self._ending: Ending | None = None
+        self._messages = Messages()
+        self._frames = Frames(self._take, self._break)
+        self._output, self._errors = Output(), Output()
+        theirs = [pipe.theirs for pipe in (self._messages, self._frames, self._output, self._errors)]
+        self._gone = zygote.send(call, theirs)
+        for descriptor in theirs:
+            os.close(descriptor)
+        self._gone.add_done_callback(self._went)
+        given = {"memory_mb": limits.memory_mb, "imports_mb": _IMPORTS_MB, "file_bytes": limits.file_bytes}
+        self._messages.send({"limits": given, "functions": functions})
+
+    @property
+    def ended(self) -> bool:
+        """Whether it can run no more blocks."""
+        return self._killed or self._gone.done()
+
+    async def run(self, number: int, code: str, modules: dict[str, str], limits: Limits) -> SessionOutcome:
+        """Runs a block of code."""
+        block = self._block = _Block(number, limits, lambda: self._late("wall_time"))
+        self._zygote.begin(self._call, limits.cpu_seconds, lambda: self._late("cpu_time"))
+        self._frames.start()
+        for output in (self._output, self._errors):
+            output.capture(limits.output_bytes)
+        block.clock.go()
+        try:
+            self._messages.send({"run": number, "code": code, "modules": modules})
+            await block.settled.wait()
+        except BaseException:
+            self._kill()
+            raise
+        finally:
+            for asked in block.tasks:
+                self._messages.send({"answer": asked, "error": "the block ended before the answer came"})
+            await block.close()
+            if block.error is not None or not self.trusted:
+                self._kill()
+            if self.ended:
+                await asyncio.wait([self._gone])
+            for pipe in (self._frames, self._output, self._errors):
+                pipe.rest()
+                pipe.stop()
+            self._block = None
+            if self.ended:
+                self._close()
+            else:
+                self._zygote.pause(self._call)
+        if block.error is not None:
+            raise block.error
+        return self._outcome(block)
+
+    async def end(self) -> None:
+        """Kills it, if it still runs."""
+        self._kill()
+        await asyncio.wait([self._gone])
+        if self._block is None:
+            self._close()
+
+    def _kill(self) -> None:
+        self._killed = True
+        self._zygote.kill(self._call)
+
+    def _close(self) -> None:
+        for pipe in (self._messages, self._frames, self._output, self._errors):
+            pipe.close()
+
+    def _went(self, gone: asyncio.Future[Ending]) -> None:
+        self._ending = gone.result()
+        if self._block is not None:
+            self._frames.rest()  # what it said at last
+            self._block.settled.set()
+
+    def _late(self, kind: ProblemKind) -> None:
+        """Interrupts the block, and kills its process if that does not end it soon."""
+        block = self._block
+        if block is not None and block.late is None:
+            block.late = kind
+            self._messages.send({"interrupt": block.number})
+            block.last = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
+
+    def _take(self, body: bytes) -> None:
+        """Takes a message from inside.
+
+        Raises:
+            FrameError: The session's own code does not write such a thing.
+        """
+        block, message = self._block, decoded(body)
+        if block is None or not isinstance(message, dict):
+            raise FrameError(_FORGED)
+        problem = message.get("problem")
+        if message.keys() == {"ask", "name", "arguments"}:
+            self._serve(block, message["ask"], message["name"], message["arguments"])
+        elif message.keys() == {"end", "value", "problem"} and (problem is None or is_problem(problem)):
+            if message["end"] != block.number or not isinstance(message["value"], str):
+                raise FrameError(_FORGED)
+            block.done, block.value = True, message["value"]
+            block.problem = Problem(**problem) if isinstance(problem, dict) else None
+            block.settled.set()
+        elif message.keys() == {"ok", "problem"} and isinstance(problem, dict) and is_problem(problem):
+            self._break(str(problem["message"]), "sandbox")
+        else:
+            raise FrameError(_FORGED)
+
+    def _break(self, message: str, kind: ProblemKind = "result") -> None:
+        """After what only code forges: nothing of the process is believed any more."""
+        self.trusted = False
+        if self._block is not None:
+            self._block.problem = Problem(kind, message)
+            self._block.settled.set()
+
+    def _serve(self, block: _Block, number: Json, name: Json, arguments: Json) -> None:
+        """Begins a call to the host."""
+        if not (isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)):
+            raise FrameError(_FORGED)
+        # an interrupt ends the wait for an answer inside, though not the work for it
+        if number in block.tasks or name not in self._names or len(block.tasks) >= 2 * CALLS_AT_ONCE:
+            raise FrameError(_FORGED)
+        block.clock.stand()
+        block.tasks[number] = asyncio.create_task(self._answer(block, number, name, arguments))
+
+    async def _answer(self, block: _Block, number: int, name: str, arguments: dict[str, Json]) -> None:
+        assert self._host is not None, "a session with functions has a host"
+        try:
+            value = await self._host(name, arguments)
+            if not self._messages.send({"answer": number, "value": value}, most=LARGEST_ANSWER):
+                message = f"the result of {name}() takes more than {LARGEST_ANSWER:,} bytes"
+                self._messages.send({"answer": number, "error": message})
+        except AlitaError as error:
+            self._messages.send({"answer": number, "error": str(error)})
+        except Exception as error:  # noqa: BLE001 - a bug: raised by the run of the block
+            block.error = error
+            block.settled.set()
+        finally:
+            if block.tasks.pop(number, None) and not block.tasks:
+                block.clock.go()
+
+    def _outcome(self, block: _Block) -> SessionOutcome:
+        stdout = self._output.text
+        return SessionOutcome(
+            problem=self._problem(block),
+            value="" if stdout else block.value,
+            stdout=stdout,
+            stderr=self._errors.text,
+            cut=self._output.cut or self._errors.cut,
+            seconds=block.clock.spent,
+        )
+
+    def _problem(self, block: _Block) -> Problem | None:
+        found, limits = block.problem, block.limits
+        if block.late is not None:
+            passed = f"{limits.wall_seconds:.1f} s"
+            if block.late == "cpu_time":
+                passed = f"{limits.cpu_seconds:.1f} s of processor time"
+            where = (found.traceback, found.line) if found is not None else ("", None)
+            found = Problem(block.late, f"stopped after {passed}: the limit of this call", *where)
+        elif found is None and not block.done:
+            found = _death(self._ending, limits)
+        if found is None or not self.ended:
+            return found
+        return replace(found, message=f"{found.message}. The process was ended: its variables are gone")
+
+
+def _death(ending: Ending | None, limits: Limits) -> Problem:
+    if ending is None or ending.lost:
+        return Problem("sandbox", "the sandbox's interpreter ended during the call")
+    if ending.over_quota:
+        return Problem("denied", OVER_QUOTA)
+    return Problem(*death(replace(ending, cpu_seconds=0.0), limits))
+
+
+def _form(text: str) -> dict[str, Any]:
+    """A function as the inside needs it, from its name or signature.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    signature = text if "(" in text else f"{text}(**arguments)"
+    try:
+        (function,) = ast.parse(f"def {signature}: ...").body
+    except (SyntaxError, ValueError):
+        function = None
+    if not isinstance(function, ast.FunctionDef) or function.args.vararg or len(function.body) != 1:
+        raise ValueError(f"a function is a name or a signature such as search(query, limit=5), not {text!r}")
+    given = function.args
+    positional = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+    by_name = [argument.arg for argument in given.kwonlyargs]
+    required = positional[: len(positional) - len(given.defaults)]
+    required += [name for name, default in zip(by_name, given.kw_defaults, strict=True) if default is None]
+    return {
+        "name": function.name,
+        "positional": positional,
+        "known": [*positional, *by_name],
+        "required": required,
+        "open": given.kwarg is not None,
+        "text": text,
+    }
