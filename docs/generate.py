@@ -43,8 +43,8 @@ def settings() -> str:
     """Each setting with its default and its variables."""
     rows = [("setting", "what it is", "default", "variables", "in `alita.toml`")]
     for name, field in Settings.model_fields.items():
-        default = "" if field.default in (None, (), "") or name.endswith("_dir") else str(field.default)
-        names = ", ".join(f"`{variable}`" for variable in variables(name))
+        default = "" if field.default in (None, (), "", {}) or name.endswith("_dir") else str(field.default)
+        names = ", ".join(f"`{variable}`" for variable in variables(name)) or "—"
         allowed = "no" if name in NOT_FOR_PROJECTS else "yes"
         rows.append((f"`{name}`", field.description or "", default, names, allowed))
     return table(*rows)

@@ -72,8 +72,8 @@ class Context:
     """What was set apart so far."""
     streams: bool = False
     """Whether the front end wants to see an answer while it is written."""
-    strategy_name: StrategyName = "auto"
-    """The setting `strategy`."""
+    strategy_of: Callable[[str], StrategyName] = lambda _: "auto"
+    """The strategy that the settings want for a model."""
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:
@@ -88,7 +88,8 @@ class Context:
 
     def strategy(self, role: str) -> Strategy:
         """How the agent works with the model that fulfils a role."""
-        return strategy_for(self.models.for_role(role).name, self.strategy_name)
+        model = self.models.for_role(role).name
+        return strategy_for(model, self.strategy_of(model))
 
     async def complete(self, role: str, messages: Sequence[Message], **options: Any) -> Completion:
         """Asks a role's model; the call is counted against the budget and told to the front end.

@@ -2,7 +2,8 @@
 
 A project's own files are untrusted. `alita.toml` and `.env` of the current folder cannot weaken the
 isolation, move alita's folders or put the tools outside the project; `alita.toml` holds no keys and no
-endpoint; and an endpoint named in `.env` only ever receives a key that stands in the same file.
+endpoint of all models; an endpoint named in `.env` only ever receives a key that stands in the same file; and a model
+that `alita.toml` names uses a key only where the user's own settings use that key, too.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from agent.errors import SettingsError
 from agent.folders import PROJECT_FILE, Folders, default_tools_folder, find_folders
-from agent.models.names import SCRIPTED
+from agent.models.named import NAME
+from agent.models.names import EMBEDDED, FIRST_LISTED, OPENAI_URL, SCRIPTED
 from agent.models.protocol import ROLES
-from agent.settings import Settings, implied_model, split_names
+from agent.settings import Settings, implied_model, require_header_text, split_names
 
+_MODELS = "models."
+"""Before the name of each model that a layer defines."""
 _USERINFO = re.compile(r"//[^/]*@")
 KEYS = ("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
 FOLDERS = ("config_dir", "data_dir", "cache_dir", "runtime_dir", "runs_dir", "models_dir")
@@ -87,8 +91,8 @@ SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
 
 
 def variables(setting: str) -> tuple[str, ...]:
-    """The variables that set a setting, the one that wins first."""
-    return (f"ALITA_{setting.upper()}", *ACCEPTED_VARIABLES.get(setting, ()))
+    """The variables that set a setting, the one that wins first; tables have none."""
+    return () if setting == "models" else (f"ALITA_{setting.upper()}", *ACCEPTED_VARIABLES.get(setting, ()))
 
 
 def read_settings(
@@ -116,28 +120,59 @@ def read_settings(
     project = _project_layer(current / PROJECT_FILE)
     for layer in (project, dotenv):
         _refuse_scripts(layer)
-    layers = (
-        _user_layer(folders.config_file),
-        project,
-        dotenv,
-        exported,
-        Layer(given, {name: f"flag --{name.replace('_', '-')}" for name in given}),
-    )
-    merged = _merge(layers)
+    user = _user_layer(folders.config_file)
+    flagged = Layer(given, {name: f"flag --{name.replace('_', '-')}" for name in given})
+    _refuse_borrowed_keys(project, _merge((user, exported, flagged)))
+    merged = _merge((user, project, dotenv, exported, flagged))
     _refuse_redirected_key(merged, dotenv)
     _place_folders(merged, folders, current, moved="ALITA_HOME" in environment)
     if not merged.values.get("model"):
         merged.values["model"], merged.names["model"] = implied_model(merged.values)
+    models = {name.removeprefix(_MODELS): value for name, value in merged.values.items() if name.startswith(_MODELS)}
+    others = {name: value for name, value in merged.values.items() if not name.startswith(_MODELS)}
     try:
-        return Settings(**merged.values).remember(merged.names, current, _chosen(merged, project, dotenv))
+        settings = Settings(**others, models=models)
     except ValidationError as error:
         raise _explained(error, merged.names) from None
+    keys = _keys(settings, environment)
+    return settings.remember(merged.names, current, _chosen(merged, project, dotenv), keys)
+
+
+def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, SecretStr]:
+    """The keys of the named models. A project's `.env` is no place for them: nobody would know whose they are."""
+    keys = {}
+    for name, named in settings.models.items():
+        if key := environment.get(named.key, "").strip():
+            try:
+                require_header_text(key)
+            except ValueError as problem:
+                raise SettingsError(f"The key of {named.key}, for models.{name}, cannot be used: {problem}.") from None
+            keys[named.key] = SecretStr(key)
+    return keys
+
+
+def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
+    """A model that a project names gets a key only at an endpoint where the user's own settings use that key."""
+    used = {(_address(value), value.get("key")) for name, value in own.values.items() if name.startswith(_MODELS)}
+    used.add((_address(own.values), own.names.get("api_key", "").removeprefix("variable ")))
+    for name, value in project.values.items():
+        if name.startswith(_MODELS) and value.get("key") and (_address(value), value["key"]) not in used:
+            raise SettingsError(
+                f"{project.names[name]} lets {name} use the key of {value['key']} at {_address(value)}, "
+                "where your own settings do not use it.",
+                remedy=f"If you trust it, put [{name}] into your own file: `alita config path`.",
+            )
+
+
+def _address(values: Mapping[str, Any]) -> str:
+    return str(values.get("base_url") or OPENAI_URL).rstrip("/")
 
 
 def _chosen(merged: Layer, *project: Layer) -> list[str]:
     """The settings with which a project's files decide who answers, where nothing of the user's overrides them."""
     sources = {(name, source) for layer in project for name, source in layer.names.items()}
-    chosen = [name for name in DECIDING if (name, merged.names.get(name)) in sources]
+    models = [name for name in merged.names if name.startswith(_MODELS)]
+    chosen = [name for name in (*DECIDING, *models) if (name, merged.names.get(name)) in sources]
     implied = ["model"] if {"base_url", "api_key"} & {*chosen} and merged.names["model"].startswith("default") else []
     return [*chosen, *implied]
 
@@ -182,11 +217,14 @@ def _place_folders(merged: Layer, folders: Folders, current: Path, *, moved: boo
 
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     problem = error.errors(include_url=False)[0]
-    name = str(problem["loc"][0])
-    value = "the given key" if name in KEYS else _USERINFO.sub("//", repr(problem["input"]))
+    parts = [str(part) for part in problem["loc"]]
+    name, origin = parts[0], parts[0]
+    if name == "models":
+        name, origin = ".".join(parts), ".".join(parts[:2])
+    value = "the given key" if name in KEYS or parts[-1] == "key" else _USERINFO.sub("//", repr(problem["input"]))
     allowed = problem["msg"].removeprefix("Value error, ")
     return SettingsError(
-        f"{name} cannot be {value} ({sources.get(name, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
+        f"{name} cannot be {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
         remedy="`alita config show` prints every setting and where it came from.",
     )
 
@@ -197,7 +235,19 @@ def _user_layer(path: Path) -> Layer:
     for name in ("tools_dir", *FOLDERS):
         if isinstance(values.get(name), str):
             values[name] = str(path.parent / Path(values[name]).expanduser())
+    _flatten_models(values, path)
     return Layer(values, dict.fromkeys(values, str(path)))
+
+
+def _flatten_models(values: dict[str, Any], path: Path) -> None:
+    """Makes a setting of its own of each named model, so that layers override one another by name."""
+    models = values.pop("models", {})
+    if not isinstance(models, dict) or not all(isinstance(value, dict) for value in models.values()):
+        raise SettingsError(f"{path} sets models to something else than tables.", remedy="Write: [models.NAME]")
+    for name, value in models.items():
+        if not NAME.fullmatch(name) or name in (EMBEDDED, FIRST_LISTED):
+            raise SettingsError(f"{path} names a model {name!r}, which cannot be one's name.")
+        values[f"{_MODELS}{name}"] = value
 
 
 def _project_layer(path: Path) -> Layer:
@@ -211,6 +261,7 @@ def _project_layer(path: Path) -> Layer:
             )
     if "tools_dir" in values:
         values["tools_dir"] = _inside(path.parent, str(values["tools_dir"]), path)
+    _flatten_models(values, path)
     return Layer(values, dict.fromkeys(values, str(path)))
 
 
@@ -238,7 +289,7 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
 
 
 def _refuse_misspelt(environment: Mapping[str, str]) -> None:
-    known = ["ALITA_HOME", SERVE_TOKEN, *(variables(setting)[0] for setting in Settings.model_fields)]
+    known = ["ALITA_HOME", SERVE_TOKEN, *(name for setting in Settings.model_fields for name in variables(setting)[:1])]
     for variable in environment:
         near = variable.startswith("ALITA_") and variable not in known and _nearest(variable, known)
         if near:

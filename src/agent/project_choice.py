@@ -42,7 +42,7 @@ class ProjectChoice:
         chosen = [line for line in settings.explain() if line.name in settings.chosen_by_project]
         if not chosen:
             return None
-        values = [[line.name, _clear(getattr(settings, line.name))] for line in chosen]
+        values = [[line.name, _clear(settings, line.name)] for line in chosen]
         digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()
         verdict = Decisions(settings.data_dir / FILE).of(digest, settings.project)
         return cls(settings.project, tuple(chosen), digest, verdict)
@@ -50,7 +50,8 @@ class ProjectChoice:
     @property
     def decides_model(self) -> bool:
         """Whether it chooses what decides on actions, and not just who is asked for search and speech."""
-        return any(line.name in {"model", "fallback", "base_url", *ROLES} for line in self.settings)
+        deciding = {"model", "fallback", "base_url", *ROLES}
+        return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
 
     @property
     def told(self) -> str:
@@ -83,7 +84,11 @@ def require_allowed(settings: Settings) -> None:
         choice.require_allowed()
 
 
-def _clear(value: object) -> object:
+def _clear(settings: Settings, name: str) -> object:
+    of, _, model = name.partition(".")
+    value = settings.models[model].model_dump() if of == "models" else getattr(settings, name)
+    if isinstance(value, dict):
+        return value
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     return list(value) if isinstance(value, tuple) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,9 @@ def configuration_of(settings: Settings) -> dict[str, str]:
     told |= {"engines": ",".join(settings.engines)} if settings.engines else {}
     told |= {"web_index": str(settings.web_index)} if settings.web_index else {}
     told |= {"browser_hosts": ",".join(settings.browser_hosts)} if settings.browser_hosts else {}
+    asked = {name for role in ROLES for name in settings.models_for(role)}
+    if used := {name: one.model_dump(exclude_defaults=True) for name, one in settings.models.items() if name in asked}:
+        told["models"] = json.dumps(used, sort_keys=True)
     told |= {"allow_private": "on"} if settings.allow_private else {}
     return {"model": model, "base_url": settings.base_url or "", **limits, **told, **roles}
 

@@ -216,7 +216,7 @@ class Running:
             approval=decided if "approval" in self._run.configuration else None,
             reader=self._reader(),
             workspace=Workspace(self._journal.home / FOLDER),
-            sees=bool(self.settings.vision),
+            sees=self.settings.sees(Role.VISION),
             seed=self.settings.seed,
             apart=self._apart,
             guard=guard,
@@ -224,7 +224,7 @@ class Running:
             browser=self._browser(guard),
             secrets=self._around.redactor.secrets,
             streams=self._around.streams,
-            strategy_name=self.settings.strategy,
+            strategy_of=self.settings.strategy_of,
         )
 
     def _import_ahead(self) -> None:
@@ -261,7 +261,7 @@ class Running:
         from agent.store.journaled_browser import JournaledBrowser
 
         s = self.settings
-        sees = bool(s.vision) and set(s.models_for(Role.BROWSER)) <= set(s.vision)
+        sees = s.sees(Role.BROWSER)
         wanted = BrowserSettings(
             s.chrome, s.allow_private, s.logins, s.browser_hosts, s.browser_steps, s.browser_seconds, sees=sees
         )

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, field_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from agent.models.named import NamedModel, endpoint_address
 from agent.models.names import EMBEDDED, FIRST_LISTED
 from agent.strategy import StrategyName
 
@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     strategy: StrategyName = Field(
         "auto", description="How models are worked with: standard, small, or auto: small for the embedded one."
     )
+
+    models: dict[str, NamedModel] = Field({}, description="Models by name, each in a table `[models.NAME]`.")
 
     planner: Names = Field((), description="Models of the planner.")
     coordinator: Names = Field((), description="Models of the coordinator.")
@@ -140,6 +142,7 @@ class Settings(BaseSettings):
     tavily_api_key: SecretStr | None = Field(None, description="Key of Tavily.")
     hf_token: SecretStr | None = Field(None, description="Token of the Hugging Face hub.")
 
+    _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
     _chosen_by_project: frozenset[str] = PrivateAttr(default=frozenset())
     _project: Path = PrivateAttr(default_factory=Path.cwd)
@@ -159,15 +162,15 @@ class Settings(BaseSettings):
     @field_validator("base_url", "speech_base_url", "firecrawl_api_url")
     @classmethod
     def _is_an_endpoint(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"\s", value):
-            raise ValueError("an address such as https://api.openai.com/v1 is wanted")
-        if parts.username or parts.password:
-            raise ValueError("an address holds no user and no password; put the key into OPENAI_API_KEY")
-        _ = parts.port  # raises for one that is no number
-        return value.rstrip("/")
+        return endpoint_address(value)
+
+    @field_validator("speech_model")
+    @classmethod
+    def _hears(cls, value: str, info: ValidationInfo) -> str:
+        named = info.data.get("models", {}).get(value)
+        if named is not None and not named.hears:
+            raise ValueError(f"[models.{value}] does not say that it hears")
+        return value
 
     @field_validator("engines")
     @classmethod
@@ -195,19 +198,26 @@ class Settings(BaseSettings):
     @field_validator("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
     @classmethod
     def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None or ((text := value.get_secret_value()).isascii() and text.isprintable()):
-            return value
-        strange = next(c for c in text if not (c.isascii() and c.isprintable()))
-        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
+        if value is not None:
+            require_header_text(value.get_secret_value())
+        return value
 
-    def remember(self, sources: Mapping[str, str], project: Path, chosen_by_project: Iterable[str]) -> Settings:
+    def remember(
+        self,
+        sources: Mapping[str, str],
+        project: Path,
+        chosen_by_project: Iterable[str],
+        keys: Mapping[str, SecretStr],
+    ) -> Settings:
         """These settings, knowing where each value came from.
 
         Args:
             sources: The source of each value.
             project: The folder whose files were read.
             chosen_by_project: The settings with which those files decide who answers.
+            keys: The keys of the named models, by the variables that hold them.
         """
+        self._keys.update(keys)
         self._sources.update(sources)
         self._project = project
         self._chosen_by_project = frozenset(chosen_by_project)
@@ -228,6 +238,21 @@ class Settings(BaseSettings):
         own: tuple[str, ...] = getattr(self, role)
         return own or (self.model, *self.fallback)
 
+    def strategy_of(self, model: str) -> StrategyName:
+        """The strategy that is wanted for a model: its own, else that of the whole run."""
+        named = self.models.get(model)
+        return self.strategy if named is None or named.strategy == "auto" else named.strategy
+
+    def sees(self, role: str) -> bool:
+        """Whether every model of a role reads pictures: those named for `vision` do, and those that say so."""
+        seeing = {*self.vision, *(name for name, named in self.models.items() if named.sees)}
+        return seeing.issuperset(self.models_for(role))
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """The keys of the named models in clear, by the variables that hold them."""
+        return {variable: key.get_secret_value() for variable, key in self._keys.items()}
+
     @property
     def approvals_file(self) -> Path:
         """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
@@ -237,7 +262,7 @@ class Settings(BaseSettings):
     def secrets(self) -> tuple[str, ...]:
         """Every key in clear, for the redactor."""
         values = (getattr(self, name) for name in type(self).model_fields)
-        return tuple(v.get_secret_value() for v in values if isinstance(v, SecretStr))
+        return (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
 
     @property
     def sessions_dir(self) -> Path:
@@ -251,10 +276,9 @@ class Settings(BaseSettings):
 
     def explain(self) -> list[Explained]:
         """Each setting, its value and where it came from."""
-        return [
-            Explained(name, _shown(getattr(self, name)), self._sources.get(name, "default"))
-            for name in type(self).model_fields
-        ]
+        values = {name: _shown(getattr(self, name)) for name in type(self).model_fields if name != "models"}
+        values |= {f"models.{name}": named.shown for name, named in self.models.items()}
+        return [Explained(name, value, self._sources.get(name, "default")) for name, value in values.items()]
 
 
 def _shown(value: Any) -> str:
@@ -268,6 +292,12 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def require_header_text(key: str) -> None:
+    """Raises ValueError, which does not show it, for a key that no header can hold."""
+    if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
+        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
 
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:

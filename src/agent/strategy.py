@@ -125,7 +125,7 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
 
     Args:
         model: Its name in the settings.
-        wanted: The setting `strategy`.
+        wanted: What the settings say.
     """
     if wanted == "small" or (wanted == "auto" and model == EMBEDDED):
         from agent.small import Small

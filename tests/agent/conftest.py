@@ -16,6 +16,8 @@ import pytest
 from agent.answer import Answer
 from agent.events import Event, Note
 from agent.external import Confirm
+from agent.layers import read_settings
+from agent.settings import Settings
 from mcp_tools.library import Library
 from support.fibonacci import Line, write_script
 
@@ -82,3 +84,28 @@ class Desk:
 def desk(tmp_path: Path, home: Path) -> Desk:
     """A folder, a home, and a model that plays what the test says. What is searched is an empty folder of pages."""
     return Desk(tmp_path, home, flags={"engines": "index", "web_index": str(home / "pages")})
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A home and a project folder, with a function that reads the settings there."""
+
+    class Place:
+        home = tmp_path / "home"
+        project = tmp_path / "project"
+
+        def user(self, text: str) -> None:
+            (self.home / "config").mkdir(parents=True, exist_ok=True)
+            (self.home / "config" / "config.toml").write_text(text)
+
+        def read(self, flags=None, **environment: str) -> Settings:
+            environment = {"ALITA_HOME": str(self.home), **environment}
+            return read_settings(flags, environment=environment, current=self.project)
+
+        def source(self, name: str, flags=None, **environment: str) -> tuple[str, str]:
+            explained = {e.name: e for e in self.read(flags, **environment).explain()}
+            return explained[name].value, explained[name].source
+
+    place = Place()
+    place.project.mkdir()
+    return place

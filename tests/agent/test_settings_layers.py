@@ -6,35 +6,10 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SettingsError
-from agent.layers import ACCEPTED_VARIABLES, read_settings, variables
+from agent.layers import ACCEPTED_VARIABLES, variables
 from agent.project_choice import ProjectChoice, require_allowed
 from agent.settings import Settings
 from mcp_tools.clients.trust import FILE, Decisions
-
-
-@pytest.fixture
-def place(tmp_path):
-    """A home and a project folder, with a function that reads the settings there."""
-
-    class Place:
-        home = tmp_path / "home"
-        project = tmp_path / "project"
-
-        def user(self, text: str) -> None:
-            (self.home / "config").mkdir(parents=True, exist_ok=True)
-            (self.home / "config" / "config.toml").write_text(text)
-
-        def read(self, flags=None, **environment: str) -> Settings:
-            environment = {"ALITA_HOME": str(self.home), **environment}
-            return read_settings(flags, environment=environment, current=self.project)
-
-        def source(self, name: str, flags=None, **environment: str) -> tuple[str, str]:
-            explained = {e.name: e for e in self.read(flags, **environment).explain()}
-            return explained[name].value, explained[name].source
-
-    place = Place()
-    place.project.mkdir()
-    return place
 
 
 def test_each_layer_beats_the_one_below_it_and_names_itself(place):

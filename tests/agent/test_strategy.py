@@ -32,7 +32,7 @@ SOURCE = Path(agent.__file__).parent.parent
     ],
 )
 def test_the_setting_or_else_the_model_decides(model: Any, setting: Any, strategy: type) -> None:
-    context = replace(context_with(model([])), strategy_name=setting)
+    context = replace(context_with(model([])), strategy_of=lambda _: setting)
     assert isinstance(context.strategy(Role.COORDINATOR), strategy)
 
 
@@ -47,7 +47,7 @@ class Recording(ScriptedModel):
 @pytest.mark.parametrize(("setting", "room"), [("small", 0), ("standard", 12_000)])
 async def test_a_model_has_as_much_room_to_think_as_its_strategy_gives(setting: Any, room: int) -> None:
     model = Recording(["yes", "yes"])
-    context = replace(context_with(model), strategy_name=setting)
+    context = replace(context_with(model), strategy_of=lambda _: setting)
     for last_call, most in ((False, 5 + room), (True, 5)):
         context.budget.last_call = last_call
         await context.complete(Role.PLANNER, [{"role": "user", "content": "?"}], max_tokens=5)

@@ -133,15 +133,17 @@ def _script(model: str) -> Finding:
 def _endpoint(settings: Settings) -> Finding:
     import httpx2
 
-    url = settings.base_url or "https://api.openai.com/v1"
-    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    from agent.models.roles import model_settings
+
+    endpoint = model_settings(settings).endpoint(settings.model)
+    url = endpoint.url
     try:
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
         response = httpx2.get(f"{url}/models", headers=headers, timeout=5.0)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
         return Finding("model", False, f"{url} is not reached: {error}", "Check the network, or --base-url.")
     if response.status_code in {401, 403}:
-        return Finding("model", False, f"{url} refuses the key", "Set OPENAI_API_KEY or LLM_API_KEY.")
+        return Finding("model", False, f"{url} refuses the key", f"Set {endpoint.key_variable or 'its key'}.")
     if response.status_code >= 400 and response.status_code != 404:
         return Finding("model", False, f"{url} answers {response.status_code}", "Check --base-url.")
     return Finding("model", True, f"{settings.model} at {url}")

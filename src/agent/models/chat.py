@@ -34,6 +34,7 @@ class ChatModel:
         name: What the user calls it.
         wire: Carries the requests.
         price: US dollars per million tokens; None when unknown.
+        temperature: Sent with every call, instead of what the call wants.
         slots: Limits the calls in flight; models at one endpoint share it.
         retry: How often a failed call is repeated.
         traits: What is known of the endpoint, shared and kept.
@@ -47,6 +48,7 @@ class ChatModel:
         wire: Wire,
         *,
         price: Price | None = None,
+        temperature: float | None = None,
         slots: asyncio.Semaphore | None = None,
         retry: Retry | None = None,
         traits: TraitsCache | None = None,
@@ -56,6 +58,7 @@ class ChatModel:
         self._name = name
         self._wire = wire
         self._price = price
+        self._temperature = temperature
         self._slots = slots or asyncio.Semaphore(8)
         self._retry = retry or Retry()
         self._traits = traits or TraitsCache()
@@ -84,7 +87,7 @@ class ChatModel:
         """Completes messages; see `agent.models.protocol.Model`."""
         if tools and schema is not None:
             raise ValueError("a reply fits a schema or calls functions, not both")
-        options = _options(max_tokens, temperature, seed, stop)
+        options = self._options(max_tokens, temperature, seed, stop)
 
         async def ask(step: Step) -> Completion:
             hear = None if on_delta is None else step.hear(on_delta)
@@ -116,7 +119,7 @@ class ChatModel:
 
         An endpoint that gives fewer than were asked for is asked again for the rest, with other seeds.
         """
-        body = {"messages": list(messages), **_options(max_tokens, temperature, seed, stop)}
+        body = {"messages": list(messages), **self._options(max_tokens, temperature, seed, stop)}
         try:
             samples = self._completions(await self._send(body | ({"n": n} if n > 1 else {}), None))[:n]
             missing = range(len(samples), n)
@@ -149,6 +152,17 @@ class ChatModel:
             # A reply without calls comes from an endpoint that does not heed functions, too.
             hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
         )
+
+    def _options(
+        self, max_tokens: int | None, temperature: float | None, seed: int | None, stop: Sequence[str] | None
+    ) -> dict[str, Any]:
+        given = {
+            "max_tokens": max_tokens,
+            "temperature": temperature if self._temperature is None else self._temperature,
+            "seed": seed,
+            "stop": list(stop or ()) or None,
+        }
+        return {key: value for key, value in given.items() if value is not None}
 
     def _known(self) -> Traits:
         return self._traits.get(self._wire.endpoint.shown_url, self._wire.endpoint.model)
@@ -212,18 +226,6 @@ class ChatModel:
         names = await self._wire.models()
         alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
         return (alike + [name for name in names if name not in alike])[:5]
-
-
-def _options(
-    max_tokens: int | None, temperature: float | None, seed: int | None, stop: Sequence[str] | None
-) -> dict[str, Any]:
-    given = {
-        "max_tokens": max_tokens,
-        "temperature": temperature,
-        "seed": seed,
-        "stop": list(stop or ()) or None,
-    }
-    return {key: value for key, value in given.items() if value is not None}
 
 
 def _refused_parameter(failure: Failure, body: Body) -> str | None:

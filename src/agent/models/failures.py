@@ -157,8 +157,12 @@ class Failure(Exception):
         e = self.endpoint
         known = f"It offers: {', '.join(models)}. " if models else ""
         return {
-            Kind.AUTH: f"Set {e.key_variable} to a key that {e.host} accepts, "
-            "or use --model embedded, which needs none.",
+            Kind.AUTH: (
+                f"Set {e.key_variable} to a key that {e.host} accepts, "
+                if e.key_variable
+                else "Name the variable that holds its key in [models.NAME], "
+            )
+            + "or use --model embedded, which needs none.",
             Kind.UNKNOWN_MODEL: f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}.",
             Kind.UNREACHABLE: "Check --base-url and the network; `alita doctor` shows what can be reached.",
             Kind.CUT: "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1).",

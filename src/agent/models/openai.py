@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Failure, Kind, openai_failure, transport_failure
-from agent.models.names import FIRST_LISTED
+from agent.models.names import FIRST_LISTED, OPENAI_URL
 from agent.models.prices import Price
 from agent.models.retry import Notify, Retry
 from agent.models.traits import TraitsCache
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
     from openai import AsyncOpenAI
 
-OPENAI_URL = "https://api.openai.com/v1"
-
 
 class OpenAIModel(ChatModel):
     """A model at an OpenAI-compatible endpoint.
 
     Args:
-        name: The model's name at the endpoint.
+        name: What the user calls the model.
+        model: Its name at the endpoint; the same when empty.
         api_key: None for an endpoint that needs none.
         base_url: Where the dialect's path is found.
         dialect: What the endpoint speaks.
@@ -37,6 +36,7 @@ class OpenAIModel(ChatModel):
         retry: How often a failed call is repeated.
         slots: Limits the calls in flight; models at one endpoint share it.
         price: US dollars per million tokens; None when unknown.
+        temperature: Sent with every call, instead of what the call wants.
         traits: What is known of the endpoint, shared and kept.
         notify: Told when a call waits.
     """
@@ -45,6 +45,7 @@ class OpenAIModel(ChatModel):
         self,
         name: str,
         *,
+        model: str = "",
         api_key: str | None = None,
         base_url: str = OPENAI_URL,
         dialect: Dialect = CHAT,
@@ -53,12 +54,15 @@ class OpenAIModel(ChatModel):
         retry: Retry | None = None,
         slots: asyncio.Semaphore | None = None,
         price: Price | None = None,
+        temperature: float | None = None,
         traits: TraitsCache | None = None,
         notify: Notify | None = None,
     ) -> None:
-        endpoint = Endpoint(name, base_url.rstrip("/"), key_variable, api_key)
+        endpoint = Endpoint(model or name, base_url.rstrip("/"), key_variable, api_key)
         wire = SdkWire(endpoint, timeout, dialect)
-        super().__init__(name, wire, price=price, slots=slots, retry=retry, traits=traits, notify=notify)
+        super().__init__(
+            name, wire, price=price, temperature=temperature, slots=slots, retry=retry, traits=traits, notify=notify
+        )
 
 
 class SdkWire:

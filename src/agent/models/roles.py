@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import SettingsError
 from agent.models.embedded import EmbeddedModel
+from agent.models.failures import Endpoint
 from agent.models.fallback import FallbackModel
-from agent.models.names import EMBEDDED, SCRIPTED
-from agent.models.openai import OPENAI_URL, OpenAIModel
+from agent.models.named import NamedModel
+from agent.models.names import EMBEDDED, OPENAI_URL, SCRIPTED
+from agent.models.openai import OpenAIModel
 from agent.models.prices import price_of
 from agent.models.protocol import ROLES, Model
+from agent.models.responses import RESPONSES
 from agent.models.retry import Notify, Retry
 from agent.models.scripted import Script, ScriptedModel
 from agent.models.traits import TraitsCache
 from agent.models.weights import Weights
+from agent.models.wire import CHAT
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -40,6 +44,10 @@ class ModelSettings:
     api_key: str | None = field(default=None, repr=False)
     key_variable: str = "OPENAI_API_KEY"
     """Where the key came from, for messages."""
+    named: Mapping[str, NamedModel] = field(default_factory=dict)
+    """Models with an endpoint of their own."""
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Their keys, by the variables that hold them."""
     roles: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """For a role the models to use, the others being fallbacks."""
     weights_path: Path | None = None
@@ -54,6 +62,16 @@ class ModelSettings:
     """Of the embedded model; 0: as many as there are free cores."""
     retry: Retry = field(default_factory=Retry)
 
+    def endpoint(self, name: str) -> Endpoint:
+        """Who is asked under a name. The key of all models goes nowhere but to their endpoint."""
+        common = Endpoint(name, (self.base_url or OPENAI_URL).rstrip("/"), self.key_variable, self.api_key)
+        named = self.named.get(name)
+        if named is None:
+            return common
+        if named.base_url is None or (named.base_url == common.url and not named.key):
+            return replace(common, model=named.model)
+        return Endpoint(named.model, named.base_url, named.key, self.keys.get(named.key))
+
 
 def model_settings(settings: Settings) -> ModelSettings:
     """What the settings say of models."""
@@ -67,6 +85,8 @@ def model_settings(settings: Settings) -> ModelSettings:
         base_url=settings.base_url,
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
         key_variable=variable,
+        named=settings.models,
+        keys=settings.keys,
         roles={role: settings.models_for(role) for role in ROLES},
         timeout=settings.timeout,
         concurrency=settings.concurrency,
@@ -124,16 +144,20 @@ class Models:
             return EmbeddedModel(
                 weights.ready, s.runtime_folder, idle=s.idle, threads=s.threads, retry=s.retry, notify=self._notify
             )
-        url = s.base_url or OPENAI_URL
+        endpoint, named = s.endpoint(name), s.named.get(name)
+        price = named.price if named else None
         return OpenAIModel(
             name,
-            api_key=s.api_key,
-            base_url=url,
-            key_variable=s.key_variable,
+            model=endpoint.model,
+            api_key=endpoint.api_key,
+            base_url=endpoint.url,
+            key_variable=endpoint.key_variable,
+            dialect=RESPONSES if named and named.dialect == "responses" else CHAT,
+            temperature=named.temperature if named else None,
             timeout=s.timeout,
             retry=s.retry,
-            slots=self._slots.setdefault(url, asyncio.Semaphore(s.concurrency)),
-            price=None if _is_local(url) else price_of(name),
+            slots=self._slots.setdefault(endpoint.url, asyncio.Semaphore(s.concurrency)),
+            price=price or (None if _is_local(endpoint.url) else price_of(endpoint.model)),
             traits=self._traits,
             notify=self._notify,
         )

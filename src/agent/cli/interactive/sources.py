@@ -42,7 +42,7 @@ def sources_of(settings: Settings) -> Mapping[str, Source]:
         from agent.models.protocol import ROLES
 
         named = {name for role in ROLES for name in settings.models_for(role)}
-        yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *named}))
+        yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *settings.models, *named}))
 
     def modes(typed: str) -> Iterator[Choice]:
         yield Choice("ask", "decide about each new tool")

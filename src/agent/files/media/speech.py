@@ -67,7 +67,15 @@ def use(speech: Speech, ask: AskHost | None = None) -> None:
 
 
 def from_settings(settings: Settings) -> Speech:
-    """What the settings say. The endpoint of speech gets its own key; that of all models only at its own address."""
+    """What the settings say. The endpoint of speech gets its own key; that of all models only at its own address.
+
+    A model of `[models.NAME]` that hears is asked at its endpoint with its key, whatever else is set.
+    """
+    from agent.models.roles import model_settings
+
+    if settings.speech_model in settings.models:
+        endpoint = model_settings(settings).endpoint(settings.speech_model)
+        return Speech("api", endpoint.model, base_url=endpoint.url, api_key=endpoint.api_key or "")
     key = settings.speech_api_key or (None if settings.speech_base_url else settings.api_key)
     return Speech(
         engine="api" if settings.speech == "auto" and settings.speech_base_url else settings.speech,

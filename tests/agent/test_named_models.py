@@ -1,0 +1,212 @@
+"""Models side by side: each `[models.NAME]` has an endpoint, key, dialect and price; its key goes nowhere else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent.errors import ModelAuthError, SettingsError
+from agent.layers import read_settings
+from agent.models.prices import Price
+from agent.models.roles import model_settings, open_models
+from agent.project_choice import ProjectChoice, require_allowed
+from agent.run_settings import configuration_of
+from agent.settings import Settings
+from mcp_tools.clients.trust import FILE, Decisions
+from support.openai_server import OpenAIServer
+
+ASK = [{"role": "user", "content": "Hello?"}]
+KEYS = {"OPENAI_API_KEY": "key-of-all-models-0123", "BIG_KEY": "key-of-the-big-one-0123"}
+
+
+async def asked(settings: Settings, role: str = "writer"):
+    models = open_models(model_settings(settings))
+    try:
+        return await models.for_role(role).complete(ASK, temperature=0)
+    finally:
+        await models.aclose()
+
+
+async def test_roles_and_fallbacks_use_models_with_endpoints_and_keys_of_their_own(place, openai_server) -> None:
+    """The first speaks Responses and fails; the second has its own price and temperature; no key is mixed up."""
+    with OpenAIServer() as other:
+        place.user(
+            f'writer = ["big", "cheap"]\n[models.big]\nmodel = "gpt-big"\nbase_url = "{other.url}/"\nkey = "BIG_KEY"\n'
+            f'dialect = "responses"\n[models.cheap]\nmodel = "tiny"\nbase_url = "{openai_server.url}"\n'
+            "price = { input = 1, cached = 0.5, output = 10 }\ntemperature = 0.7"
+        )
+        other.fail(400, "no")
+        openai_server.answer("Hi")
+        settings = place.read(**KEYS)
+        answer = await asked(settings)
+    assert (answer.text, answer.model) == ("Hi", "tiny")
+    assert answer.usage.cost == pytest.approx(Price(1, 10, 0.5).cost(10, 5))
+    assert other.requests[0]["model"] == "gpt-big"
+    assert "input" in other.requests[0]
+    assert other.headers[0]["authorization"] == f"Bearer {KEYS['BIG_KEY']}"
+    assert (openai_server.requests[0]["model"], openai_server.requests[0]["temperature"]) == ("tiny", 0.7)
+    assert openai_server.headers[0]["authorization"] == "Bearer none", "the key of all models stays at its endpoint"
+    assert set(KEYS.values()) <= set(settings.secrets)
+    assert not any(key in repr(settings) + str(settings.explain()) for key in KEYS.values())
+
+
+async def test_without_an_endpoint_of_its_own_a_model_is_asked_where_all_are(place, openai_server) -> None:
+    place.user('model = "calm"\n[models.calm]\nmodel = "gpt-x"\ntemperature = 0.1')
+    openai_server.answer("Hi")
+    await asked(place.read(OPENAI_BASE_URL=openai_server.url, **KEYS))
+    assert openai_server.requests[0]["model"] == "gpt-x"
+    assert openai_server.headers[0]["authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}"
+
+
+async def test_a_key_that_is_not_set_is_named(place, openai_server) -> None:
+    place.user(f'model = "big"\n[models.big]\nmodel = "x"\nbase_url = "{openai_server.url}"\nkey = "BIG_KEY"')
+    openai_server.fail(401, "no key")
+    with pytest.raises(ModelAuthError, match="wants a key") as caught:
+        await asked(place.read())
+    assert "Set BIG_KEY" in caught.value.remedy
+
+
+def test_what_a_model_sees_and_how_it_is_worked_with(place) -> None:
+    place.user(
+        'model = "eye"\nfallback = "blind"\nbrowser = "eye"\nstrategy = "standard"\n'
+        '[models.eye]\nmodel = "x"\nsees = true\n[models.blind]\nmodel = "y"\nstrategy = "small"'
+    )
+    settings = place.read()
+    assert settings.sees("browser")
+    assert not settings.sees("coordinator")
+    assert [settings.strategy_of(name) for name in ("eye", "blind", "other")] == ["standard", "small", "standard"]
+    place.user('vision = "other"')
+    assert place.read().sees("vision")
+
+
+def test_speech_is_written_down_by_a_model_that_hears(place) -> None:
+    from agent.files.media.speech import from_settings
+
+    entry = '[models.ear]\nmodel = "whisper-1"\nbase_url = "https://b.example/v1"\nkey = "BIG_KEY"\n'
+    place.user(f'speech_model = "ear"\n{entry}hears = true')
+    speech = from_settings(place.read(**KEYS))
+    assert (speech.engine, speech.model, speech.base_url) == ("api", "whisper-1", "https://b.example/v1")
+    assert speech.api_key == KEYS["BIG_KEY"]
+    place.user(f'speech_model = "ear"\n{entry}')
+    with pytest.raises(SettingsError, match="does not say that it hears"):
+        place.read()
+
+
+def test_layers_override_one_another_by_name_and_each_names_its_source(place) -> None:
+    place.user('[models.a]\nmodel = "mine"\n[models.b]\nmodel = "mine"\nprice = { input = 1, output = 2 }')
+    (place.project / "alita.toml").write_text('[models.b]\nmodel = "theirs"')
+    assert place.source("models.a") == ("mine at the endpoint of all models", f"{place.home}/config/config.toml")
+    assert place.source("models.b")[1] == str(place.project / "alita.toml")
+    assert place.read().models["b"].price is None, "an entry is used as a whole"
+
+
+def test_an_answer_depends_on_the_models_that_were_named(place) -> None:
+    place.user('model = "a"\n[models.a]\nmodel = "x"\n[models.b]\nmodel = "y"')
+    told = json.loads(configuration_of(place.read())["models"])
+    assert told == {"a": {"model": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('model = "x"\ncolour = "red"', r"models\.big\.colour"),
+        ("sees = true", r"models\.big\.model"),
+        ('model = ""', r"models\.big\.model"),
+        ('model = "embedded"', "name it directly"),
+        ('model = "scripted:x"', "name it directly"),
+        ('model = "x"\nbase_url = "localhost:80"', "an address such as"),
+        ('model = "x"\nbase_url = "https://me:s3cret@a.example"', "no password"),
+        ('model = "x"\ndialect = "latin"', "'chat' or 'responses'"),
+        ('model = "x"\nprice = { input = 1 }', r"models\.big\.price\.output"),
+        ('model = "x"\nprice = { input = -1, output = 1 }', "greater than or equal to 0"),
+        ('model = "x"\ntemperature = 3', "less than or equal to 2"),
+        ('model = "x"\nkey = "BIG_KEY"', "base_url must say"),
+        ('model = "x"\nbase_url = "https://a.example"\nkey = "sk-123-s3cret"', "the name of the variable"),
+    ],
+)
+def test_an_entry_that_cannot_be_meant(place, entry: str, message: str) -> None:
+    place.user(f"[models.big]\n{entry}")
+    with pytest.raises(SettingsError, match=message) as caught:
+        place.read()
+    assert "s3cret" not in str(caught.value)
+    assert "config.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["models = 5", "[models]\nbig = 5", '[models."a,b"]', "[models.embedded]"])
+def test_models_that_are_no_tables_or_have_no_names(place, text: str) -> None:
+    place.user(text)
+    with pytest.raises(SettingsError, match="models"):
+        place.read()
+
+
+def test_a_key_that_fits_no_header_is_refused_and_not_shown(place) -> None:
+    place.user('[models.big]\nmodel = "x"\nbase_url = "https://a.example"\nkey = "BIG_KEY"')
+    with pytest.raises(SettingsError, match=r"BIG_KEY, for models\.big.*paste it anew") as caught:
+        place.read(BIG_KEY="“sk-1”")
+    assert "sk-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("user", "entry", "allowed"),
+    [
+        ("", 'base_url = "https://evil.example"\nkey = "OPENAI_API_KEY"', False),
+        ("", 'base_url = "https://api.openai.com/v1"\nkey = "OPENAI_API_KEY"', True),
+        ("", 'base_url = "https://api.openai.com/v1"\nkey = "AWS_SECRET"', False),
+        ('base_url = "https://mine.example"', 'base_url = "https://api.openai.com/v1"\nkey = "OPENAI_API_KEY"', False),
+        ('base_url = "https://mine.example"', 'base_url = "https://mine.example/"\nkey = "OPENAI_API_KEY"', True),
+        (
+            '[models.a]\nmodel = "x"\nbase_url = "https://b.example"\nkey = "BIG_KEY"',
+            'base_url = "https://b.example"\nkey = "BIG_KEY"',
+            True,
+        ),
+        (
+            '[models.big]\nmodel = "x"\nbase_url = "https://b.example"\nkey = "BIG_KEY"',
+            'base_url = "https://b.example.evil.example"\nkey = "BIG_KEY"',
+            False,
+        ),
+        ("", 'base_url = "http://127.0.0.1:11434/v1"', True),
+    ],
+    ids=["elsewhere", "openai", "another key", "not mine", "mine", "named", "renamed", "no key"],
+)
+def test_a_project_sends_no_key_where_the_user_does_not(place, user: str, entry: str, allowed: bool) -> None:
+    place.user(user)
+    (place.project / "alita.toml").write_text(f'model = "big"\n[models.big]\nmodel = "m"\n{entry}')
+    if not allowed:
+        with pytest.raises(SettingsError, match="where your own settings do not use it") as caught:
+            place.read(AWS_SECRET="hidden-value", **KEYS)
+        assert not any(key in str(caught.value) for key in ("hidden-value", *KEYS.values()))
+        return
+    settings = place.read(**KEYS)
+    with pytest.raises(SettingsError, match=r"models\.big = m at "):
+        require_allowed(settings)
+
+
+def test_an_endpoint_of_dotenv_opens_no_way_for_a_key(place) -> None:
+    """Neither does the endpoint count as the user's, nor does a key that stands there reach a named model."""
+    (place.project / ".env").write_text("OPENAI_BASE_URL=https://evil.example\nOPENAI_API_KEY=theirs\nBIG_KEY=theirs")
+    (place.project / "alita.toml").write_text(
+        '[models.big]\nmodel = "m"\nbase_url = "https://evil.example"\nkey = "BIG_KEY"'
+    )
+    with pytest.raises(SettingsError, match="where your own settings do not use it"):
+        place.read(BIG_KEY=KEYS["BIG_KEY"])
+    (place.project / "alita.toml").unlink()
+    place.user('model = "big"\n[models.big]\nmodel = "m"\nbase_url = "https://b.example"\nkey = "BIG_KEY"')
+    assert model_settings(place.read()).endpoint("big").api_key is None
+
+
+def test_what_a_project_names_is_asked_about_as_it_stands(place) -> None:
+    (place.project / "alita.toml").write_text('[models.big]\nmodel = "m"')
+    settings = place.read({"model": "big"})
+    choice = ProjectChoice.of(settings)
+    assert choice is not None
+    assert choice.decides_model
+    Decisions(settings.data_dir / FILE).decide(choice.digest, place.project, "trusted")
+    require_allowed(place.read({"model": "big"}))
+    (place.project / "alita.toml").write_text('[models.big]\nmodel = "m"\nbase_url = "https://evil.example"')
+    with pytest.raises(SettingsError, match=r"m at https://evil\.example"):
+        require_allowed(place.read({"model": "big"}))
+
+
+def test_the_environment_may_hold_what_it_likes(tmp_path) -> None:
+    assert read_settings(environment={"ALITA_HOME": str(tmp_path), **KEYS}, current=tmp_path).models == {}
