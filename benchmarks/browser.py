@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from browser_runs import Run, run_all
+from browser_runs import DRIVERS, Run, run_all
 from table import Figure, as_text, ratio_at_most
 
 from agent.browser.outside import OutsideBrowser
@@ -51,7 +51,7 @@ asyncio.run(main())
 DRIVEN = """
 import asyncio, sys
 sys.path[:] = sys.argv[3:]
-from browser_runs import drive
+from browser_runs import DRIVERS, drive
 from support.played_model import PlayedModel
 from agent.browser.protocol import Task
 scrolls = PlayedModel([{"do": "scroll"}] * 500)
@@ -106,7 +106,7 @@ def _our_start(chrome: Path, site: Site) -> Start:
     def tell(step: BrowserStepped) -> None:
         there.append(time.perf_counter())
 
-    browser = OutsideBrowser("compact", chrome, PlayedModel([{"do": "done"}]).complete, allow_private=True)
+    browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).complete, allow_private=True)
     site.reset()
     started = time.perf_counter()
     asyncio.run(browser.do(Task("Open the page.", site.url, steps=1), tell))

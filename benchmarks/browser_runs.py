@@ -6,14 +6,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
+from agent.browser.opening import BROWSER_USE
 from agent.browser.outside import OutsideBrowser
 from agent.browser.protocol import Ask, Outcome, Task
-from agent.browser.wire import Kind
 from agent.errors import AlitaError
 from agent.events import BrowserStepped
+from agent.small.browser import DRIVER
 from agent.web.chromium import find_chromium
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+Kind = Literal["compact", "browser-use"]
+DRIVERS: dict[Kind, str] = {"compact": DRIVER, "browser-use": BROWSER_USE}
+"""The small strategy's driver, and the standard one's."""
 LONGEST_ANSWER = 300
 """Characters; who hands over a whole page, or what was found when time was up, has not answered."""
 
@@ -45,7 +49,7 @@ def ignore(step: BrowserStepped) -> None:
 
 async def drive(kind: Kind, ask: Ask, task: Task) -> tuple[Outcome | None, str, float]:
     """What came of a task, what went wrong, and its seconds."""
-    browser = OutsideBrowser(kind, find_chromium(None).path, ask, allow_private=True)
+    browser = OutsideBrowser(DRIVERS[kind], find_chromium(None).path, ask, allow_private=True)
     started = time.perf_counter()
     try:
         outcome = await browser.do(task, ignore)

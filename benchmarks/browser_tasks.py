@@ -20,12 +20,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
-from browser_runs import Run, drive, run_on_site
+from browser_runs import Kind, Run, drive, run_on_site
 from miniwob_pages import Episode, MiniWob, instructions, load_episodes
 from table import Figure, as_text
 
 from agent.browser.protocol import Ask, Outcome, Task
-from agent.browser.wire import Kind
 from agent.layers import read_settings
 from agent.models.protocol import Role
 from agent.models.roles import model_settings, open_models

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.browser.opening import BROWSER_USE
 from agent.browser.protocol import Outcome
 from agent.context import Context
 from agent.conversation import Conversation
@@ -60,7 +61,7 @@ class Standard:
         async def ask(*args: Any, **options: Any) -> Any:
             return await context.complete(Role.BROWSER, *args, **options)
 
-        return await context.browser.do(task, url, files, ask, kind="browser-use", origins=origins)
+        return await context.browser.do(task, url, files, ask, driver=BROWSER_USE, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
         """One program, with a second attempt that sees the failure."""

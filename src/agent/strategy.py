@@ -128,7 +128,7 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
         wanted: What the settings say.
     """
     if wanted == "small" or (wanted == "auto" and model == EMBEDDED):
-        from agent.small import Small
+        from agent.small.strategy import Small
 
         return Small()
     from agent.standard import Standard

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agent.deciding.refusals import refusal_of
-from agent.deciding.rules import unread
+from agent.deciding.refusals import refusal_of, unread
 from agent.pages import is_page_read, links_in, means_page, no_such_link, resolved
 from agent.state import Decision
 from agent.web.protocol import Page

@@ -13,15 +13,15 @@ import jsonschema
 import pytest
 
 import agent
+import agent.small
 import mcp_tools.create
 from agent import permission, restating
-from agent.browser import choosing
-from agent.deciding import extracting, small_questions
 from agent.deciding.one_call import decision_schema, fitting_examples
 from agent.models.openai import OpenAIModel
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
-from agent.small import research
+from agent.small import extracting, questions, research
+from agent.small.browser import questions as browser_questions
 from agent.web.specialist import assessing, planning
 from mcp_tools.create.assemble import extract_code
 from mcp_tools.create.examine import examples_schema
@@ -37,22 +37,22 @@ CONVERT = {**FIBONACCI, "name": "fahrenheit_to_celsius", "inputSchema": {"type":
 
 SCHEMAS: dict[str, Any] = {
     "decide": decision_schema([CONVERT]),
-    "needs": small_questions.need_schema(small_questions._AT_THE_START),
-    "lacks": small_questions.need_schema(small_questions._WITH_EVIDENCE),
-    "fits": small_questions.word_schema(("yes", "part", "no")),
-    "gives": small_questions.word_schema(("yes", "no")),
-    "stated": small_questions.word_schema(("yes", "no")),
+    "needs": questions.need_schema(questions._AT_THE_START),
+    "lacks": questions.need_schema(questions._WITH_EVIDENCE),
+    "fits": questions.word_schema(("yes", "part", "no")),
+    "gives": questions.word_schema(("yes", "no")),
+    "stated": questions.word_schema(("yes", "no")),
     "extract": extracting._FORM,
     "restate": restating._SCHEMA,
     "search_extract": research._ANSWER,
     "search_quotes": assessing._form(4),
     "search_next": research._QUERY,
     "search_plan": planning._FORM,
-    "browser_step": choosing._form(DEEDS),
-    "browser_value": choosing._text_form(()),
+    "browser_step": browser_questions._form(DEEDS),
+    "browser_value": browser_questions._text_form(()),
     "spec": SPEC_SCHEMA,
     "examine": examples_schema(VOWELS),
-    "states": small_questions.word_schema(("fact", "order")),
+    "states": questions.word_schema(("fact", "order")),
     "wanted": permission._FORM,
 }
 """What the caller of each prompt sends with it."""
@@ -61,7 +61,7 @@ CODE = {"file_examples", "file_program", "text_program", "program", "plain_progr
 
 PROMPTS = {
     path.stem: load_prompt(package.__name__, path.stem)
-    for package in (agent, mcp_tools.create)
+    for package in (agent, agent.small, mcp_tools.create)
     for path in (Path(str(package.__file__)).parent / "prompts").glob("*.md")
 }
 EXAMPLES = {name: [text for role, text in p.turns if role == "assistant"] for name, p in PROMPTS.items()}

@@ -14,7 +14,7 @@ from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.run_settings import configuration_of, settings_as_in
 from agent.settings import Settings
-from agent.small import Small
+from agent.small.strategy import Small
 from agent.standard import Standard
 from agent.store.runs import Run
 from support.decisions import Weak, context_with

@@ -13,6 +13,7 @@ from typing import Any
 from agent.browser.outside import OutsideBrowser
 from agent.browser.protocol import Outcome, Task
 from agent.events import BrowserStepped
+from agent.small.browser import DRIVER
 from support.browser import CHROMIUM
 from support.played_model import PlayedModel
 
@@ -22,13 +23,13 @@ Action = dict[str, str]
 class Desk:
     """A browser, and what its model was asked."""
 
-    def __init__(self, *actions: Action, kind: Any = "compact", ask: Any = None, **options: Any) -> None:
+    def __init__(self, *actions: Action, driver: str = DRIVER, ask: Any = None, **options: Any) -> None:
         self.asked: list[str] = []
         self.steps: list[BrowserStepped] = []
         self._complete = ask or PlayedModel(actions).complete
         options = {"allow_private": True, **options}
         chrome = options.pop("chrome", Path(CHROMIUM or "/nowhere"))
-        self._browser = OutsideBrowser(kind, chrome, self._ask, **options)
+        self._browser = OutsideBrowser(driver, chrome, self._ask, **options)
 
     async def do(self, question: str, url: str, **options: Any) -> Outcome:
         return await self._browser.do(Task(question, url, **options), self.steps.append)

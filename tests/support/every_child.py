@@ -77,12 +77,13 @@ def drawing() -> None:
 def browser() -> None:
     from agent.browser.outside import OutsideBrowser
     from agent.browser.protocol import Task
+    from agent.small.browser import DRIVER
     from agent.web.protocol import WebProblem
 
     async def never(*_: object, **__: object) -> Any:
         raise AssertionError
 
-    outside = OutsideBrowser("compact", NO_BROWSER, never, allow_private=True)
+    outside = OutsideBrowser(DRIVER, NO_BROWSER, never, allow_private=True)
     try:
         asyncio.run(outside.do(Task("What?", "http://127.0.0.1:1/", seconds=20), lambda _: None))
     except WebProblem:

@@ -1,4 +1,4 @@
-"""What happens in the browser's process: it drives a browser, and asks alita for all else."""
+"""What happens in the browser's process: it drives a browser with browser-use, and asks alita for all else."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.browser.compact import Compact
 from agent.browser.driven import Driven
-from agent.browser.launching import ARRIVING, launched
+from agent.browser.launching import launched
 from agent.browser.protocol import Outcome, Task
 from agent.browser.wire import LONGEST_LINE, Job, completion_of
 from agent.errors import ModelOutputError, StoppedError
@@ -28,7 +27,10 @@ from agent.web.protocol import WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from playwright.async_api import Route
+    from playwright.async_api import BrowserContext, Route
+
+    Drive = Callable[[BrowserContext, Job, "Host", GuardedProxy], Awaitable[Outcome]]
+    """Does a job's task in a browser."""
 
 _PR_SET_PDEATHSIG = 1
 _STAYS = """(() => {
@@ -46,30 +48,44 @@ _STAYS = """(() => {
 
 
 def main() -> None:
-    """Does the job on stdin, and talks on what was stdout: libraries may print there."""
+    """Does the job on stdin with browser-use."""
+    serve(_with_browser_use, port=True)
+
+
+async def _with_browser_use(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
+    return await Driven(context, job.profile, job.task, host.ask, host.tell, host.blocked, proxy, sees=job.sees).run()
+
+
+def serve(drive: Drive, *, port: bool = False) -> None:
+    """Does the job on stdin, and talks on what was stdout: libraries may print there.
+
+    Args:
+        drive: Does the task in a browser.
+        port: Whether the browser can be reached at a port besides.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     talk = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
-    asyncio.run(_served(talk))
+    asyncio.run(_served(talk, drive, port=port))
     os._exit(0)  # threads of libraries have nothing left to say
 
 
-async def _served(talk: IO[bytes]) -> None:
+async def _served(talk: IO[bytes], drive: Drive, *, port: bool) -> None:
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     job = Job.from_json(json.loads(await reader.readline())["job"])
     host = Host(reader, talk)
     listening = asyncio.create_task(host.listen())
     try:
-        host.say({"outcome": (await _done(job, host)).as_json()})
+        host.say({"outcome": (await _done(job, host, drive, port=port)).as_json()})
     except WebProblem as problem:
         told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
         host.say({"problem": told})
     listening.cancel()
 
 
-async def _done(job: Job, host: Host) -> Outcome:
+async def _done(job: Job, host: Host, drive: Drive, *, port: bool) -> Outcome:
     """What came of the job.
 
     Raises:
@@ -77,16 +93,12 @@ async def _done(job: Job, host: Host) -> Outcome:
     """
     async with (
         GuardedProxy(AddressGuard(allow_private=job.allow_private)) as proxy,
-        launched(job.chrome, job.profile, proxy=proxy.url, port=job.kind == "browser-use", note=host.note) as context,
+        launched(job.chrome, job.profile, proxy=proxy.url, port=port, note=host.note) as context,
     ):
         await context.add_init_script(_STAYS)
         if job.task.hosts:
             await context.route("**/*", _only_pages_of(job.task))
-        if job.kind == "browser-use":
-            driven = Driven(context, job.profile, job.task, host.ask, host.tell, host.blocked, proxy, sees=job.sees)
-            return await driven.run()
-        arriving = job.profile / ARRIVING
-        return await Compact(context, job.task, host.ask, host.tell, host.blocked, proxy, arriving).run()
+        return await drive(context, job, host, proxy)
 
 
 def _only_pages_of(task: Task) -> Callable[[Route], Awaitable[None]]:

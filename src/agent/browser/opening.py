@@ -9,8 +9,10 @@ from pathlib import Path
 
 from agent.browser.logins import Login, read_logins
 from agent.browser.protocol import Ask, Browser
-from agent.browser.wire import Kind
 from agent.web.protocol import WebProblem
+
+BROWSER_USE = "agent.browser.inside"
+"""The module whose `main` drives the browser with browser-use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def open_browser(
     settings: BrowserSettings,
     ask: Ask,
     *,
-    kind: Kind,
+    driver: str,
     blocks: Callable[[str, str], bool] | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Browser:
@@ -48,7 +50,7 @@ def open_browser(
     Args:
         settings: What the user wants.
         ask: Asks the browser role's model.
-        kind: Who drives it.
+        driver: The module that drives it in its process.
         blocks: Whether an address, with the text found there, must not be shown.
         note: Told what the user should know of the browser.
 
@@ -66,4 +68,4 @@ def open_browser(
         )
     chrome = find_chromium(settings.chrome).path
     private, sees = settings.allow_private, settings.sees
-    return OutsideBrowser(kind, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)
+    return OutsideBrowser(driver, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.browser.protocol import Ask, Outcome, Task, Tell
-from agent.browser.wire import LONGEST_LINE, Job, Kind, completion_json
+from agent.browser.wire import LONGEST_LINE, Job, completion_json
 from agent.errors import AlitaError, ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
@@ -30,7 +30,7 @@ class OutsideBrowser:
     """Does each task with a fresh process and a fresh browser.
 
     Args:
-        kind: Who drives it.
+        driver: The module whose `main` drives it in its process.
         chrome: The Chromium to use.
         ask: Asks the browser role's model.
         blocks: Whether an address, with the text found there, must not be shown.
@@ -41,7 +41,7 @@ class OutsideBrowser:
 
     def __init__(
         self,
-        kind: Kind,
+        driver: str,
         chrome: Path,
         ask: Ask,
         *,
@@ -51,7 +51,7 @@ class OutsideBrowser:
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._note = note
-        self._kind = kind
+        self._driver = driver
         self._chrome = chrome
         self._ask = ask
         self._blocks = blocks
@@ -69,12 +69,12 @@ class OutsideBrowser:
         await asyncio.to_thread(sweep)
         profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
         try:
-            return await self._done(Job(self._kind, task, self._chrome, profile, self._allow_private, self._sees), tell)
+            return await self._done(Job(task, self._chrome, profile, self._allow_private, self._sees), tell)
         finally:
             await asyncio.shield(asyncio.to_thread(end_all, profile))
 
     async def _done(self, job: Job, tell: Tell) -> Outcome:
-        process = await _started(job.profile)
+        process = await _started(self._driver, job.profile)
         try:
             return await _Talk(process, self._ask, self._blocks, tell, self._note).until_done(job)
         finally:
@@ -82,10 +82,10 @@ class OutsideBrowser:
             await asyncio.shield(process.wait())
 
 
-async def _started(profile: Path) -> asyncio.subprocess.Process:
+async def _started(driver: str, profile: Path) -> asyncio.subprocess.Process:
     with (profile / _ERRORS).open("wb") as errors:
         return await child.start(
-            child.python("from agent.browser.inside import main; main()"),
+            child.python(f"from {driver} import main; main()"),
             env=child.environment(*child.PROXIES, HOME=str(profile)),
             cwd=profile,
             stdin=child.PIPE,

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from agent.browser.logins import Login
 from agent.browser.protocol import Task
 from agent.models.protocol import Completion, Usage
 from mcp_tools.tool import Json
 
-Kind: TypeAlias = Literal["compact", "browser-use"]
 LONGEST_LINE = 64 << 20
 """Bytes: a page with its picture."""
 
@@ -29,7 +28,6 @@ LONGEST_LINE = 64 << 20
 class Job:
     """What the process is started for."""
 
-    kind: Kind
     task: Task
     chrome: Path
     profile: Path

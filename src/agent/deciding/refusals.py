@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.deciding.rules import unread
-from agent.pages import means_page, no_such_link, resolved
+from agent.pages import is_page_read, means_page, no_such_link, resolved
 from agent.state import Decision, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block
@@ -52,3 +51,9 @@ def _knows_more(files: Sequence[str], steps: Sequence[Step], last: Step, decisio
     if decision.action not in {"create_tool", "run_code"}:
         return False
     return any(step["ok"] and step["number"] > last["number"] and step["action"] != decision.action for step in steps)
+
+
+def unread(files: Sequence[str], steps: Sequence[Step]) -> bool:
+    """Whether a file is left to read: each is read in a step of its own, and one that fails ends it."""
+    reads = [step["ok"] for step in steps if step["action"] == "read_file" and not is_page_read(step)]
+    return len(reads) < len(files) and all(reads)

@@ -5,7 +5,7 @@ Rules do the rest: they plan, quote, and say what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,10 @@ from agent.web.specialist.evidence import Evidence, Wanted
 from agent.web.specialist.planning import Plan, plan_by_rule
 from agent.web.specialist.quoting import ReadPage
 from agent.web.specialist.research import research
-from agent.web.specialist.rows import labelled
 from agent.web.specialist.terms import Terms, stems_of
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
 
+_BETWEEN = " | "
 _ROOM = 1_800
 """Characters of quotations in one question."""
 _TOKENS = 60
@@ -43,7 +43,7 @@ async def with_next_query(wanted: Wanted, context: Context) -> Wanted:
     """
     if wanted.query or wanted.so_far == NO_DATA:
         return wanted
-    messages = load_prompt("agent", "search_next").render(question=wanted.question, evidence=wanted.so_far)
+    messages = load_prompt("agent.small", "search_next").render(question=wanted.question, evidence=wanted.so_far)
     try:
         completion = await context.complete(
             Role.COORDINATOR, messages, schema=_QUERY, temperature=0, max_tokens=_QUERY_TOKENS
@@ -90,7 +90,9 @@ async def _copied(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessm
             room -= len(text)
         if room <= 0:
             break
-    messages = load_prompt("agent", "search_extract").render(question=wanted.question, evidence=data_blocks(blocks))
+    messages = load_prompt("agent.small", "search_extract").render(
+        question=wanted.question, evidence=data_blocks(blocks)
+    )
     try:
         completion = await context.complete(
             Role.COORDINATOR, messages, schema=_ANSWER, temperature=0, max_tokens=_TOKENS
@@ -99,3 +101,36 @@ async def _copied(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessm
         return ""
     answer = str(completion.parsed).strip()
     return answer if stands_there(answer, "\n".join(blocks), wanted.question) else ""
+
+
+def labelled(text: str, wanted: Collection[str] = ()) -> str:
+    """A quotation whose rows say what each value is; one that is no table stays as it is.
+
+    Args:
+        text: Rows with ` | ` between the cells, the head first. A second row without a first cell is part of the head,
+            and an empty cell of the head goes on with the one before it.
+        wanted: Stems of a question's words: where some rows have more of them than others, only these are given.
+    """
+    rows = [[cell.strip() for cell in line.split(_BETWEEN.strip())] for line in text.splitlines()]
+    if len(rows) < 2 or any(len(row) < 2 for row in rows):
+        return text
+    head, body = rows[0], rows[1:]
+    if len(body) > 1 and not body[0][0]:
+        head, body = _joined(head, body[0]), body[1:]
+    fits = [len({stem for cell in row for stem in stems_of(cell)} & set(wanted)) for row in body]
+    return "\n".join(_row(head, row) for row, fit in zip(body, fits, strict=True) if fit == max(fits))
+
+
+def _joined(head: Sequence[str], below: Sequence[str]) -> list[str]:
+    """Two rows of a head as one: `From Oxmere` over `first` and `last`."""
+    names: list[str] = []
+    above = ""
+    for number, name in enumerate(below):
+        above = (head[number] if number < len(head) else "") or above
+        names.append(f"{above} {name}".strip())
+    return names
+
+
+def _row(head: Sequence[str], row: Sequence[str]) -> str:
+    named = [f"{head[n]}: {cell}" if n < len(head) and head[n] else cell for n, cell in enumerate(row) if cell]
+    return "; ".join(named)

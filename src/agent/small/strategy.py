@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.browser.protocol import Outcome
-from agent.browser.quoted import is_asked
 from agent.context import Context
 from agent.conversation import Conversation
 from agent.creating import create_tool
 from agent.deciding import next_action
-from agent.deciding.small_questions import ask_in_parts, ask_which_fits
 from agent.models.protocol import Role
 from agent.provenance import Origins
-from agent.small.believing import believed
-from agent.small.programs import run_programs
+from agent.small.browser import DRIVER
+from agent.small.browser.quoted import is_asked
+from agent.small.extracting import believed
+from agent.small.programs.choosing import run_programs
+from agent.small.questions import ask_in_parts, ask_which_fits
 from agent.small.restating import restate_reference
 from agent.state import Decision, State
 from agent.strategy import PromptLimits, Update
@@ -56,7 +57,7 @@ class Small:
         async def ask(*args: Any, **options: Any) -> Any:
             return await context.complete(Role.BROWSER, *args, **options)
 
-        return await context.browser.do(task, url, files, ask, kind="compact", origins=origins)
+        return await context.browser.do(task, url, files, ask, driver=DRIVER, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
         """Several programs, whose printed answers vote."""

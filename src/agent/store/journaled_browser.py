@@ -7,7 +7,6 @@ from pathlib import Path
 
 from agent.browser.opening import BrowserSettings, open_browser
 from agent.browser.protocol import Ask, Outcome, Task, is_among
-from agent.browser.wire import Kind
 from agent.budget import Budget
 from agent.events import Event
 from agent.provenance import Origins
@@ -48,7 +47,7 @@ class JournaledBrowser:
         self._budget = budget
 
     async def do(
-        self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, kind: Kind, origins: Origins
+        self, question: str, url: str, files: tuple[Path, ...], ask: Ask, *, driver: str, origins: Origins
     ) -> Outcome:
         """Does a task, or gives what came of it.
 
@@ -57,7 +56,7 @@ class JournaledBrowser:
             url: Where it begins.
             files: What a page that asks for a file is given.
             ask: Asks the browser role's model; its calls are part of the task, and recorded besides.
-            kind: Who drives the browser.
+            driver: The module that drives the browser in its process.
             origins: What the run knows, by where it comes from.
 
         Raises:
@@ -69,7 +68,7 @@ class JournaledBrowser:
             raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
 
         async def perform() -> Json:
-            browser = open_browser(self._settings, ask, kind=kind, blocks=self._blocks)
+            browser = open_browser(self._settings, ask, driver=driver, blocks=self._blocks)
             folder = self._new_folder()
             task = Task(
                 question,

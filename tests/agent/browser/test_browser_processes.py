@@ -60,7 +60,7 @@ def browser_in(place: Path) -> int | None:
 def children() -> list[int]:
     """Our own processes that drive a browser."""
     own = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    return [int(pid) for pid in own if b"agent.browser" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [int(pid) for pid in own if DRIVER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 async def gone(place: Path) -> None:

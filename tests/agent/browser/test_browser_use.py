@@ -13,6 +13,7 @@ from playwright.async_api import async_playwright
 from agent.browser.driven import _with_marked_page
 from agent.browser.in_use import TabInUse
 from agent.browser.logins import Login
+from agent.browser.opening import BROWSER_USE
 from agent.errors import StoppedError
 from agent.models.protocol import Completion
 from support.browser import CHROMIUM
@@ -57,7 +58,7 @@ async def test_a_site_is_operated_with_a_login_that_no_message_holds(site, tmp_p
             return answer({"navigate": {"url": f"{site.url}/search?q=<secret>login_password</secret>"}})
         return answer({"done": {"text": "Signed in.", "success": True}})
 
-    desk = Desk(kind="browser-use", ask=play)
+    desk = Desk(driver=BROWSER_USE, ask=play)
     login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
     outcome = await desk.do("Sign in.", site.url + "/login", logins=(login,), folder=tmp_path, steps=6, seconds=50)
     assert (outcome.text, outcome.ok, outcome.problem) == ("Signed in.", True, "")
@@ -79,7 +80,7 @@ async def test_a_login_of_another_port_is_not_filled_in(site):
             return answer({"input": {"index": number(r"input[^\n]*name=user", text), "text": secret}})
         return answer({"click": {"index": number("button", text)}})
 
-    desk = Desk(kind="browser-use", ask=play)
+    desk = Desk(driver=BROWSER_USE, ask=play)
     login = Login("127.0.0.1:1", USER, PASSWORD)
     outcome = await desk.do("Sign in.", site.url + "/login", logins=(login,), steps=4, seconds=50)
     assert PASSWORD not in str([request.form for request in site.requests])
@@ -96,7 +97,7 @@ async def test_a_password_is_typed_into_password_fields_only(site):
             return answer({"click": {"index": number("button", text)}})
         return answer({"done": {"text": "No.", "success": True}})
 
-    desk = Desk(kind="browser-use", ask=play)
+    desk = Desk(driver=BROWSER_USE, ask=play)
     login = Login(site.url.removeprefix("http://"), USER, PASSWORD)
     await desk.do("Sign in.", site.url + "/login", logins=(login,), steps=4, seconds=50)
     assert [request.form["user"] for request in site.requests if request.form] == [f"{USER}/"]
@@ -108,7 +109,7 @@ async def test_its_own_limit_ends_it_with_its_steps_told(site):
             await asyncio.sleep(60)
         return answer({"wait": {"seconds": 1}})
 
-    desk = Desk(kind="browser-use", ask=play)
+    desk = Desk(driver=BROWSER_USE, ask=play)
     outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=12)
     assert outcome.problem == "the limit of 12 seconds for the browser is reached"
     assert len(outcome.steps) == 1
@@ -118,7 +119,7 @@ async def test_no_picture_is_taken_of_a_page_that_is_kept_from_the_model(site, t
     async def play(_messages, **_options):
         return answer({"done": {"text": "No.", "success": True}})
 
-    desk = Desk(kind="browser-use", ask=play, blocks=lambda _address, text: "Imprint" in text)
+    desk = Desk(driver=BROWSER_USE, ask=play, blocks=lambda _address, text: "Imprint" in text)
     outcome = await desk.do("What is it?", site.url + "/harbour", folder=tmp_path, steps=3, seconds=50)
     assert "This page must not be read" in desk.asked[0]
     assert [step.picture for step in outcome.steps] == [""]
@@ -159,7 +160,7 @@ async def test_texts_of_one_character_and_what_is_found_are_shown(site):
             return answer({"find_elements": {"selector": "td"}})
         return answer({"done": {"text": "7", "success": True}})
 
-    desk = Desk(kind="browser-use", ask=play)
+    desk = Desk(driver=BROWSER_USE, ask=play)
     await desk.do("How many points?", site.url + "/points", steps=3, seconds=50)
     assert re.search(r"Wren[^7]{0,40}7", desk.asked[0])
     assert re.search(r"\[1\] <td>[^7]{1,4}7", desk.asked[1])
@@ -186,7 +187,7 @@ async def test_a_limit_of_the_run_ends_it_at_once(site):
     async def stopped(*_args, **_options):
         raise StoppedError("the limit of 10 tokens is reached")
 
-    desk = Desk(kind="browser-use", ask=stopped)
+    desk = Desk(driver=BROWSER_USE, ask=stopped)
     outcome = await desk.do("What is it?", site.url + "/", steps=5, seconds=50)
     assert (outcome.ok, outcome.problem) == (False, "the limit of 10 tokens is reached")
     assert len(desk.asked) == 1
@@ -196,7 +197,7 @@ async def test_a_model_that_answers_garbage_ends_it_with_a_reason(site):
     async def garbage(*_args, **_options):
         return Completion("banana", parsed={"action": [{"fly": {}}], "memory": "", "next_goal": ""})
 
-    outcome = await Desk(kind="browser-use", ask=garbage).do("What is it?", site.url + "/", steps=5, seconds=50)
+    outcome = await Desk(driver=BROWSER_USE, ask=garbage).do("What is it?", site.url + "/", steps=5, seconds=50)
     assert not outcome.ok
     assert outcome.problem
     assert "limit" not in outcome.problem
@@ -216,7 +217,7 @@ async def test_an_address_that_only_a_page_names_is_not_opened():
                 return answer({"navigate": {"url": f"{web.url}/second"}})
             return answer({"done": {"text": "Fine.", "success": True}})
 
-        desk = Desk(kind="browser-use", ask=play)
+        desk = Desk(driver=BROWSER_USE, ask=play)
         outcome = await desk.do("What is it?", web.url + "/", steps=5, seconds=50, wanted="What is it?")
         assert trap.paths() == []
         assert "/second" in web.paths()

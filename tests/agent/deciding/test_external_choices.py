@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agent.deciding.one_call import decision_messages
-from agent.deciding.small_questions import ask_in_parts
 from agent.models.scripted import ScriptedModel
+from agent.small.questions import ask_in_parts
 from support.decisions import FIBONACCI, Weak, choose, context_with, done, state_of
 
 FORECAST: dict[str, Any] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.deciding.refusals import refusal_of
-from agent.state import Decision
+from agent.deciding.refusals import refusal_of, unread
+from agent.state import Decision, Step
 from support.decisions import FIBONACCI, done, state_of
 
 
@@ -66,3 +66,18 @@ def test_what_a_run_goes_without_is_refused():
     state = {**state_of("Who won?"), "without": ["search", "create_tool"]}
     assert "not possible" in str(refusal_of(Decision("search"), state))
     assert refusal_of(Decision("browse"), state) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "reads", "left"),
+    [
+        ([], [], False),
+        (["a"], [], True),
+        (["a"], [True], False),
+        (["a", "b"], [True], True),
+        (["a", "b"], [False], False),
+    ],
+)
+def test_each_file_is_read_unless_reading_fails(files: list[str], reads: list[bool], left: bool) -> None:
+    steps = [Step(number=n, action="read_file", input="", ok=ok, finding="", value=None) for n, ok in enumerate(reads)]
+    assert unread(files, steps) == left

@@ -11,8 +11,8 @@ import pytest
 
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
-from agent.small import Small
 from agent.small.research import with_next_query
+from agent.small.strategy import Small
 from agent.state import CitedSource
 from agent.store.journal import Journal
 from agent.store.journaled_web import JournaledWeb

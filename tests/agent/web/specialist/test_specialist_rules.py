@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.small.research import labelled
 from agent.web.protocol import Page, Result
 from agent.web.specialist.confirming import stating, value_in
 from agent.web.specialist.credibility import credibility_of
@@ -9,7 +10,6 @@ from agent.web.specialist.hits import Hits
 from agent.web.specialist.planning import broader, freshness_of, is_plain, plan_by_rule, words_of
 from agent.web.specialist.quoting import read_closely
 from agent.web.specialist.relevance import relevance_of
-from agent.web.specialist.rows import labelled
 from agent.web.specialist.terms import names_in, stem_of, stems_of, terms_of
 
 HEIGHT = "How high is the Grey Point lighthouse in Oxmere?"

@@ -1,0 +1,151 @@
+"""What a text holds in order: tables in Markdown, lists under headings, lines of a label and a number."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agent.small.programs.inside.columns import named_columns, typed
+
+_ROW = re.compile(r"\s*\|.*\|\s*$")
+_RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?\s*)?$")
+_CELL = re.compile(r"(?<!\\)\|")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(\S.*)$")
+_LABELLED = re.compile(r"\s*(\S[^:|]{0,60}?)\s*[:=]\s*([-+]?[$€£]?\s?\d[\d.,]*)\s*(\D{0,30}?)\s*$")
+_MARKS = re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
+_FEWEST = 3
+"""Items of a list and labelled lines, from which on they are a table."""
+_ALIKE = 3
+"""Tables with the same columns, from which on they are one, with what stands above each as a column."""
+_SHORT = 40
+"""Characters of a line above a table that is its heading."""
+_ABOVE = "above"
+"""The column that tells what stands above a table."""
+PLACE = "place"
+"""The attribute of a table that tells where in the text it is."""
+
+
+def tables_in(text: str) -> list[tuple[str, Any]]:
+    """The tables of a text, each with a label; those of the same columns are one when there are many."""
+    lines = text.splitlines()
+    found = [(above, _table(rows)) for above, rows in _pipes(lines)]
+    return [*_joined(found), *_items(lines), *_labelled(lines)]
+
+
+def around_tables(text: str) -> str:
+    """A text without the lines that `tables_in` makes tables of; the text itself when it has none."""
+    lines = text.splitlines()
+    listed = sum(_ITEM.match(line) is not None for line in lines) >= _FEWEST
+    labelled = {line for run in _runs(lines) for line, *_ in run}
+    kept = [line for line in lines if not (_ROW.match(line) or (listed and _ITEM.match(line)) or line in labelled)]
+    return re.sub(r"\n\s*\n+", "\n", "\n".join(kept)).strip() if len(kept) < len(lines) else text
+
+
+def _pipes(lines: list[str]) -> list[tuple[str, list[list[str]]]]:
+    """Each Markdown table: the line above it, and its rows, of which the first names the columns."""
+    found: list[tuple[str, list[list[str]]]] = []
+    above, at = "", 0
+    while at < len(lines):
+        if at + 1 < len(lines) and _ROW.match(lines[at]) and _RULE.match(lines[at + 1]):
+            end = next((k for k in range(at + 2, len(lines)) if not _ROW.match(lines[k])), len(lines))
+            found.append((above, [_cells(lines[k]) for k in (at, *range(at + 2, end))]))
+            at = end
+            continue
+        if lines[at].strip():
+            heading = _HEADING.match(lines[at])
+            above = _plain(heading[1] if heading else lines[at])
+        at += 1
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [_plain(cell.replace("\\|", "|")) for cell in _CELL.split(inner)]
+
+
+def _plain(text: str) -> str:
+    return _MARKS.sub("", text).strip()
+
+
+def _table(rows: list[list[str]]) -> Any:
+    import pandas as pd  # type: ignore[import-untyped]  # it has no types
+
+    head, body = rows[0], [row for row in rows[1:] if any(row)]
+    width = max(map(len, rows))
+    filled = [row + [""] * (width - len(row)) for row in body]
+    table = pd.DataFrame(filled, columns=[*head, *[""] * (width - len(head))], dtype=str)
+    for number in range(width):
+        table.isetitem(number, typed(table.iloc[:, number], "."))
+    table.columns = [name or f"column_{number}" for number, name in enumerate(table.columns, 1)]
+    return named_columns(table)
+
+
+def _joined(tables: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The tables with their labels, many of the same columns as one."""
+    import pandas as pd
+
+    kinds: dict[tuple[str, ...], list[tuple[str, Any]]] = {}
+    for above, table in tables:
+        kinds.setdefault(tuple(table.columns), []).append((above, table))
+    joined: list[tuple[str, Any]] = []
+    for columns, alike in kinds.items():
+        if len(alike) < _ALIKE:
+            for above, table in alike:
+                table.attrs[PLACE] = f"below {above!r}" if above else ""
+                joined.append((above if 0 < len(above) <= _SHORT else "table", table))
+            continue
+        name = _ABOVE if _ABOVE not in columns else f"{_ABOVE}_it"
+        parts = [table.assign(**{name: above}) for above, table in alike]
+        joined.append(("table", pd.concat(parts, ignore_index=True)[[name, *columns]]))
+    return joined
+
+
+def _items(lines: list[str]) -> list[tuple[str, Any]]:
+    """The items of lists with the heading above them, and whether they are ticked where they can be."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    heading = ""
+    for line in lines:
+        if found := _HEADING.match(line):
+            heading = _plain(found[1])
+        elif found := _ITEM.match(line):
+            rows.append({"heading": heading, "item": _plain(found[2]), "ticked": found[1]})
+    if len(rows) < _FEWEST:
+        return []
+    boxes = any(row["ticked"] is not None for row in rows)
+    for row in rows:
+        row["ticked"] = (row["ticked"] or "") in ("x", "X")
+    table = pd.DataFrame(rows)
+    if not boxes:
+        table = table.drop(columns="ticked")
+    table.attrs[PLACE] = "the items of lists in the text"
+    return [("items", table)]
+
+
+def _labelled(lines: list[str]) -> list[tuple[str, Any]]:
+    """Lines such as `Soap: 25 boxes`, where several follow each other."""
+    import pandas as pd
+
+    rows = [row for run in _runs(lines) for _, *row in run]
+    if not rows:
+        return []
+    table = pd.DataFrame(rows, columns=["label", "number", "unit"], dtype=str)
+    table["number"] = typed(table["number"], ".")
+    if not table["unit"].str.len().any():
+        table = table.drop(columns="unit")
+    table.attrs[PLACE] = f"lines of the text such as {': '.join(rows[0][:2])!r}"
+    return [("lines", table)]
+
+
+def _runs(lines: list[str]) -> list[list[tuple[str, str, str, str]]]:
+    """Enough lines of a label and a number that follow each other: each with its label, number and unit."""
+    runs: list[list[tuple[str, str, str, str]]] = [[]]
+    for line in lines:
+        found = None if _ITEM.match(line) or _ROW.match(line) else _LABELLED.match(line)
+        if found:
+            runs[-1].append((line, _plain(found[1]), found[2], found[3]))
+        elif line.strip() and runs[-1]:
+            runs.append([])
+    return [run for run in runs if len(run) >= _FEWEST]

@@ -1,0 +1,173 @@
+"""Attached files as tables, trees and texts, by the names of variables."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+from agent.small.programs.inside.columns import named_columns, typed
+from agent.small.programs.inside.documents import tables_in
+from agent.small.programs.inside.structures import atoms_in
+from agent.small.programs.inside.workbook import workbook
+
+_LARGE = 50_000_000
+"""Bytes from which on a table is read by pandas alone, which takes less memory."""
+
+
+def load(files: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the files hold, by the names of variables.
+
+    Args:
+        files: Each with name, path, kind, facts, the path of its text where it has one, whether that holds tables, and
+            of a workbook the looks of cells that are asked for: where they differ, it is a table of its cells.
+    """
+    found = [(label, value) for file in files for label, value in _opened(file)]
+    alone = len(files) == 1 and sum(_usual_name(value) == "table" for _, value in found) < 2
+    named: dict[str, Any] = {}
+    for label, value in found:
+        usual = _usual_name(value)
+        usual = label if label in ("items", "lines", "atoms") else usual
+        name = base = usual if alone or (len(files) == 1 and usual != "table") else _identifier(label, usual)
+        number = 2
+        while name in named:
+            name, number = f"{base}_{number}", number + 1
+        named[name] = value
+    return named
+
+
+def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
+    kind, path, name = file["kind"], file["path"], file["name"]
+    if kind in ("csv", "tsv"):
+        return [(name, _delimited(path, file["facts"]))]
+    if kind in ("xlsx", "xls", "xlsb", "ods"):
+        return workbook(path, name, cells=file["cells"])
+    if kind == "sqlite":
+        return _database(path)
+    if kind in ("json", "jsonld", "jsonl"):
+        return [(name, _records(_json(path, kind)))]
+    if kind == "xml":
+        return [(name, _elements(path))]
+    if kind in ("pdb", "cif"):
+        atoms, rest = atoms_in(_text(path, file["facts"]), kind)
+        return [("atoms", atoms), (name, rest)] if len(atoms) else [(name, rest)]
+    texts = _texts(file["text"], file["facts"])
+    named = [(name if isinstance(value, str) else f"{name} pages", value) for value in texts]
+    return [*(tables_in(texts[0]) if file["tables"] else []), *named]
+
+
+def _delimited(path: str, facts: dict[str, Any]) -> Any:
+    import pandas as pd  # type: ignore[import-untyped]  # it has no types
+
+    options: dict[str, Any] = {
+        "sep": facts.get("delimiter", ","),
+        "encoding": facts.get("encoding", "utf-8"),
+        "encoding_errors": "replace",
+        "header": 0 if facts.get("header") else None,
+        "on_bad_lines": "warn",
+    }
+    is_large = Path(path).stat().st_size > _LARGE
+    if is_large:
+        options |= {"decimal": facts.get("decimal", ".")}
+    else:
+        options |= {"dtype": str, "keep_default_na": False, "skipinitialspace": True}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        table = pd.read_csv(path, **options)
+    if not is_large:
+        for column in table.columns:
+            table[column] = typed(table[column], facts.get("decimal", "."))
+    if skipped := sum(str(warning.message).count("Skipping line") for warning in warned):
+        table.attrs["skipped"] = skipped
+    if not facts.get("header"):
+        table.columns = [f"column_{number}" for number in range(1, len(table.columns) + 1)]
+    return named_columns(table)
+
+
+def _database(path: str) -> list[tuple[str, Any]]:
+    import sqlite3
+
+    import pandas as pd
+
+    connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    names = connection.execute(
+        "select name from sqlite_master where type in ('table','view') and name not like 'sqlite_%'"
+    )
+    tables = [str(name) for (name,) in names]
+    quoted = {name: '"' + name.replace('"', '""') + '"' for name in tables}
+    return [(name, pd.read_sql(f"select * from {quoted[name]}", connection)) for name in tables]  # noqa: S608 - quoted
+
+
+def _json(path: str, kind: str) -> Any:
+    with Path(path).open(encoding="utf-8-sig") as file:
+        return [json.loads(line) for line in file if line.strip()] if kind == "jsonl" else json.load(file)
+
+
+def _records(data: Any) -> Any:
+    """A list of flat objects as a table; anything else as it is."""
+    if not (isinstance(data, list) and data and all(isinstance(item, dict) for item in data)):
+        return data
+    inner = [value for item in data for value in item.values()]
+    if any(isinstance(value, dict | list) for value in inner):
+        return data
+    import pandas as pd
+
+    return pd.DataFrame(data)
+
+
+def _elements(path: str) -> Any:
+    """Repeated elements of an XML file as a table; else its root."""
+    import xml.etree.ElementTree as ET
+
+    import pandas as pd
+
+    root = ET.parse(path).getroot()  # noqa: S314 - in the sandbox, under its limits
+    parents = [root, *root]
+    rows = max(parents, key=len)
+    if len(rows) < 2 or len({child.tag for child in rows}) > 1:
+        return root
+    flat = [
+        {**child.attrib, **{part.tag: (part.text or "").strip() for part in child if not len(part)}} for child in rows
+    ]
+    if any(len(part) for child in rows for part in child) or not any(flat):
+        return root
+    table = pd.DataFrame(flat)
+    for column in table.columns:
+        table[column] = typed(table[column].fillna(""), ".")
+    return table
+
+
+def _texts(path: str, facts: dict[str, Any]) -> list[Any]:
+    """A file's text, and where it has pages also a list of these."""
+    if path.endswith(".transcript.json"):
+        return [_json(path, "json")["text"]]
+    if path.endswith(".pages.jsonl"):
+        pages = [page["text"] for page in _json(path, "jsonl")]
+        return ["\n".join(pages), pages]
+    return [_text(path, facts)]
+
+
+def _text(path: str, facts: dict[str, Any]) -> str:
+    with Path(path).open(encoding=str(facts.get("encoding") or "utf-8"), errors="replace") as file:
+        return file.read().removeprefix("\ufeff")
+
+
+def _usual_name(value: Any) -> str:
+    if hasattr(value, "columns"):
+        return "cells" if {"address", "value"} <= set(value.columns) else "table"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "pages"
+    return "root" if hasattr(value, "tag") else "data"
+
+
+def _identifier(label: str, otherwise: str) -> str:
+    stem = label.rpartition("/")[2]
+    stem = re.sub(r"\.\w{1,5}(?= pages$|$)", "", stem) or stem
+    name = re.sub(r"\W+", "_", stem.strip()).strip("_").lower()
+    if not name:
+        return otherwise
+    return f"{otherwise}_{name}" if name[0].isdigit() else name

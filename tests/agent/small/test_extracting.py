@@ -1,0 +1,44 @@
+"""A weak model's answer from a file counts when it stands there."""
+
+from agent.small.extracting import from_reading
+from support.decisions import Weak, context_with, done, state_of
+
+READ = done("read_file", "read_file lease.docx", finding="read_file lease.docx (page 1): The rent is **845.50** euros.")
+QUESTION = "What is the rent of the boathouse?"
+
+
+async def test_the_model_sees_the_newest_reading_as_data():
+    model = Weak([{"json": "845.50"}])
+    decision = await from_reading({**state_of(QUESTION, steps=[READ])}, context_with(model))
+    assert (decision.action, decision.answer) == ("answer", "845.50")
+    assert model.requests[0][-1]["content"].startswith('<data source="read_file lease.docx">\n')
+
+
+async def test_an_answer_that_does_not_stand_there_is_none():
+    assert await from_reading({**state_of(QUESTION, steps=[READ])}, context_with(Weak([{"json": "900"}]))) is None
+
+
+async def test_files_that_were_each_read_once_are_asked_about_together():
+    notes = {"a.txt": "Camp at two pines, 1238 metres. The sledge broke.", "b.txt": "Camp at the river, 387 metres."}
+    steps = [done("read_file", f"read_file {name}", finding=text) for name, text in notes.items()]
+    file = {
+        "kind": "txt",
+        "size": 9,
+        "summary": "",
+        "beginning": "",
+        "sections": 1,
+        "facts": {},
+        "lost": [],
+        "data": [],
+    }
+    attached = [{**file, "name": name, "path": f"/{name}", "problem": ""} for name in notes]
+    question = "How high was the camp when the sledge broke?"
+    model = Weak([{"json": "1238 metres"}, {"json": "1238 metres"}])
+    state = {**state_of(question, steps=steps), "attached": attached}
+    decision = await from_reading(state, context_with(model))
+    assert decision is not None
+    assert decision.answer == "1238 metres"
+    assert all(text in model.requests[0][-1]["content"] for text in notes.values())
+    state["steps"] = [*steps, done("read_file", "read_file b.txt page 2", finding="It rained.")]
+    assert await from_reading(state, context_with(model)) is None
+    assert "1238" not in model.requests[1][-1]["content"]
