@@ -54,7 +54,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     if entry is None:
         return None
     docstring = inspect.cleandoc(ast.get_docstring(entry, clean=False) or "")
-    documented = parse(docstring)
+    documented = parse(docstring, [parameter.arg for parameter in parameters(entry)])
     taken = tuple(
         Parameter(
             parameter.arg,

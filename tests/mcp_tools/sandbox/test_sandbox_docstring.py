@@ -24,3 +24,27 @@ def test_returns_with_and_without_a_type() -> None:
 
 def test_nothing() -> None:
     assert parse("").text == ""
+
+
+def test_a_type_before_the_result_is_left_out_and_a_word_is_not() -> None:
+    assert parse("One.\n\nReturns:\n    datetime.date | None: The day.").returns == "The day."
+    assert parse("One.\n\nReturns:\n    Seconds: as measured.").returns == "Seconds: as measured."
+
+
+def test_what_is_refused_belongs_to_the_text() -> None:
+    parsed = parse("One.\n\nArgs:\n    a: First.\n\nRaises:\n    ValueError: It is negative.")
+    assert parsed.text == "One.\n\nRaises:\n    ValueError: It is negative."
+
+
+def test_lists_in_descriptions_keep_their_lines() -> None:
+    parsed = parse("One.\n\nArgs:\n    mode: One of:\n        - a, which is\n          first\n        - b")
+    assert parsed.parameters == {"mode": "One of:\n- a, which is first\n- b"}
+
+
+def test_a_word_with_a_colon_that_is_no_parameter_goes_on() -> None:
+    text = "One.\n\nArgs:\n    a: In percent,\n    note: 5 is 5 %.\n    b: More."
+    assert parse(text, ["a", "b"]).parameters == {"a": "In percent, note: 5 is 5 %.", "b": "More."}
+
+
+def test_fields_of_a_class_are_described_like_parameters() -> None:
+    assert parse("One.\n\nAttributes:\n    x: Metres.").parameters == {"x": "Metres."}

@@ -78,7 +78,7 @@ CASES = {
     },
     "N": {
         "type": "array",
-        "prefixItems": [{"type": "integer"}, {"type": "string"}],
+        "prefixItems": [{"type": "integer", "title": "a"}, {"type": "string", "title": "b"}],
         "minItems": 2,
         "maxItems": 2,
     },
@@ -142,7 +142,7 @@ def convert(amount: float, rates: dict[str, float], to: str = "EUR", digits: int
 '''
     assert await sandbox.describe(source, "convert") == Description(
         name="convert",
-        description="Converts an amount.\n\nBy way of the euro.",
+        description="Converts an amount.\n\nBy way of the euro.\n\nRaises:\n    KeyError: No such currency.",
         input_schema={
             "type": "object",
             "properties": {

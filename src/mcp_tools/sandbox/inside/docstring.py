@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 _SECTIONS = {
     "args": "parameters", "arguments": "parameters", "parameters": "parameters", "params": "parameters",
-    "returns": "returns", "return": "returns", "yields": "returns",
-    "raises": "other", "examples": "text", "example": "text", "note": "text", "notes": "text",
+    "attributes": "parameters", "returns": "returns", "return": "returns", "yields": "returns",
+    "raises": "text", "examples": "text", "example": "text", "note": "text", "notes": "text",
 }  # fmt: skip
 _HEADING = re.compile(r"^(\w+):\s*$")
 _PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$")
-_TYPE_PREFIX = re.compile(r"^[\w.]+(?:\[[^:]*\])?(?:\s*\|\s*[\w.]+(?:\[[^:]*\])?)*:\s+")
+_TYPE = r"(?:(?:int|float|str|bool|list|dict|tuple|set|None|Any)(?:\[[^:]*\])?|\w+(?:\.\w+)+|[\w.]+\[[^:]*\])"
+_TYPE_PREFIX = re.compile(rf"^{_TYPE}(?:\s*\|\s*{_TYPE})*:\s+")
+_BULLET = re.compile(r"[-*•] |\d+[.)] ")
 
 
 @dataclass(slots=True)
@@ -20,14 +23,19 @@ class Docstring:
     """A docstring taken apart."""
 
     text: str = ""
-    """Summary and body, without the sections on parameters, result and errors."""
+    """Summary and body, without the sections on parameters and result."""
     parameters: dict[str, str] = field(default_factory=dict)
     returns: str = ""
 
 
-def parse(docstring: str) -> Docstring:
-    """Takes a cleaned docstring apart."""
-    parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": [], "other": []}
+def parse(docstring: str, names: Collection[str] = ()) -> Docstring:
+    """Takes a cleaned docstring apart.
+
+    Args:
+        docstring: Without the indentation that it has in the source.
+        names: The parameters, if they are known: what else is followed by a colon goes on with a description.
+    """
+    parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": []}
     section = "text"
     for line in docstring.splitlines():
         heading = _HEADING.match(line)
@@ -36,15 +44,28 @@ def parse(docstring: str) -> Docstring:
             if section == "text":
                 parts["text"].append(line)
             continue
-        if line and not line[0].isspace() and not (section == "parameters" and _PARAMETER.match(line)):
+        if line and not line[0].isspace() and not (section == "parameters" and _named(line, names)):
             section = "text"
         parts[section].append(line)
-    returns = " ".join(" ".join(parts["returns"]).split())
+    returns = ""
+    for line in parts["returns"]:
+        returns = _continued(returns, line.strip())
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(parts["text"])).strip()
-    return Docstring(text, _parameters(parts["parameters"]), _TYPE_PREFIX.sub("", returns))
+    return Docstring(text, _parameters(parts["parameters"], names), _TYPE_PREFIX.sub("", returns))
 
 
-def _parameters(lines: list[str]) -> dict[str, str]:
+def _named(line: str, names: Collection[str]) -> re.Match[str] | None:
+    """The beginning of a parameter's description."""
+    match = _PARAMETER.match(line)
+    return match if match and (not names or match[1] in names) else None
+
+
+def _continued(description: str, line: str) -> str:
+    """A description with one line more: a list keeps its lines, all else is one."""
+    return f"{description}{chr(10) if _BULLET.match(line) else ' '}{line}".strip()
+
+
+def _parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     present = [line for line in lines if line.strip()]
     if not present:
@@ -52,10 +73,10 @@ def _parameters(lines: list[str]) -> dict[str, str]:
     margin = min(len(line) - len(line.lstrip()) for line in present)
     name = ""
     for line in present:
-        match = _PARAMETER.match(line[margin:])
+        match = _named(line[margin:], names)
         if match and not line[margin : margin + 1].isspace():
             name = match[1]
             found[name] = match[3]
         elif name:
-            found[name] = f"{found[name]} {line.strip()}".strip()
+            found[name] = _continued(found[name], line.strip())
     return found

@@ -37,10 +37,8 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
     """
     signature = inspect.signature(function)
     hints = _hints(function)
-    documented = parse(inspect.getdoc(function) or "")
-    returned = _of(hints.get("return", Any), "the return value")
-    if documented.returns and "description" not in returned:
-        returned = {**returned, "description": documented.returns}
+    documented = parse(inspect.getdoc(function) or "", signature.parameters)
+    returned = _described(_of(hints.get("return", Any), "the return value"), documented.returns)
     return {
         "name": function.__name__,
         "description": documented.text,
@@ -70,10 +68,7 @@ def _input(signature: inspect.Signature, hints: dict[str, Any], documented: Docs
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             raise SchemaError(f"the parameter {stars}{name} has no schema: name each parameter")
-        schema = _of(hints.get(name, Any), f"the parameter {name!r}")
-        description = documented.parameters.get(name)
-        if description and "description" not in schema:
-            schema = {**schema, "description": description}
+        schema = _described(_of(hints.get(name, Any), f"the parameter {name!r}"), documented.parameters.get(name))
         if parameter.default is parameter.empty:
             required.append(name)
         else:
@@ -85,6 +80,17 @@ def _input(signature: inspect.Signature, hints: dict[str, Any], documented: Docs
         "required": required,
         "additionalProperties": False,
     }
+
+
+def _described(schema: Schema, description: str | None) -> Schema:
+    """The schema with what a docstring says, which knows the place better than the type does."""
+    return {**schema, "description": description} if description else schema
+
+
+def _own_docstring(kind: type) -> Docstring:
+    """What a class says of itself and its fields; what Python writes for it says nothing."""
+    text = kind.__dict__.get("__doc__") or ""
+    return parse(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
 
 
 def _default(value: Any) -> Schema:
@@ -131,7 +137,7 @@ def _of_class(kind: type, items: tuple[Any, ...], hint: Any, where: str, depth: 
     if dataclasses.is_dataclass(kind):
         return _dataclass(kind, where, depth)
     if issubclass(kind, enum.Enum):
-        return _values([member.value for member in kind])
+        return _described(_values([member.value for member in kind]), _own_docstring(kind).text)
     if issubclass(kind, tuple):
         return _tuple(kind, items, where, depth)
     if issubclass(kind, collections.abc.Mapping):
@@ -197,14 +203,27 @@ def _array(items: tuple[Any, ...], where: str, depth: int) -> Schema:
 
 def _tuple(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema:
     if hasattr(kind, "_fields"):
-        hints = _class_hints(kind, where)
-        items = tuple(hints.get(name, Any) for name in kind._fields)
-    elif not items:
+        return _named_tuple(kind, where, depth)
+    if not items:
         return {"type": "array"}
-    elif len(items) == 2 and items[1] is ...:
+    if len(items) == 2 and items[1] is ...:
         return _array(items[:1], where, depth)
-    prefix = [_of(item, where, depth + 1) for item in items if item != ()]
-    return {"type": "array", "prefixItems": prefix, "minItems": len(prefix), "maxItems": len(prefix)}
+    return _row([_of(item, where, depth + 1) for item in items if item != ()])
+
+
+def _named_tuple(kind: Any, where: str, depth: int) -> Schema:
+    hints, documented = _class_hints(kind, where), _own_docstring(kind)
+    row = _row(
+        [
+            {**_described(_of(hints.get(name, Any), where, depth + 1), documented.parameters.get(name)), "title": name}
+            for name in kind._fields
+        ]
+    )
+    return _described(row, documented.text)
+
+
+def _row(items: list[Schema]) -> Schema:
+    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
 
 
 def _mapping(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema:
@@ -233,7 +252,7 @@ def _class_hints(kind: type, where: str) -> dict[str, Any]:
 def _typed_dict(kind: Any, where: str, depth: int) -> Schema:
     hints = _class_hints(kind, where)
     fields = {name: _of(hint, f"{where}, field {name!r},", depth + 1) for name, hint in hints.items()}
-    return _object(fields, [name for name, hint in hints.items() if _is_required(name, hint, kind)])
+    return _object(kind, fields, [name for name, hint in hints.items() if _is_required(name, hint, kind)])
 
 
 def _is_required(name: str, hint: Any, kind: Any) -> bool:
@@ -253,11 +272,14 @@ def _dataclass(kind: Any, where: str, depth: int) -> Schema:
         elif field.default_factory is dataclasses.MISSING:
             required.append(field.name)
         fields[field.name] = schema
-    return _object(fields, required)
+    return _object(kind, fields, required)
 
 
-def _object(fields: dict[str, Schema], required: list[str]) -> Schema:
-    return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+def _object(kind: type, fields: dict[str, Schema], required: list[str]) -> Schema:
+    documented = _own_docstring(kind)
+    described = {name: _described(schema, documented.parameters.get(name)) for name, schema in fields.items()}
+    schema = {"type": "object", "properties": described, "required": required, "additionalProperties": False}
+    return _described(schema, documented.text)
 
 
 _NUMBER_OR_TEXT: Schema = {"type": ["number", "string"]}
