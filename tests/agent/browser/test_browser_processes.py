@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.small.browser import DRIVER
 from agent.web.leftovers import sweep
 from support.browser import CHROMIUM
 from support.browsing import Desk, processes, wait_for
