@@ -10,6 +10,7 @@ from typing import Any
 
 from agent.context import Context
 from agent.events import FileRead
+from agent.files.previews import needed, rendered, shares
 from agent.state import AttachedFile, State, Step
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import printable
@@ -20,7 +21,7 @@ PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"])
 ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])
 _MEMBERS = 12
 """Files of archives that are looked at; programs find the others by the names in the archive's summary."""
-_SHOWN = 4_000
+ROOM_OF_ALL = 24_000
 """Characters of beginnings in one prompt, all files together."""
 
 
@@ -163,28 +164,49 @@ def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
     )
 
 
-def files_text(files: Sequence[AttachedFile]) -> DataText:
-    """All files as a prompt shows them: what they are, how they begin, and what is not shown, marked as data."""
-    room = max(300, _SHOWN // max(len(files), 1))
-    return data_blocks(data_block(file["name"], _described(file, room)) for file in files)
+def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:
+    """All files as a prompt shows them: what they are, how they begin, and how much of them that is, marked as data.
+
+    Args:
+        files: The files.
+        room: Characters of their beginnings, all together: what a short one leaves, the others have.
+    """
+    rooms = shares([needed(file["parts"]) for file in files], room)
+    return data_blocks(
+        data_block(file["name"], _described(file, given)) for file, given in zip(files, rooms, strict=True)
+    )
+
+
+def shown_of(file: AttachedFile) -> list[str]:
+    """What of a file a prompt may show."""
+    parts = [[part["name"], part["head"], *part["pieces"], *part["notes"], *part["columns"]] for part in file["parts"]]
+    return [file["name"], file["summary"], *("\n".join(texts) for texts in parts)]
 
 
 def _described(file: AttachedFile, room: int) -> str:
     if file["problem"]:
         where = "" if is_missing(file) else f"path: {file['path']}, {file['size']:,} bytes\n"
         return f"{where}It cannot be read: {printable(file['problem'])}"
-    beginning = printable(file["beginning"])
-    cut = f"\n[… {len(beginning) - room:,} characters of the preview left out …]" if len(beginning) > room else ""
-    pages = f", {file['sections']:,} page{'s' * (file['sections'] != 1)} to read" if file["sections"] else ""
+    text, label = rendered(file["parts"], room)
+    pages = f", {file['sections']:,} pages to read" if (file["sections"] or 0) > 1 else ""
     lines = [
         f"path: {file['path']}",
         f"kind: {file['kind']}, {file['size']:,} bytes{pages}",
-        printable(file["summary"]),
-        f"It begins:\n{beginning[:room]}{cut}" if beginning else "",
-        f"Not shown: {printable(' '.join(file['lost']))}" if file["lost"] else "",
+        file["summary"],
+        f"Shown: {label}" if label else "",
+        text,
+        f"Not shown: {' '.join(file['lost'])}" if file["lost"] else "",
         _for_programs(file),
     ]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(printable(line) for line in lines if line)
+
+
+_SIDE_FILES = {
+    ".pages.jsonl": """a line for each page, {"page": 1, "text": "…"}""",
+    ".transcript.json": """{"engine": …, "text": "…", "pieces": [{"start": 0.5, "end": 2, "text": "…"}]} in seconds""",
+    "/text.md": "its whole text",
+}
+"""What is in the files that readers make."""
 
 
 def _for_programs(file: AttachedFile) -> str:
@@ -192,5 +214,10 @@ def _for_programs(file: AttachedFile) -> str:
     for name, path in _members(file).items():
         return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
     made = [path for path in file["data"] if path != file["path"]]
-    listed = ", ".join(made) if len(made) < 4 else f"{len(made)} files in {os.path.commonpath(made)}"
-    return f"For programs also: {listed}" if made else ""
+    told = [(path, next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "")) for path in made]
+    lines = [f"For programs also{f' ({what})' if what else ''}: {path}" for path, what in told]
+    others = [path for path, what in told if not what]
+    if len(others) > 3:
+        lines = [line for line, (_, what) in zip(lines, told, strict=True) if what]
+        lines.append(f"For programs also: {len(others)} files in {os.path.commonpath(others)}")
+    return "\n".join(lines)

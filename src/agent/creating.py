@@ -10,6 +10,7 @@ from agent.calls import call_tool
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import Note, ToolRegistered
+from agent.models.protocol import Role
 from agent.state import State
 from agent.steps import evidence_text, step, value_text
 from agent.strategy import Update
@@ -27,7 +28,7 @@ async def create_tool(state: State, context: Context, *, is_weak: bool) -> Updat
     """Creates a tool for the question; where none could be proven, a scratch program's result is the finding."""
     shelf = ApprovedShelf(context.library, context.approval, context.emit)
     steps, files = state.get("steps", []), present(state, context)
-    evidence = [_about_files(state), f"{_KNOWN}{evidence_text(steps)}" if steps else ""]
+    evidence = [_about_files(state, context), f"{_KNOWN}{evidence_text(steps)}" if steps else ""]
     request = Request(
         question=state["question"],
         evidence="\n".join(filter(None, evidence)),
@@ -64,14 +65,14 @@ async def create_tool(state: State, context: Context, *, is_weak: bool) -> Updat
     }
 
 
-def _about_files(state: State) -> str:
+def _about_files(state: State, context: Context) -> str:
     """What a tool that opens the files should know of them."""
     attached = state.get("attached")
     if not attached:
         return ""
     return (
         "The function opens the files whose paths it is given; pandas, openpyxl, pypdfium2 and PIL may be imported. "
-        f"How they begin:\n{files_text(attached)}"
+        f"How they begin:\n{files_text(attached, context.strategy(Role.WRITER).limits.files)}"
     )
 
 

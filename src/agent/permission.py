@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from agent.attached import shown_of
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused
@@ -37,7 +38,7 @@ _ADVICE = "Only the user can ask for it. Go on without it, with what the questio
 
 def origins_of(state: State, context: Context) -> Origins:
     """Where everything comes from that the run knows so far."""
-    files = [text for file in state.get("attached", []) for text in (file["name"], file["summary"], file["beginning"])]
+    files = [text for file in state.get("attached", []) for text in shown_of(file)]
     steps = state.get("steps", [])
     servers = {str(tool["name"]) for tool in state.get("tools", []) if SERVER in tool}
     own = [done["finding"] for done in steps if _is_private(done, servers, has_files=bool(files))]

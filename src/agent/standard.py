@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.attached import ROOM_OF_ALL
 from agent.browser.opening import BROWSER_USE
 from agent.browser.protocol import Outcome
 from agent.context import Context
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
     from agent.web.specialist.evidence import Evidence, Wanted
 
 LIMITS = PromptLimits(
-    reading=READING, addresses=800, evidence=READING, history=16_000, answer=2_000, tests=300, thoughts=12_000
+    reading=READING,
+    files=ROOM_OF_ALL,
+    addresses=800,
+    evidence=READING,
+    history=16_000,
+    answer=2_000,
+    tests=300,
+    thoughts=12_000,
 )
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from agent.errors import ModelOutputError
+from agent.files.previews import Part
 from mcp_tools.tool import Json, call_text
 
 Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
@@ -45,6 +46,9 @@ class AttachedFile(TypedDict):
     summary: str
     """Its structure, in a few lines."""
     beginning: str
+    """Its first words, for rules."""
+    parts: list[Part]
+    """How its sheets, tables or texts begin, as prompts show them."""
     sections: int | None
     """Pages that can be read; None where they are not counted."""
     facts: dict[str, Json]

@@ -33,6 +33,8 @@ class PromptLimits:
 
     reading: int
     """Characters of one reading of a file or a page."""
+    files: int
+    """Characters of how the attached files begin, all together."""
     addresses: int
     """Characters of the link addresses shown with a page; none are shown where there are more."""
     evidence: int

@@ -33,7 +33,7 @@ def sales(tmp_path):
 async def test_a_table_is_computed_over_with_pandas_by_the_name_of_the_file(desk, sales):
     lines = [
         decide("answer", answer="130.75", when="A program printed: 130.75"),
-        decide("run_code", when="region | product | revenue"),
+        decide("run_code", when="region,product,revenue"),
         {"role": "writer", "text": SUM, "when": f"path: {sales}"},
     ]
     answer = await desk.plays(*lines).ask("Revenue of Tea in the South?", files=[sales])
@@ -153,7 +153,7 @@ async def test_every_path_that_a_prompt_shows_opens_in_a_program(desk, tmp_path,
         prompt = body["messages"][-1]["content"]
         if "response_format" not in body:
             shown.update(re.findall(r"^path: (.*)$", prompt, re.MULTILINE))
-            shown.update(re.findall(r"^For programs also: (.*)$", prompt, re.MULTILINE))
+            shown.update(re.findall(r"^For programs also.*?: (/.*)$", prompt, re.MULTILINE))
             [folder] = re.findall(r"^For programs, unpacked in the folder: (.*)$", prompt, re.MULTILINE)
             shown.update(f"{folder}/{name}" for name in re.findall(r"data/part \d+\.csv", prompt))
             shown.update(["it's ü.csv", "data/part 14.csv", "part 14.csv", "pack.zip/data/part 3.csv"])

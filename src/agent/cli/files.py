@@ -54,7 +54,8 @@ def _preview_json(seen: Preview) -> dict[str, object]:
         "kind": seen.kind,
         "bytes": seen.size,
         "summary": seen.summary,
-        "beginning": seen.beginning,
+        "beginning": seen.shown.text,
+        "shown": seen.shown.label,
         "pages": seen.sections,
         "facts": seen.facts,
         "lost": list(seen.lost),
@@ -63,7 +64,8 @@ def _preview_json(seen: Preview) -> dict[str, object]:
 
 def _print_preview(seen: Preview) -> None:
     pages = "" if seen.sections is None else f", {seen.sections:,} page{'' if seen.sections == 1 else 's'}"
-    print_text(f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}\n{seen.summary}\n\n{seen.beginning}")
+    shown = f"; shown: {seen.shown.label}" if seen.shown.label else ""
+    print_text(f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.shown.text}")
     _print_lost(seen.lost)
 
 

@@ -110,7 +110,13 @@ async def ask(
     hint = f"\nNot possible here: {', '.join(without)}.{hint}" if without else hint
     schema = decision_schema(tools, possible)
     messages = decision_messages(
-        state["question"], state.get("files", []), tools, evidence_text(steps) if steps else "", hint, attached
+        state["question"],
+        state.get("files", []),
+        tools,
+        evidence_text(steps) if steps else "",
+        hint,
+        attached,
+        context.strategy(Role.COORDINATOR).limits.files,
     )
     if not all_examples:
         messages = fitting_examples(messages, schema)
@@ -135,6 +141,7 @@ def decision_messages(
     evidence: str,
     hint: str = "",
     attached: Sequence[AttachedFile] = (),
+    room: int = 0,
 ) -> list[Message]:
     """The prompt of a decision; the question first, then only what there is of tools, files and evidence."""
     lines = [question]
@@ -151,7 +158,7 @@ def decision_messages(
     if unreadable:
         lines.append(_ABOUT_UNREADABLE)
     if attached:
-        lines.append(files_text(attached))
+        lines.append(files_text(attached, room))
     if evidence:
         lines.append(f"Evidence: {evidence}")
     return load_prompt("agent", "decide").render(situation="\n".join(lines) + hint)

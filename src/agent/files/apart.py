@@ -247,11 +247,11 @@ def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProb
         return FileProblem(
             "timeout",
             f"{name} was not read within {limits.seconds:g} seconds.",
-            remedy="Read a part of it (page), or compute with it in a program (run_code).",
+            remedy="Read a part of it (page), or compute with it in a program.",
         )
     said = signal.Signals(-status).name if -status in set(signal.Signals) else f"status {status}"
     return FileProblem(
         "damaged",
         f"{name} ended the program that reads {kind} files ({said}): it is damaged, or made to do so.",
-        remedy="Try it in a program (run_code).",
+        remedy="Try it in a program.",
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.kinds import EMPTY
+from agent.files.previews import Part, part_of
 from agent.files.problem import FileProblem, damaged
 from agent.files.registry import READERS, reader_of
 from agent.files.unpacking import Unpacked, Unpacking
@@ -17,9 +18,6 @@ from agent.files.unpacking import Unpacked, Unpacking
 if TYPE_CHECKING:
     from agent.files.contents import Contents
     from mcp_tools.tool import Json
-
-_NAMED = 30
-"""Members that the summary names."""
 
 
 class ArchiveReader:
@@ -67,9 +65,7 @@ class Archive:
                 "encrypted", f"{name} is protected by a password.", remedy="Its content cannot be had without it."
             )
         size = sum(file.size for file in self._files)
-        names = ", ".join(file.name for file in self._files[:_NAMED])
-        more = f" and {len(self._files) - _NAMED:,} more" if len(self._files) > _NAMED else ""
-        self.summary = f"Archive ({self.kind}): {len(self._files):,} files, {size:,} bytes unpacked: {names}{more}"
+        self.summary = f"Archive ({self.kind}): {len(self._files):,} files, {size:,} bytes unpacked"
         self.facts: dict[str, Json] = {
             "files": [{"name": one.name, "kind": one.kind, "bytes": one.size} for one in self._files[:1000]]
         }
@@ -85,6 +81,10 @@ class Archive:
             yield from self._member_sections(file, max(1, first - before))
             before += self._passed
 
+    def preview(self) -> list[Part]:
+        """Its members; how they begin is looked at one by one."""
+        return [part_of(self._lines(), len(self._files), "files")]
+
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the members that are not dangerous, under the names that they have in the archive."""
         paths = []
@@ -99,10 +99,12 @@ class Archive:
         """Removes the unpacked members."""
         self._folder.cleanup()
 
+    def _lines(self) -> list[str]:
+        return [f"- {file.name} ({file.kind}, {file.size:,} bytes)" for file in self._files]
+
     def _listings(self) -> Iterator[Section]:
-        lines = [f"- {file.name} ({file.kind}, {file.size:,} bytes)" for file in self._files] or ["(no files)"]
         page: list[str] = []
-        for line in lines:
+        for line in self._lines() or ["(no files)"]:
             if page and sum(len(one) + 1 for one in page) + len(line) > self._limits.section:
                 yield Section("members", "\n".join(page))
                 page = []

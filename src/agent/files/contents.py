@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from agent.files.previews import Part, text_part
+
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
@@ -74,6 +76,10 @@ class Contents(Protocol):
         """The sections in order, from that number on, one in memory at a time."""
         ...
 
+    def preview(self) -> list[Part]:
+        """How each of its sheets, tables, lists or texts begins."""
+        ...
+
     def save_data(self, folder: Path) -> list[Path]:
         """Writes what a program can use better than the file itself; empty where the file itself is best.
 
@@ -111,6 +117,8 @@ class TextContents:
     lost: list[str] = field(default_factory=list)
     data: dict[str, bytes] = field(default_factory=dict)
     """Files for programs, by name."""
+    is_all: bool = True
+    """Whether there is nothing to it but text, as there is to a picture."""
 
     @property
     def count(self) -> int | None:
@@ -120,6 +128,13 @@ class TextContents:
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections from that number on."""
         return islice(iter(self.parts), first - 1, None)
+
+    def preview(self) -> list[Part]:
+        """How the text begins."""
+        if not self.is_all:
+            return [text_part(section.text, None, name=section.name) for section in self.parts]
+        text = "\n\n".join(section.text for section in self.parts)
+        return [text_part(text, len(text))]
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the files for programs."""

@@ -17,14 +17,13 @@ from agent.files.contents import ReadLimits, Source
 from agent.files.finding import find_words
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.paging import read_pages
+from agent.files.previews import trimmed
 from agent.files.problem import FileProblem, damaged, too_large
 from agent.files.registry import reader_of
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents
 
-BEGINNING = 1_500
-"""Characters of a preview's beginning."""
 _PR_SET_PDEATHSIG = 1
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
 
@@ -167,15 +166,11 @@ def _carried_out(request: dict[str, Any], limits: ReadLimits, ask: AskHost | Non
 
 
 def _preview(contents: Contents, folder: str) -> dict[str, Any]:
-    beginning = ""
-    for section in contents.sections():
-        beginning += f"{section.text}\n\n"
-        if len(beginning) >= BEGINNING:
-            break
+    parts = trimmed(contents.preview())
     data = contents.save_data(Path(folder)) if folder else []
     return {
         "summary": contents.summary,
-        "beginning": beginning.rstrip()[:BEGINNING],
+        "parts": parts,
         "sections": contents.count,
         "facts": contents.facts,
         "lost": list(dict.fromkeys(contents.lost)),

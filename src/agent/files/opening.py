@@ -35,7 +35,7 @@ def damaged(source: Source, what: str, why: object = "") -> FileProblem:
     return FileProblem(
         "damaged",
         f"{name_of(source)} cannot be read as {what}{said}.",
-        remedy="It may be damaged or of another kind. Look at its bytes in a program (run_code).",
+        remedy="It may be damaged or of another kind. Look at its bytes in a program.",
     )
 
 

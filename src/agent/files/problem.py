@@ -43,7 +43,7 @@ def too_large(name: str, limits: ReadLimits) -> FileProblem:
     return FileProblem(
         "too_large",
         f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.",
-        remedy="Compute with it in a program (run_code) that takes it in parts.",
+        remedy="Compute with it in a program that takes it in parts.",
     )
 
 
@@ -53,5 +53,5 @@ def damaged(name: str, kind: str, error: BaseException) -> FileProblem:
     return FileProblem(
         "damaged",
         f"{name} cannot be read as {kind}: {type(error).__name__}{': ' if said else ''}{said}",
-        remedy="It may be damaged. Look at its bytes in a program (run_code).",
+        remedy="It may be damaged. Look at its bytes in a program.",
     )

@@ -11,6 +11,7 @@ from typing import Any
 from agent.files.apart import read_apart
 from agent.files.contents import ReadLimits
 from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
+from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.problem import FileProblem
 from agent.files.registry import READERS
 from mcp_tools.tool import Json
@@ -32,7 +33,7 @@ _SUGGESTED = {
     "rtf": "Save it as docx.",
     "7z": "Pack it as zip.",
     "rar": "Pack it as zip.",
-    "parquet": "Read it in a program (run_code) with pandas, or save it as csv.",
+    "parquet": "Read it in a program with pandas, or save it as csv.",
     "msg": "Save it as eml.",
 }
 
@@ -47,8 +48,8 @@ class Preview:
     """Bytes."""
     summary: str
     """One to five lines about its structure."""
-    beginning: str
-    """At most 1,500 characters."""
+    parts: list[Part]
+    """How its sheets, tables or texts begin."""
     sections: int | None
     """Pages that `read` can give; None where counting them means reading all."""
     facts: dict[str, Json] = field(default_factory=dict)
@@ -56,6 +57,11 @@ class Preview:
     """What reading does not show, a sentence each."""
     data: tuple[Path, ...] = ()
     """Files for programs that were written into the folder."""
+
+    @property
+    def shown(self) -> Shown:
+        """How it begins, and how much of it that is."""
+        return rendered(self.parts, ROOM)
 
 
 @dataclass(frozen=True)
@@ -85,14 +91,14 @@ async def preview(path: Path, *, name: str = "", folder: Path | None = None) -> 
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
-        return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", "", 0)
+        return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", [], 0)
     told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder)})
     return Preview(
         name=called,
         kind=kind,
         size=told["size"],
         summary=_named_otherwise(path, kind) + told["summary"],
-        beginning=told["beginning"],
+        parts=told["parts"],
         sections=told["sections"],
         facts=told["facts"],
         lost=tuple(told["lost"]),
@@ -181,12 +187,12 @@ def _readable_kind(path: Path, name: str) -> str:
         raise FileProblem(
             "mismatch",
             f"{name} is not a {suffix} file: its content is of no kind that is known.",
-            remedy="It may be damaged or encrypted. Look at its bytes in a program (run_code).",
+            remedy="It may be damaged or encrypted. Look at its bytes in a program.",
         )
     raise FileProblem(
         "unsupported",
         f"{name} is a file of the kind {kind}, which cannot be read as text.",
-        remedy=_SUGGESTED.get(kind, "Look at its bytes in a program (run_code)."),
+        remedy=_SUGGESTED.get(kind, "Look at its bytes in a program."),
     )
 
 

@@ -12,10 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Source
+from agent.files.json_shape import json_parts, lines_part, shape_of
+from agent.files.previews import Part
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
+_SHAPE = 1_500
+"""Characters about how JSON is built."""
 _SHOWN = 12
 """Names that a summary lists."""
 
@@ -35,6 +40,18 @@ def structure_of(source: Source, text: str) -> Structure:
     if source.kind == "source":
         return _program(text, suffix)
     return _KINDS.get(source.kind, _plain)(text)
+
+
+def parts_of(kind: str, text: str) -> list[Part]:
+    """How the lists of a long text begin; none where it has no such parts."""
+    if kind == "jsonl":
+        return [lines_part(text)]
+    if kind not in ("json", "jsonld"):
+        return []
+    try:
+        return json_parts(json.loads(text))
+    except (ValueError, RecursionError):
+        return []
 
 
 def _plain(text: str) -> Structure:
@@ -57,43 +74,27 @@ def _json(text: str) -> Structure:
         return Structure("JSON, nested very deeply", {"valid": True})
     except ValueError as error:
         return Structure("JSON that is not valid", {"valid": False}, [f"It is not valid JSON: {error}."])
-    return Structure(f"JSON: {_shape(value)}", {"valid": True, "shape": _shape(value)})
+    shape = shape_of([value])
+    return Structure(f"JSON: {one_line(shape, _SHAPE)}", {"valid": True, "shape": shape})
 
 
 def _json_lines(text: str) -> Structure:
-    records, broken, keys = 0, [], Counter[str]()
+    records, broken, values = 0, [], []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         records += 1
         try:
-            value = json.loads(line)
+            values.append(json.loads(line))
         except (ValueError, RecursionError):
             broken.append(number)
-            continue
-        if isinstance(value, dict):
-            keys.update(value.keys())
-    names = list(keys)
+    keys = Counter(key for value in values if isinstance(value, dict) for key in value)
     lost = [f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}."] if broken else []
     return Structure(
-        f"JSON lines: {records:,} records; keys: {_listed(names)}",
-        {"records": records, "keys": {name: keys[name] for name in names[:100]}, "broken_lines": broken[:100]},
+        f"JSON lines: {records:,} records" + (f", each {one_line(shape_of(values), _SHAPE)}" if values else ""),
+        {"records": records, "keys": {name: keys[name] for name in list(keys)[:100]}, "broken_lines": broken[:100]},
         lost,
     )
-
-
-def _shape(value: Any, depth: int = 3) -> str:
-    """How a JSON value is built, in few words."""
-    if isinstance(value, dict):
-        if not depth:
-            return f"{{{len(value)} keys}}"
-        shown = [f"{key}: {_shape(one, depth - 1)}" for key, one in list(value.items())[:_SHOWN]]
-        return (
-            "{" + ", ".join(shown) + (f", and {len(value) - _SHOWN:,} more keys" if len(value) > _SHOWN else "") + "}"
-        )
-    if isinstance(value, list):
-        return f"list of {len(value):,}" + (f", the first {_shape(value[0], depth - 1)}" if value and depth else "")
-    return {str: "text", bool: "true or false", int: "number", float: "number"}.get(type(value), "null")
 
 
 def _xml(text: str) -> Structure:

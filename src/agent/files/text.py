@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.decoding import Encoding, encoding_of, sample_of
+from agent.files.previews import ROOM, Part, text_part
 from agent.files.problem import FileProblem
-from agent.files.structure import Structure, structure_of
+from agent.files.structure import Structure, parts_of, structure_of
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -97,6 +98,17 @@ class TextFile:
                 name = f"lines {line:,}-{last:,}" if last > line else f"line {line:,}"
                 yield Section(name, block.rstrip("\n"), line)
             line = following
+
+    def preview(self) -> list[Part]:
+        """How the text begins; of JSON that is long, how each of its lists does."""
+        with self._encoding.open(self._path) as stream:
+            text = stream.read(ROOM + 1)
+            if len(text) > ROOM and self.count is not None:
+                text += stream.read()
+                if parts := parts_of(self.kind, text):
+                    return parts
+        text = text.rstrip("\n")
+        return [text_part(text, None if self.count is None else len(text))]
 
     def save_data(self, folder: Path) -> list[Path]:
         """Nothing: the file itself is best."""

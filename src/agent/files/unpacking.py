@@ -301,7 +301,7 @@ def _broken(called: str, error: BaseException) -> FileProblem:
     return FileProblem(
         "truncated" if cut else "damaged",
         f"{one_line(called)} is {state}: {_said(error)}.",
-        remedy="Ask for the file anew.",
+        remedy="Look at its bytes in a program.",
     )
 
 

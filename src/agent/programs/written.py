@@ -38,7 +38,7 @@ async def run_written(state: State, context: Context, begun: Sequence[Message] =
         context: Of the run.
         begun: How the reply begins, for a model that goes on from there.
     """
-    messages = _messages(state)
+    messages = _messages(state, context)
     modules = await _modules(state, context)
     finding = ""
     for _ in range(_ATTEMPTS_WITH_FILES if state.get("attached") else _ATTEMPTS):
@@ -58,7 +58,7 @@ async def run_written(state: State, context: Context, begun: Sequence[Message] =
     return no_program(state, context, finding)
 
 
-def _messages(state: State) -> list[Message]:
+def _messages(state: State, context: Context) -> list[Message]:
     given: dict[str, Any] = {
         "question": state["question"],
         "tools": "; ".join(f"{tool['name']}: {tool['description']}" for tool in _own(state)) or "none",
@@ -67,7 +67,8 @@ def _messages(state: State) -> list[Message]:
     attached = state.get("attached")
     if not attached:
         return load_prompt("agent", "run_code").render(**given)
-    return load_prompt("agent", "run_code_files").render(**given, files=files_text(attached))
+    files = files_text(attached, context.strategy(Role.WRITER).limits.files)
+    return load_prompt("agent", "run_code_files").render(**given, files=files)
 
 
 def _job(source: str, modules: dict[str, str], state: State, context: Context) -> Job:

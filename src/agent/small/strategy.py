@@ -25,7 +25,9 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.web.specialist.evidence import Evidence, Wanted
 
-LIMITS = PromptLimits(reading=2_400, addresses=0, evidence=1_500, history=4_000, answer=200, tests=160, thoughts=0)
+LIMITS = PromptLimits(
+    reading=2_400, files=4_000, addresses=0, evidence=1_500, history=4_000, answer=200, tests=160, thoughts=0
+)
 """A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
 
 

@@ -23,6 +23,8 @@ _WRITTEN_OUT = frozenset(["docx", "pptx", "html", "epub", "eml"])
 """Kinds that programs can hardly read, and of which the reader makes no file for them."""
 _MOST_NAMED = 200
 """Files that were made of one; programs find the others in the same folder."""
+_BEGINNING = 1_500
+"""Characters."""
 _MOST_PAGES = 100_000
 _LONGEST_TEXT = 5_000_000
 """Characters."""
@@ -79,7 +81,8 @@ class JournaledFiles:
                 "kind": seen.kind,
                 "size": seen.size,
                 "summary": seen.summary,
-                "beginning": seen.beginning,
+                "beginning": seen.shown.text[:_BEGINNING],
+                "parts": seen.parts,
                 "sections": seen.sections,
                 "facts": seen.facts,
                 "lost": list(seen.lost),
@@ -164,6 +167,7 @@ def _unread(path: Path, name: str, problem: FileProblem) -> AttachedFile:
         size=size,
         summary="",
         beginning="",
+        parts=[],
         sections=None,
         facts={"problem": problem.reason},
         lost=[],

@@ -41,7 +41,7 @@ def test_a_problem_is_told_with_what_to_do(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == (
         "alita: a.xlsx is not a xlsx file: its content is of no kind that is known.\n"
-        "       It may be damaged or encrypted. Look at its bytes in a program (run_code).\n"
+        "       It may be damaged or encrypted. Look at its bytes in a program.\n"
     )
     error = json.loads(show(tmp_path, "b.txt", "--json").stdout)["error"]
     assert error["kind"] == "FileProblem"

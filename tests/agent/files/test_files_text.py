@@ -29,8 +29,18 @@ PDB = (
     [
         ("a.txt", "one two\nthree\n", "Text: 2 lines, 3 words", {"lines": 2, "words": 3}),
         ("a.md", "# Tea\n\n## Milk\n", "headings: Tea, Milk", {"headings": ["Tea", "Milk"]}),
-        ("a.json", '{"a": [1, {"b": "x"}], "c": null}', "{a: list of 2, the first number, c: null}", {"valid": True}),
-        ("a.jsonl", '{"a": 1}\n{"a": 2, "b": 3}\n', "2 records; keys: a, b", {"keys": {"a": 2, "b": 1}}),
+        (
+            "a.json",
+            '{"a": [1, {"b": "x"}], "c": null}',
+            "{a: list of 2: number (1) or {b: text} (1), c: null}",
+            {"valid": True},
+        ),
+        (
+            "a.jsonl",
+            '{"a": 1}\n{"a": 2, "b": 3}\n',
+            "2 records, each {a: number 1 to 2, b: number (in 1)}",
+            {"keys": {"a": 2, "b": 1}},
+        ),
         ("a.jsonld", '{"@context": "https://schema.org"}', "JSON: {@context: text}", {}),
         ("a.xml", "<feed xmlns='urn:x'><e/><e/></feed>", "root <feed>; elements: e (2), feed (1)", {"root": "feed"}),
         ("a.py", "import os\n\ndef f():\n    pass\n\nclass C: ...\n", "defines: f, C", {"defines": ["f", "C"]}),
@@ -45,7 +55,7 @@ async def test_the_structure_is_told(
     seen = await preview(file(tmp_path / name, content))
     assert summary in seen.summary
     assert {**seen.facts, **facts} == seen.facts
-    assert seen.beginning == content.rstrip("\n")
+    assert seen.shown.text == content.rstrip("\n")
     assert seen.lost == ()
 
 

@@ -107,8 +107,8 @@ async def test_a_sheet_with_all_it_shows(costs: Path) -> None:
 
 async def test_hidden_and_empty_sheets_are_told(costs: Path) -> None:
     seen = await preview(costs)
-    assert "- hidden sheet Secret: C3:C3, 1 rows; first row: TRUE" in seen.summary
-    assert "- sheet Nothing: empty" in seen.summary
+    assert "hidden sheet Secret (C3:C3, 1 rows), sheet Nothing (empty)" in seen.summary
+    assert "## sheet Nothing: no rows" in seen.shown.text
     assert [sheet["hidden"] for sheet in seen.facts["sheets"]] == [False, True, False]
     assert seen.sections == 3
 
@@ -400,8 +400,8 @@ async def test_xls_values() -> None:
     path = Path(__file__).with_name("data") / "tea.xls"
     seen = await preview(path)
     assert seen.kind == "xls"
-    assert "- hidden sheet Secret: A1:A1, 1 rows; first row: hidden" in seen.summary
-    assert "| 2 | 00001 | 3 | 2024-05-01 |\n| 3 | 00002 | 2.75 | 2024-05-02 |" in seen.beginning
+    assert "hidden sheet Secret (A1:A1, 1 rows)" in seen.summary
+    assert "| 2 | 00001 | 3 | 2024-05-01 |\n| 3 | 00002 | 2.75 | 2024-05-02 |" in seen.shown.text
 
 
 @pytest.mark.parametrize("share", [0.3, 0.7])
@@ -435,5 +435,5 @@ async def test_a_small_file_that_spans_a_whole_sheet_is_read_at_once(tag: str, t
     started = time.monotonic()
     seen = await preview(tmp_path / "far.xlsx")
     assert time.monotonic() - started < 10
-    assert "| 1 | 7 |" in seen.beginning
+    assert "| 1 | 7 |" in seen.shown.text
     assert any("so only values are read" in one for one in seen.lost)

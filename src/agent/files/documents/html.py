@@ -39,7 +39,7 @@ class HtmlReader:
             raise FileProblem(
                 "too_large",
                 f"{name_of(source)} has {size:,} bytes; pages of at most {_MOST_BYTES:,} are read.",
-                remedy="Read it in a program (run_code) with lxml.",
+                remedy="Read it in a program with lxml.",
             )
         if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise FileProblem("mismatch", f"{name_of(source)} is no html: it is binary.", remedy="Check its kind.")

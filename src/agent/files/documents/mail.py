@@ -42,7 +42,7 @@ class MailReader:
             raise FileProblem(
                 "too_large",
                 f"{name_of(source)} has {size:,} bytes.",
-                remedy="Take it in parts in a program (run_code).",
+                remedy="Take it in parts in a program.",
             )
         try:
             with source.path.open("rb") as file:

@@ -44,7 +44,7 @@ def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFil
         raise FileProblem(
             "truncated",
             f"{name_of(source)} breaks off or is damaged: {error}.",
-            remedy="What is whole of it can be recovered in a program (run_code).",
+            remedy="What is whole of it can be recovered in a program.",
         ) from None
     try:
         _check(archive, source, limits, member)

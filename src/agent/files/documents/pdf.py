@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.documents import pdf_page
 from agent.files.opening import beginning, damaged, name_of, without_package
+from agent.files.previews import Part, pages_part
 from agent.files.problem import FileProblem
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -42,7 +43,7 @@ class PdfReader:
             raise FileProblem(
                 "mismatch",
                 f"{name_of(source)} is no PDF: it does not begin as one.",
-                remedy="Look at its bytes in a program (run_code).",
+                remedy="Look at its bytes in a program.",
             )
         document = _opened(source)
         cut = _is_cut(source.path)
@@ -76,7 +77,9 @@ def _broken(source: Source, cut: bool, why: str) -> FileProblem:
     if not cut:
         return damaged(source, "PDF", why)
     return FileProblem(
-        "truncated", f"{name_of(source)} breaks off: its end is missing ({why}).", remedy="Ask for the whole file."
+        "truncated",
+        f"{name_of(source)} breaks off: its end is missing ({why}).",
+        remedy="Look at its bytes in a program.",
     )
 
 
@@ -121,6 +124,10 @@ class PdfContents:
             label = self.document.get_page_label(number - 1)
             numbered = f" (numbered {one_line(label, 20)})" if label and label != str(number) else ""
             yield Section(f"page {number}{numbered}", self._text(number))
+
+    def preview(self) -> list[Part]:
+        """How its pages begin."""
+        return [pages_part(self)]
 
     def save_data(self, folder: Path) -> list[Path]:
         """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
@@ -183,8 +190,8 @@ class PdfContents:
         except FileProblem as problem:
             self._tell(f"Page {number} is only a picture, and was not read. {problem}".replace("\n", " "))
             return "(a picture, not read)"
-        sure = f", certain to {seen.confidence:.0%}" if seen.confidence is not None else ": no text was found"
-        self._tell(f"Page {number} is only a picture; its text was read by OCR{sure}.")
+        found = f"its text was {seen.certainty}" if seen.text else "OCR found no text in it"
+        self._tell(f"Page {number} is only a picture; {found}.")
         for sentence in seen.lost:
             self._tell(f"Page {number}: {sentence}")
         return seen.text or "(a picture without text)"

@@ -12,6 +12,7 @@ from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.media.sound import RATE, clock, length_of, opened, samples, sound_track, tags
 from agent.files.media.speech import Said, Transcript, transcribe
 from agent.files.opening import damaged, name_of
+from agent.files.previews import Part, pages_part
 from agent.files.problem import FileProblem
 from mcp_tools.tool import Json
 
@@ -136,6 +137,10 @@ class SoundContents:
         start = (number - 1) * STRETCH
         name = f"transcript, {clock(start)} to {clock(min(start + STRETCH, self._length))}"
         return Section(name, text or self._silence())
+
+    def preview(self) -> list[Part]:
+        """How the transcript begins."""
+        return [pages_part(self)]
 
     def save_data(self, folder: Path) -> list[Path]:
         """The transcript as JSON: engine, and pieces with start, end (seconds) and text."""

@@ -41,11 +41,11 @@ class ImageReader:
             return _svg(source, limits)
         with _opened(source) as picture:
             facts = _facts(picture, source)
-            lost = ["What the picture shows is not described, only the text that was found in it."]
+            lost = ["Of the picture only text is shown: no shapes, bars, lines, colours or places."]
             frames = list(_frames(picture, lost))
         sections = list(_read(frames, source, facts, lost))
         data = {} if len(frames) == 1 else _saved(frames, Path(name_of(source)).stem)
-        return TextContents(source.kind, _summary(facts), sections, facts, lost, data)
+        return TextContents(source.kind, _summary(facts), sections, facts, lost, data, is_all=False)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def _opened(source: Source) -> Iterator[Image]:
             raise FileProblem(
                 "truncated",
                 f"{name_of(source)} breaks off: {error}.",
-                remedy="What is whole of it can be recovered in a program (run_code).",
+                remedy="What is whole of it can be recovered in a program.",
             ) from None
         raise damaged(source, f"a picture of the kind {source.kind}", error) from None
 
@@ -132,8 +132,8 @@ def _read(frames: list[Image], source: Source, facts: dict[str, Json], lost: lis
             sure.append(seen.confidence)
         if len(frames) == 1 or seen.text != last:
             several = "" if len(frames) == 1 else f"frame {frame.info['frame']}, "
-            certain = f", certain to {seen.confidence:.0%}" if seen.confidence is not None else ""
-            yield Section(f"{several}text in the picture{certain}", seen.text or "(no text was found)")
+            certain = f", {seen.certainty}" if seen.text else ""
+            yield Section(f"{several}text in the picture{certain}", seen.text or "(OCR found no text)")
         last = seen.text
     else:
         facts["text_confidence"] = min(sure) if sure else None

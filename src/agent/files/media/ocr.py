@@ -36,6 +36,12 @@ class Seen:
         letters = sum(len(text) for text, _ in self.lines)
         return round(sum(len(text) * sure for text, sure in self.lines) / letters, 3) if letters else None
 
+    @property
+    def certainty(self) -> str:
+        """The same in words, which say what it does not mean."""
+        sure = "" if self.confidence is None else f", {min(self.confidence, 0.99):.0%} sure of what it found"
+        return f"read by OCR{sure}; it may have missed some"
+
 
 def text_in(picture: Image) -> Seen:
     """Reads the text of a picture.

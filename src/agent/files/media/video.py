@@ -12,6 +12,7 @@ from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.media.audio import SoundContents, Spoken, tags_shown
 from agent.files.media.sound import clock, length_of, opened, sound_track, tags
 from agent.files.opening import damaged, name_of
+from agent.files.previews import Part, pages_part
 from agent.files.problem import FileProblem
 from mcp_tools.tool import Json
 
@@ -114,6 +115,10 @@ class FilmContents:
             yield Section("text in the pictures", self._text() or "(no text was found)")
         if self._sound:
             yield from self._sound.sections(max(1, first - int(self.seen)))
+
+    def preview(self) -> list[Part]:
+        """How the texts of its pictures begin, and what is said."""
+        return [pages_part(self)]
 
     def save_data(self, folder: Path) -> list[Path]:
         """The pictures as `name.0012.5s.jpg`, seconds in the name, and the transcript."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 WIDEST = 60
 """Columns up to which empty ones are shown too."""
+_FEW = 10
+"""Comments or links that are told where it is to be brief."""
 _Place = tuple[int, int]
 """Row and column, from 1."""
 
@@ -71,25 +73,25 @@ class FullSheet:
             row = self._texts[number]
             yield number, [row.get(column, "") for column in self.columns]
 
-    def notes(self, first: int, last: int) -> list[str]:
+    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
         """Colours, formats, merged and hidden cells, comments and links of rows."""
+        listed = first_of if brief else ", ".join
         lines = [
-            *_grouped("Fill colours", self._fills, first, last, named=True),
-            *_grouped("Font colours", self._fonts, first, last, named=True),
-            *_grouped("Number formats", self._formats, first, last, named=False),
+            *_grouped("Fill colours", _between(self._fills, first, last), listed, named=True),
+            *_grouped("Font colours", _between(self._fonts, first, last), listed, named=True),
+            *_grouped("Number formats", _between(self._formats, first, last), listed, named=False),
         ]
         merged = [str(one) for one in self._sheet.merged_cells.ranges if one.min_row <= last and one.max_row >= first]
         if merged:
-            lines.append(f"Merged cells: {', '.join(merged)}")
+            lines.append(f"Merged cells: {listed(merged)}")
         dimensions = self._sheet.row_dimensions
         if rows := [number for number in dimensions if dimensions[number].hidden and first <= number <= last]:
             lines.append(f"Hidden rows: {_runs(sorted(rows))}")
         if columns := self._hidden_columns():
             lines.append(f"Hidden columns: {', '.join(columns)}")
-        for place, remark in sorted(self._remarks.items()):
-            if first <= place[0] <= last:
-                lines.append(f"Comment on {name_of(place)}: {remark}")
-        lines += [f"Link of {name_of(p)}: {to}" for p, to in sorted(self._links.items()) if first <= p[0] <= last]
+        for what, said in (("Comment on", self._remarks), ("Link of", self._links)):
+            told = [f"{what} {name_of(at)}: {text}" for at, text in sorted(said.items()) if first <= at[0] <= last]
+            lines += [*told[:_FEW], f"and {len(told) - _FEW} more like that"] if brief and len(told) > _FEW else told
         return lines
 
     def lost(self) -> list[str]:
@@ -181,13 +183,19 @@ def _runs(numbers: list[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _spans(numbers))
 
 
-def _grouped(title: str, groups: dict[str, set[_Place]], first: int, last: int, *, named: bool) -> list[str]:
+def _between(groups: dict[str, set[_Place]], first: int, last: int) -> dict[str, list[_Place]]:
+    """The places in these rows."""
+    here = {key: [place for place in places if first <= place[0] <= last] for key, places in groups.items()}
+    return {key: places for key, places in here.items() if places}
+
+
+def _grouped(
+    title: str, groups: dict[str, list[_Place]], listed: Callable[[list[str]], str], *, named: bool
+) -> list[str]:
     lines = []
     for key, places in groups.items():
-        here = [place for place in places if first <= place[0] <= last]
-        if here:
-            shown = f"#{key} ({colour_word(key)})" if named else f"`{key}`"
-            lines.append(f"- {shown}: {', '.join(ranges_of(here))}")
+        shown = f"#{key} ({colour_word(key)})" if named else f"`{key}`"
+        lines.append(f"- {shown}: {listed(ranges_of(places))}")
     return [f"{title}:", *lines] if lines else []
 
 

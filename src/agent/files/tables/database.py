@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from agent.files.contents import ReadLimits, Section, Source
+from agent.files.previews import CELL, Part, part_of
 from agent.files.problem import FileProblem
-from agent.files.tables.rows import as_table, rows_per_page
+from agent.files.tables.columns import columns_told, looked_at
+from agent.files.tables.rows import as_table, line_of, rows_per_page
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -21,7 +24,9 @@ _SAMPLE_ROWS = 100
 _BLOB = 16
 """Bytes of a blob that are shown."""
 _LISTED = 40
-"""Tables that the summary names."""
+"""Tables that are named and previewed."""
+_SQL = 1_000
+"""Characters of a statement."""
 
 
 class DatabaseReader:
@@ -47,11 +52,6 @@ class Table:
     """Name and declared type."""
     rows: int
     per_page: int
-
-    @property
-    def described(self) -> str:
-        """Its columns with their types."""
-        return ", ".join(f"{name} {kind}".strip() for name, kind in self.columns)
 
     @property
     def pages(self) -> int:
@@ -85,7 +85,7 @@ class Database:
             self._tables = [table for name in names if (table := self._table(name))]
         views = [name for kind, name, _ in self._schema if kind == "view"]
         if views:
-            self.lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program (run_code).")
+            self.lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
         self.count: int | None = 1 + sum(table.pages for table in self._tables)
         self._describe(views)
 
@@ -99,6 +99,25 @@ class Database:
                 yield self._page(table, page)
             before += table.pages
 
+    def preview(self) -> list[Part]:
+        """How each table was made, how it begins, and what its columns hold; then what else the schema has."""
+        parts, made = list[Part](), {name: sql for kind, name, sql in self._schema if kind == "table"}
+        for table in self._tables[:_LISTED]:
+            names = [name for name, _ in table.columns]
+            with self._damage():
+                rows = [_texts(row) for row in self._select(table.name, looked_at(len(names)), 0)]
+            parts.append(
+                part_of(
+                    (line_of(number, row, CELL) for number, row in enumerate(rows, 1)),
+                    table.rows,
+                    name=f"table {table.name}",
+                    head=f"{one_line(made[table.name], _SQL)}\n{line_of('', names, CELL)}",
+                    columns=columns_told(names, rows, total=table.rows),
+                )
+            )
+        others = [one_line(sql, _SQL) for kind, _, sql in self._schema if kind != "table"]
+        return [*parts, part_of(others, len(others), "entries", name="the rest of the schema")] if others else parts
+
     def save_data(self, folder: Path) -> list[Path]:
         """Nothing: the file itself is best."""
         return []
@@ -110,7 +129,7 @@ class Database:
     def _schema_text(self) -> str:
         text = ";\n\n".join(sql.strip() for _, _, sql in self._schema) + ";" if self._schema else "(no tables)"
         if len(text) > self._section:
-            self.lost.append("The schema is too long to be shown whole: query sqlite_master in a program (run_code).")
+            self.lost.append("The schema is too long to be shown whole: query sqlite_master in a program.")
         return text[: self._section]
 
     def _table(self, name: str) -> Table | None:
@@ -145,9 +164,9 @@ class Database:
         return Section(where, text)
 
     def _describe(self, views: list[str]) -> None:
-        shown = [f"- {table.name}: {table.rows:,} rows; {table.described}" for table in self._tables[:_LISTED]]
-        more = [f"and {len(self._tables) - _LISTED} more tables"] if len(self._tables) > _LISTED else []
-        self.summary = "\n".join([f"SQLite database: {len(self._tables)} tables, {len(views)} views", *shown, *more])
+        shown = ", ".join(f"{table.name} ({table.rows:,} rows)" for table in self._tables[:_LISTED])
+        more = f", and {len(self._tables) - _LISTED} more tables" if len(self._tables) > _LISTED else ""
+        self.summary = f"SQLite database, {len(self._tables)} tables, {len(views)} views: {shown}{more}"
         self.facts: dict[str, Json] = {
             "tables": [{"name": t.name, "rows": t.rows, "columns": dict(t.columns)} for t in self._tables],
             "views": views,
@@ -161,7 +180,7 @@ class Database:
             raise FileProblem(
                 "damaged",
                 f"{self._name} cannot be read as a database: {error}.",
-                remedy="It is damaged or cut off. Look at its bytes in a program (run_code).",
+                remedy="It is damaged or cut off. Look at its bytes in a program.",
             ) from error
 
 

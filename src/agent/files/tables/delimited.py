@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
+from agent.files.previews import CELL, ROOM, Part, part_of, text_part
 from agent.files.problem import FileProblem
+from agent.files.tables.columns import columns_told, looked_at
 from agent.files.tables.dialect import SAMPLE, sniffed
 from agent.files.tables.rows import as_table, rows_per_page
 from agent.files.text import text_encoding
-from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -90,6 +92,18 @@ class DelimitedFile:
                 if len(page) < self._per_page:
                     break
 
+    def preview(self) -> list[Part]:
+        """The whole text where it is short; else the first rows as they stand there, and what the columns hold."""
+        with self._encoding.open(self._path) as stream:
+            text = stream.read(ROOM + 1)
+        if len(text) <= ROOM:
+            return [text_part(text.rstrip("\n"), len(text.rstrip("\n")))]
+        with self._behind(self._skipped) as (passed, rows):
+            first = list(islice(rows, self._skipped - passed, looked_at(self._columns)))
+        head = self._line(self._header) if self._skipped else ""
+        told = columns_told(self._header, first, total=self._rows, decimal=self._dialect.decimal)
+        return [part_of(map(self._line, first), self._rows, head=head, columns=told)]
+
     def save_data(self, folder: Path) -> list[Path]:
         """Nothing: the file itself is best."""
         return []
@@ -110,6 +124,13 @@ class DelimitedFile:
             self.lost.append(f"Rows {start}-{end}: {cut} long cells were shortened.")
         return Section(f"rows {start:,}-{end:,}", text)
 
+    def _line(self, row: list[str]) -> str:
+        """A row as it stands in the file, long cells cut."""
+        out = io.StringIO(newline="")
+        cells = [cell if len(cell) <= CELL else f"{cell[:CELL]}… ({len(cell):,} characters)" for cell in row]
+        csv.writer(out, delimiter=self._dialect.delimiter, lineterminator="").writerow(cells)
+        return out.getvalue()
+
     def _records(self, stream: IO[str]) -> Iterator[list[str]]:
         rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)
         while True:
@@ -128,7 +149,7 @@ class DelimitedFile:
                 raise FileProblem(
                     "too_large",
                     f"{self._name} has a line of more than {_FIELD:,} characters: that is no table.",
-                    remedy="Read it in a program (run_code) in parts.",
+                    remedy="Read it in a program in parts.",
                 )
             yield line
 
@@ -150,8 +171,8 @@ class DelimitedFile:
         said = [f"{rows} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.name]
         if dialect.decimal == ",":
             said.append("decimal comma")
-        self.summary = f"Table: {', '.join(said)}\n"
-        self.summary += f"Header: {one_line(' | '.join(self._header), 500)}" if dialect.has_header else "No header"
+        said.append("the first row is the header" if dialect.has_header else "no header")
+        self.summary = f"Table: {', '.join(said)}"
         self.facts: dict[str, Json] = {
             "rows": self._rows,
             "columns": self._columns,

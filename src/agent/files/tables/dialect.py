@@ -35,7 +35,7 @@ def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     if best == ",":
         best = next((mark for mark in splits if mark != "," and _has_decimals(splits[mark], splits[","])), best)
     rows = splits[best]
-    return Dialect(best, _has_header(rows), _decimal(rows)), rows
+    return Dialect(best, has_header(rows), _decimal(rows)), rows
 
 
 def _split(text: str, delimiter: str) -> list[list[str]]:
@@ -69,7 +69,7 @@ def _common(rows: list[list[str]]) -> tuple[int, float]:
     return common, widths.count(common) / len(widths) if common > 1 else 0.0
 
 
-def _has_header(rows: list[list[str]]) -> bool:
+def has_header(rows: list[list[str]]) -> bool:
     """Whether the first row names the columns: all text, and different from what stands below."""
     if len(rows) < 2:
         return bool(rows) and not any(_is_number(cell) for cell in rows[0])

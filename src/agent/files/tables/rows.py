@@ -22,8 +22,8 @@ def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
 def as_table(header: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], characters: int) -> tuple[str, int]:
     """A table with the number of each row in front, and how many cells were shortened to make it fit."""
     for most in (CELL, 400, 100, 30):
-        lines = [_line("", header, most), "|---" * (len(header) + 1) + "|"]
-        lines += [_line(number, row, most) for number, row in rows]
+        lines = [line_of("", header, most), "|---" * (len(header) + 1) + "|"]
+        lines += [line_of(number, row, most) for number, row in rows]
         text = "\n".join(lines)
         if len(text) <= characters:
             break
@@ -52,7 +52,8 @@ def first_of(cells: Sequence[str]) -> str:
     return ", ".join(cells[:10]) + (f" and {len(cells) - 10} more" if len(cells) > 10 else "")
 
 
-def _line(number: int | str, row: Sequence[str], most: int) -> str:
+def line_of(number: int | str, row: Sequence[str], most: int) -> str:
+    """A row of a table, cells cut at so many characters."""
     joined = " | ".join(row)
     plain = len(joined) <= most and joined.count("|") == len(row) - 1 and "\n" not in joined and "\r" not in joined
     return f"| {number} | {joined if plain else ' | '.join([_cell(cell, most) for cell in row])} |"

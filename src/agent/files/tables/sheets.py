@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.files.contents import Section
-from agent.files.tables.rows import as_table, letters, rows_per_page
+from agent.files.previews import CELL, Part, part_of, trimmed
+from agent.files.tables.columns import columns_told, looked_at
+from agent.files.tables.dialect import has_header
+from agent.files.tables.rows import as_table, first_of, letters, line_of, rows_per_page
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
@@ -21,8 +25,9 @@ _NOTES = 0.4
 """Share of a page that notes below the table may take."""
 _TITLES = 20
 """Sheets that the summary describes."""
-_HEADER = 300
-"""Characters of a sheet's first row in the summary."""
+_LAST_ROW = 1 << 20
+_FORMULA = re.compile(r" ?\[[={].*\]", re.DOTALL)
+"""What stands behind the value of a cell that has a formula."""
 
 
 class Sheet(Protocol):
@@ -42,8 +47,14 @@ class Sheet(Protocol):
         """The rows that are shown with their numbers in the sheet, from the one at that index on."""
         ...
 
-    def notes(self, first: int, last: int) -> list[str]:
-        """What a table cannot show of the rows with these numbers: colours, comments, formats."""
+    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
+        """What a table cannot show of the rows with these numbers: colours, comments, formats.
+
+        Args:
+            first: Number of the first row.
+            last: Of the last one.
+            brief: Whether of many places only the first are named, and it is said how many more there are.
+        """
         ...
 
 
@@ -64,11 +75,10 @@ class WorkbookContents:
         self._sheets = [(sheet, rows_per_page(_sample(sheet), section)) for sheet in sheets]
         self.count: int | None = sum(_pages(sheet, size) for sheet, size in self._sheets)
         self.facts: dict[str, Json] = {"sheets": [sheet.facts for sheet in sheets]}
-        described = [_described(sheet) for sheet in sheets[:_TITLES]]
-        more = [f"and {len(sheets) - _TITLES} more sheets"] if len(sheets) > _TITLES else []
-        self.summary = "\n".join(
-            [f"Workbook ({kind}): {len(sheets)} sheet{'s' if len(sheets) != 1 else ''}", *described, *more]
-        )
+        described = ", ".join(_described(sheet) for sheet in sheets[:_TITLES])
+        more = f", and {len(sheets) - _TITLES} more sheets" if len(sheets) > _TITLES else ""
+        counted = f"{len(sheets)} sheet{'s' if len(sheets) != 1 else ''}"
+        self.summary = f"Workbook ({kind}), {counted}: {described}{more}"
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on."""
@@ -79,6 +89,15 @@ class WorkbookContents:
             if start < pages:
                 yield from self._sheet_pages(sheet, size, start, pages)
             before += pages
+
+    def preview(self) -> list[Part]:
+        """How each sheet begins, and what its columns hold."""
+        parts: list[Part] = []
+        for sheet, _ in self._sheets:
+            parts.append(_part(sheet))
+            if len(parts) % 100 == 0:  # what was kept of hundreds of sheets would take memory for nothing
+                parts = trimmed(parts)
+        return parts
 
     def save_data(self, folder: Path) -> list[Path]:
         """Nothing: the file itself is best."""
@@ -116,13 +135,26 @@ def _pages(sheet: Sheet, size: int) -> int:
     return max(1, -(-sheet.listed // size))
 
 
+def _part(sheet: Sheet) -> Part:
+    names = [letters(one) for one in sheet.columns]
+    rows = list(islice(sheet.rows(), looked_at(len(names))))
+    cells = [[_FORMULA.sub("", cell) for cell in row] for _, row in rows]
+    total = sheet.listed
+    if has_header(cells[:200]):
+        names = [f"{letter} {name}" for letter, name in zip(names, cells.pop(0), strict=True)]
+        total -= 1
+    return part_of(
+        (line_of(number, row, CELL) for number, row in rows),
+        sheet.listed,
+        name=sheet.title,
+        head=line_of("", [letters(one) for one in sheet.columns], CELL) if rows else "",
+        notes=sheet.notes(1, _LAST_ROW, brief=True),
+        columns=columns_told(names, cells, total=total),
+    )
+
+
 def _described(sheet: Sheet) -> str:
-    if not sheet.listed:
-        return f"- {sheet.title}: empty"
-    _, first = next(sheet.rows())
-    header = " | ".join(first)
-    header = header if len(header) <= _HEADER else header[:_HEADER] + "…"
-    return f"- {sheet.title}: {sheet.span}, {sheet.listed:,} rows; first row: {header}"
+    return f"{sheet.title} ({sheet.span}, {sheet.listed:,} rows)" if sheet.listed else f"{sheet.title} (empty)"
 
 
 class PlainSheet:
@@ -154,14 +186,14 @@ class PlainSheet:
         for number, row in enumerate(islice(self._sheet.iter_rows(), start, None), self._top + 1 + start):
             yield number, [as_text(value) for value in row[-width:]]
 
-    def notes(self, first: int, last: int) -> list[str]:
+    def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
         """The merged cells."""
         merged = [
             f"{letters(left + 1)}{top + 1}:{letters(right + 1)}{bottom + 1}"
             for (top, left), (bottom, right) in self._merged
             if top < last and bottom >= first - 1
         ]
-        return [f"Merged cells: {', '.join(merged)}"] if merged else []
+        return [f"Merged cells: {first_of(merged) if brief else ', '.join(merged)}"] if merged else []
 
 
 def as_text(value: Any) -> str:

@@ -182,7 +182,7 @@ def _parts(source: Source, limits: ReadLimits) -> list[zipfile.ZipInfo]:
         raise FileProblem(
             "truncated",
             f"{name} is cut off or damaged: {error}.",
-            remedy="What is whole in it can be recovered in a program (run_code).",
+            remedy="What is whole in it can be recovered in a program.",
         ) from error
     total = sum(one.file_size for one in parts)
     packed = source.path.stat().st_size

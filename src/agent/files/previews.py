@@ -1,0 +1,226 @@
+"""Previews: the beginnings of a file's parts, as much of each as is fair, with what is shown and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+
+if TYPE_CHECKING:
+    from agent.files.contents import Contents
+
+ROOM = 8_000
+"""Characters that a file may have to be shown whole; all its parts together."""
+_BEGINNING = 4_000
+"""Characters of a text that has more."""
+_FIRST = {"rows": 20, "lines": 20, "entries": 10, "files": 200}
+"""Pieces of a part that has more than can be shown."""
+CELL = 200
+"""Characters of a cell, or of an entry of a list."""
+_LABEL = 60
+"""Characters that say what a part is and what of it is shown."""
+_TEXTS = frozenset({"characters", "pages"})
+_NOTES = 0.4
+"""Share of a part's room that notes may take from its rows."""
+
+
+class Part(TypedDict):
+    """The beginning of a sheet, a table, a list or a text."""
+
+    name: str
+    """As people say it: `sheet Costs`; empty where the file has one part."""
+    unit: Literal["rows", "lines", "entries", "files", "pages", "characters"]
+    total: int | None
+    """How many of them the file has; None where that is not known."""
+    head: str
+    """What stands above: the header of a table."""
+    pieces: list[str]
+    """The first rows or pages; of a text, its first characters in one piece."""
+    notes: list[str]
+    """What stands below: its colours, its comments."""
+    columns: list[str]
+    """What its columns hold, for whoever does not see all rows."""
+
+
+class Shown(NamedTuple):
+    """What there was room for."""
+
+    text: str
+    label: str
+    """`complete`, `rows 1–20 of 421`; empty where it cannot be said."""
+
+
+def part_of(
+    pieces: Iterable[str],
+    total: int | None,
+    unit: Literal["rows", "lines", "entries", "files"] = "rows",
+    *,
+    name: str = "",
+    head: str = "",
+    notes: Sequence[str] = (),
+    columns: Sequence[str] = (),
+) -> Part:
+    """The beginning of a table or a list: all its pieces if they can be shown, else the first ones."""
+    kept: list[str] = []
+    room = ROOM
+    for piece in pieces:
+        if room < 0 and len(kept) >= _FIRST[unit]:
+            break
+        kept.append(piece)
+        room -= len(piece) + 1
+    if len(kept) != total:
+        kept = kept[: _FIRST[unit]]
+    return Part(name=name, unit=unit, total=total, head=head, pieces=kept, notes=list(notes), columns=list(columns))
+
+
+def text_part(text: str, total: int | None, *, name: str = "") -> Part:
+    """The beginning of a text.
+
+    Args:
+        text: Its first characters, more than a preview keeps where there are more.
+        total: All of them; None where their number says nothing: there is more to see than text.
+        name: What it is.
+    """
+    kept = text[: ROOM if len(text) <= ROOM else _BEGINNING]
+    return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=[])
+
+
+def pages_part(contents: Contents) -> Part:
+    """The first pages of a file."""
+    pages: list[str] = []
+    for section in contents.sections():
+        pages.append(section.text if contents.count == 1 else f"[{section.name}]\n{section.text}")
+        if sum(map(len, pages)) > ROOM:
+            break
+    return Part(name="", unit="pages", total=contents.count, head="", pieces=pages, notes=[], columns=[])
+
+
+def trimmed(parts: Sequence[Part]) -> list[Part]:
+    """The parts without what no preview of them all will show."""
+    rooms = shares([_size(part) for part in parts], ROOM)
+    return [
+        {**part, "pieces": _fitting(part["pieces"], room)} if part["unit"] not in _TEXTS else part
+        for part, room in zip(parts, rooms, strict=True)
+    ]
+
+
+def rendered(parts: Sequence[Part], room: int) -> Shown:
+    """The parts as text.
+
+    Args:
+        parts: Of one file.
+        room: Characters; what one part does not need, the others get.
+    """
+    rooms = shares([_size(part) for part in parts], room)
+    shown = [_rendered(part, room) for part, room in zip(parts, rooms, strict=True)]
+    if len(parts) == 1 and not parts[0]["name"]:
+        return shown[0]
+    texts = [
+        "\n".join(filter(None, [_heading(part["name"], one.label), one.text]))
+        for part, one in zip(parts, shown, strict=True)
+    ]
+    is_whole = all(one.label.startswith("complete") for one in shown)
+    return Shown("\n\n".join(texts), "complete" if is_whole else "")
+
+
+def needed(parts: Sequence[Part]) -> int:
+    """The characters that the parts take at most."""
+    return sum(map(_size, parts))
+
+
+def shares(needs: Sequence[int], room: int) -> list[int]:
+    """The room of each of several: what it needs, at most an equal share of what those leave that need less."""
+    given = [0] * len(needs)
+    for left, index in zip(range(len(needs), 0, -1), sorted(range(len(needs)), key=needs.__getitem__), strict=True):
+        given[index] = min(needs[index], room // left)
+        room -= given[index]
+    return given
+
+
+def _heading(name: str, label: str) -> str:
+    return f"## {name}: {label}" if name and label else f"## {name}" if name else ""
+
+
+def _size(part: Part) -> int:
+    columns = part["columns"] if len(part["pieces"]) != part["total"] else []
+    lines = [part["name"], part["head"], *part["pieces"], *part["notes"], *columns]
+    return sum(len(line) + 1 for line in lines if line) + _LABEL
+
+
+def _rendered(part: Part, room: int) -> Shown:
+    if part["unit"] == "characters":
+        return _text(part, room)
+    total, pieces, unit = part["total"], part["pieces"], part["unit"]
+    notes = "\n".join(part["notes"] if len(pieces) == total else [*part["notes"], *part["columns"]])
+    head = [part["head"]] if part["head"] else []
+    if _size(part) <= room:
+        shown = len(pieces)
+    else:
+        room = min(room, _BEGINNING) if unit == "pages" else room
+        notes = _notes([*part["notes"], *part["columns"]], int(room * _NOTES))
+        shown = len(_fitting(pieces, room - len(notes) - sum(map(len, head)) - len(part["name"]) - _LABEL))
+        shown = min(shown, _FIRST.get(unit, shown))
+    lines = [*head, *pieces[:shown], *([notes] if notes else [])]
+    if shown == total:
+        return Shown(
+            ("\n\n" if unit == "pages" else "\n").join(lines),
+            f"complete, {_counted(total, unit)}" if total else f"no {unit}",
+        )
+    if unit == "pages" and shown < len(pieces):
+        return _cut_page(part, shown, room)
+    if not shown and pieces:
+        lines[len(head) :] = [f"{pieces[0][: max(room, 40)]}…", *([notes] if notes else [])]
+        return Shown("\n".join(lines), f"the beginning of {unit[:-1]} 1 of {_of(total)}")
+    return Shown("\n".join(lines), f"{unit} 1–{shown:,} of {_of(total)}")
+
+
+def _text(part: Part, room: int) -> Shown:
+    text, total = part["pieces"][0], part["total"]
+    if total is None:
+        text = _beginning(text, room)
+        return Shown(text, "" if part["name"] else f"the first {len(text):,} characters")
+    if len(text) == total and total <= room:
+        return Shown(text, "complete")
+    text = _beginning(text, min(room, _BEGINNING))
+    return Shown(text, f"characters 1–{len(text):,} of {total:,}")
+
+
+def _cut_page(part: Part, whole: int, room: int) -> Shown:
+    """Pages, the last one cut."""
+    pages = part["pieces"]
+    cut = _beginning(pages[whole], room - sum(len(page) + 2 for page in pages[:whole]))
+    before = f"pages 1–{whole} and " if whole > 1 else "page 1 and " if whole else ""
+    where = f"characters 1–{len(cut):,} of the {len(pages[whole]):,} of page {whole + 1}"
+    return Shown("\n\n".join([*pages[:whole], cut]), f"{before}{where}, of {_of(part['total'])} pages")
+
+
+def _beginning(text: str, room: int) -> str:
+    """The beginning of a text, to the end of a line or a word if one is near."""
+    beginning = text[: max(room, 0)]
+    for mark in "\n ":
+        if (end := beginning.rfind(mark)) > room * 0.8:
+            return beginning[:end]
+    return beginning
+
+
+def _notes(notes: Sequence[str], room: int) -> str:
+    kept = _fitting(notes, room)
+    more = [f"… and {len(notes) - len(kept)} more lines of notes"] if len(kept) < len(notes) else []
+    return "\n".join([*kept, *more])
+
+
+def _fitting(pieces: Sequence[str], room: int) -> list[str]:
+    kept: list[str] = []
+    for piece in pieces:
+        room -= len(piece) + 1
+        if room < 0:
+            break
+        kept.append(piece)
+    return kept
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit if number != 1 else {'entries': 'entry'}.get(unit, unit[:-1])}"
+
+
+def _of(total: int | None) -> str:
+    return "an unknown number" if total is None else f"{total:,}"

@@ -1,0 +1,162 @@
+"""Previews: what is shown of a file is said, small files are whole, and no part takes the room of the others."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl.styles import PatternFill
+
+from agent.files.previews import ROOM, Part, part_of, rendered, shares, text_part
+from agent.files.reading import preview
+
+REGIONS = ["North", "South", "East", "West"]
+
+
+def sales(path: Path, rows: int = 421) -> Path:
+    lines = [f"2024-01-{1 + i % 28:02},{REGIONS[i % 4]},{i},{'' if i % 9 else f'checked by {i}'}" for i in range(rows)]
+    path.write_text("day,region,units,note\n" + "\n".join(lines) + "\n")
+    return path
+
+
+async def test_of_a_long_table_the_first_rows_and_what_its_columns_hold(tmp_path: Path) -> None:
+    seen = await preview(sales(tmp_path / "sales.csv"))
+    lines = seen.shown.text.splitlines()
+    assert seen.shown.label == "rows 1–20 of 421"
+    assert lines[:3] == ["day,region,units,note", "2024-01-01,North,0,checked by 0", "2024-01-02,South,1,"]
+    assert lines[21:] == [
+        "Columns:",
+        "- day: date 2024-01-01 to 2024-01-28; 28 different",
+        "- region: text; 4 values: North (106), East (105), South (105), West (105)",
+        "- units: number 0 to 420; all different",
+        "- note: text; all different; 374 empty",
+    ]
+
+
+async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None:
+    content = 'id;name\n007;"Tea; green"\n008;\n'
+    path = tmp_path / "a.csv"
+    path.write_text(content)
+    assert (await preview(path)).shown == (content.rstrip("\n"), "complete")
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["1,50", "1.200,00", "-3,25"] * 300, "number -3,25 to 1.200,00; 3 values: -3,25 (300), 1,50 (300)"),
+        (["007", "008", "n/a"] * 300, "text; 3 values: 007 (300), 008 (300), n/a (300)"),
+        (["1", "2", "many"] * 300, "number (600) and text (300); 3 values"),
+        ([""] * 900, "empty"),
+    ],
+    ids=["decimal comma", "leading zeros", "mixed", "empty"],
+)
+async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("key;value;more\n" + "".join(f"k{i};{cell};{'x' * 9}\n" for i, cell in enumerate(cells)))
+    assert f"- value: {told}" in (await preview(path)).shown.text
+
+
+async def test_each_sheet_gets_its_first_rows_and_the_colours_are_all_told_or_counted(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    orders = book.active
+    assert orders is not None
+    orders.title = "Orders"
+    orders.append(["day", "region"])
+    for i in range(400):
+        orders.append([f"2024-01-{1 + i % 28:02}", REGIONS[i % 4]])
+    for row in range(2, 60, 2):
+        orders.cell(row, 1).fill = PatternFill("solid", fgColor="FFFF00")
+    orders["B300"].fill = PatternFill("solid", fgColor="FF0000")
+    rates = book.create_sheet("Rates")
+    for row in (["region", "rate"], ["North", 0.1], ["South", 0.2]):
+        rates.append(row)
+    book.create_sheet("Nothing")
+    book.save(tmp_path / "a.xlsx")
+    seen = await preview(tmp_path / "a.xlsx")
+    assert "## sheet Orders: rows 1–20 of 401\n|  | A | B |\n| 1 | day | region |\n" in seen.shown.text
+    assert "## sheet Rates: complete, 3 rows\n|  | A | B |\n| 1 | region | rate |" in seen.shown.text
+    assert "## sheet Nothing: no rows" in seen.shown.text
+    assert "- #FFFF00 (yellow): A2, A4, A6, A8, A10, A12, A14, A16, A18, A20 and 19 more" in seen.shown.text
+    assert "- #FF0000 (red): B300" in seen.shown.text
+    assert "- B region: text; 4 values: East (100)" in seen.shown.text
+    assert "Merged" not in seen.shown.text
+    assert seen.shown.label == ""
+
+
+async def test_a_database_shows_its_schema_once_and_rows_of_each_table(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "a.sqlite")
+    connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, region TEXT)")
+    connection.execute("CREATE TABLE rates (region TEXT, rate REAL)")
+    connection.execute("CREATE VIEW big AS SELECT * FROM orders")
+    connection.executemany(
+        "INSERT INTO orders VALUES (?, ?)", [(i, f"{REGIONS[i % 4]} {'.' * 20}") for i in range(500)]
+    )
+    connection.execute("INSERT INTO rates VALUES ('North', 0.1)")
+    connection.commit()
+    connection.close()
+    seen = await preview(tmp_path / "a.sqlite")
+    told = f"{seen.summary}\n{seen.shown.text}"
+    assert told.count("id INTEGER PRIMARY KEY") == 1
+    assert "## table orders: rows 1–20 of 500\nCREATE TABLE orders" in told
+    assert "| 1 | North | 0.1 |" in told
+    assert "## the rest of the schema: complete, 1 entry\nCREATE VIEW big" in told
+
+
+async def test_json_tells_all_kinds_of_entries_and_shows_each_of_its_lists(tmp_path: Path) -> None:
+    events = [{"type": "note", "text": "x" * 40} if i % 7 == 0 else {"type": "order", "id": i} for i in range(300)]
+    data = {"version": 3, "events": [*events, "end"], "stock": {f"A{i}": {"left": i} for i in range(400)}}
+    (tmp_path / "a.json").write_text(json.dumps(data, indent=1))
+    seen = await preview(tmp_path / "a.json")
+    assert 'events: list of 301: {type: text ("note": 43, "order": 257), text: text (in 43), ' in seen.summary
+    assert "(300) or text (1)" in seen.summary
+    assert 'stock: {400 keys such as "A0", "A1", "A2": {left: number 0 to 399}}' in seen.summary
+    assert '## other keys: complete, 1 entry\n"version": 3' in seen.shown.text
+    assert '## events: entries 1–10 of 301\n{"type": "note", "text"' in seen.shown.text
+    assert '## stock: entries 1–10 of 400\n"A0": {"left": 0}' in seen.shown.text
+
+
+async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words and more words\n" * 1000)
+    (tmp_path / "b.txt").write_text("ä" * ROOM)
+    (tmp_path / "c.jsonl").write_text(
+        "".join(f'{{"n": {i}, "is": {"true" if i % 2 else "null"}}}\n' for i in range(900))
+    )
+    long, whole, lines = [await preview(tmp_path / name) for name in ("a.txt", "b.txt", "c.jsonl")]
+    assert long.shown.label == f"characters 1–{len(long.shown.text):,} of 20,999"
+    assert long.shown.text.endswith("more words")
+    assert whole.shown == ("ä" * ROOM, "complete")
+    assert lines.shown.label == "lines 1–20 of 900"
+    assert "each {n: number 0 to 899, is: null (450) or true or false (450)}" in lines.summary
+
+
+def rows(name: str, count: int, width: int = 20) -> Part:
+    return part_of([f"{n:03} {'.' * width}" for n in range(count)], count, name=name, head="head")
+
+
+def test_a_part_that_needs_little_leaves_room_to_the_others() -> None:
+    shown = rendered([rows("large", 400), rows("small", 4)], 700)
+    assert "## small: complete, 4 rows" in shown.text
+    assert "## large: rows 1–18 of 400" in shown.text
+    assert len(shown.text) <= 700
+
+
+def test_with_hardly_any_room_the_beginning_is_shown_and_it_is_said() -> None:
+    assert rendered([rows("", 400, width=300)], 90) == ("head\n000 " + "." * 86 + "…", "the beginning of row 1 of 400")
+    text, label = rendered([text_part("word " * 5000, 25_000)], 50)
+    assert (len(text) <= 50, label) == (True, f"characters 1–{len(text)} of 25,000")
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=12), st.integers(0, 20_000))
+def test_shares_are_fair(needs: list[int], room: int) -> None:
+    given_ = shares(needs, room)
+    assert sum(given_) <= room
+    assert all(got <= need for got, need in zip(given_, needs, strict=True))
+    if sum(needs) <= room:
+        assert given_ == needs
+    short = [got for got, need in zip(given_, needs, strict=True) if got < need]
+    assert not short or max(given_) - min(short) <= len(needs)
