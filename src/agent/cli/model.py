@@ -1,4 +1,4 @@
-"""`alita model pull|list|path|rm|serve|status`: weights of the models that run here, and a server of one of them."""
+"""`alita model list|test|pull|path|rm|serve|status`: the models, and the weights and server of those that run here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent.models.weights import Weights
     from agent.models.weights_set import WeightsSet
 
-app = options.new_app("The models that run on this machine: their weights, and the embedded model's server.")
+app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
 
 MB = 1_000_000
 
@@ -59,14 +59,38 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 
 @app.command("list")
 def list_(as_json: options.AsJson = False) -> None:
-    """Lists the weights on this machine."""
+    """Lists the models, where each is asked and where its key comes from, and the weights on this machine."""
+    from agent.cli.model_trying import listed, show_list
+    from agent.layers import read_settings
+
+    models = listed(read_settings())
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     if as_json:
-        print_json([{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored])
+        weights = [{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored]
+        print_json({"models": models, "weights": weights})
         return
+    show_list(models)
     print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored])
     if not stored:
         print_note("No weights are here. Fetch them with: alita model pull")
+
+
+@app.command("test")
+def try_out(
+    name: Annotated[str, typer.Argument(help="A model; the one that answers, if not given.")] = "",
+    base_url: options.BaseUrl = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
+    from agent.cli.model_trying import show_test, tested
+    from agent.layers import read_settings
+    from agent.project_choice import require_allowed
+
+    settings = read_settings({"model": name or None, "base_url": base_url})
+    require_allowed(settings)
+    report = exits.run(tested(settings, settings.model))
+    print_json(report) if as_json else show_test(report)
+    raise typer.Exit(0 if report["ok"] else 1)
 
 
 @app.command()

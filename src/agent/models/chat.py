@@ -133,12 +133,23 @@ class ChatModel:
         """Closes connections."""
         await self._wire.aclose()
 
+    @property
+    def known(self) -> Traits:
+        """What was learned of the endpoint; of one with a grammar, that it holds answers to a schema."""
+        known = self._known()
+        return replace(known, rung="schema") if self._enforced else known
+
+    def forget(self) -> None:
+        """Asks the endpoint anew what it can do."""
+        endpoint = self._wire.endpoint
+        self._traits.set(endpoint.shown_url, endpoint.model, Traits())
+
     async def _structured(self, ask: Ask, messages: Sequence[Message], schema: dict[str, Any]) -> Completion:
         return await climb(
             ask,
             RUNGS,
             lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
-            held="schema" if self._enforced else self._known().rung,
+            held=self.known.rung,
             hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
         )
 

@@ -120,6 +120,10 @@ class Models:
             self._by_role[role] = FallbackModel(models, notify=self._notify) if fallback else models[0]
         return self._by_role[role]
 
+    def named(self, name: str) -> Model:
+        """A model by its name, for no role of its own."""
+        return self._open(name, "")
+
     async def aclose(self) -> None:
         """Closes the connections of all models."""
         for model in self._by_name.values():

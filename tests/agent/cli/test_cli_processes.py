@@ -302,7 +302,9 @@ def test_a_tool_edited_by_hand_is_checked_as_it_is(alita, tmp_path):
 
 
 def test_the_model_without_weights(alita):
-    assert alita("model", "list", "--json").json == []
+    listed = alita("model", "list", "--json").json
+    assert [model["name"] for model in listed["models"]] == ["embedded"]
+    assert listed["weights"] == []
     assert alita("model", "status", "--json").json == {"running": False, "servers": []}
     assert not alita("model", "path", "--json").json["exists"]
     assert alita("model", "rm", "--json").json == {"ok": True, "removed": False}
@@ -314,7 +316,7 @@ def test_the_weights_of_speech_have_a_name(alita):
     assert path.parent == Path(alita("model", "path").out.strip()).parent
     path.mkdir(parents=True)
     (path / "config.json").write_text("{}")
-    assert alita("model", "list", "--json").json == [
+    assert alita("model", "list", "--json").json["weights"] == [
         {"model": "speech", "path": str(path / "config.json"), "bytes": 2, "state": "wrong size"}
     ]
     assert alita("model", "rm", "speech", "--json").json == {"ok": True, "removed": True}
