@@ -36,7 +36,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
     Command("serve", "agent.cli.serve:app", "serve the tools to MCP clients"),
     Command("course", "agent.cli.course:app", "questions of the Agents Course: list, answer, hand in"),
-    Command("model", "agent.cli.model:app", "pull, list, serve and remove the embedded model"),
+    Command("model", "agent.cli.model:app", "list and try models; pull and serve the embedded one"),
     Command("gaia", "agent.cli.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
     Command("config", "agent.cli.config:app", "show each setting and where it came from"),
     Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
