@@ -10,6 +10,8 @@ import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mcp_tools.checks.modules import words
@@ -28,6 +30,12 @@ _BUGS = words(
 """Exceptions by which code fails; who refuses an argument raises another one."""
 
 
+_ABOUT_FILES = (
+    "Each test brings its own small ones in `files`; where an argument is a path, write the file's name. "
+    "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name."
+)
+
+
 class Examiner:
     """Writes and confirms tests. It remembers them for the run: the same definition is examined once.
 
@@ -42,15 +50,20 @@ class Examiner:
         self._tests: dict[str, list[Test]] = {}
         self._stands: set[tuple[str, str]] = set()
 
-    async def tests(self, definition: str, tool: Tool) -> list[Test]:
-        """Calls with the results that the definition promises, and calls that it says are refused."""
+    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
+        """Calls with the results that the definition promises, and calls that it says are refused.
+
+        Args:
+            definition: Types, signature and docstring.
+            tool: Whose schemas the tests fit.
+            files: Files that the tool opens; a test brings its own of these kinds.
+        """
         if definition not in self._tests:
-            messages = load_prompt("mcp_tools.create", "tests").render(definition=definition)
-            form = await self._fill(messages, _tests_schema(tool))
-            self._tests[definition] = [
-                Test(each["arguments"], each["expected"], "examiner", each["raises"], each["because"])
-                for each in form["tests"]
-            ]
+            kinds = " and ".join(dict.fromkeys(path.suffix or "text" for path in files))
+            about = f"It opens files ({kinds}). {_ABOUT_FILES}" if files else ""
+            messages = load_prompt("mcp_tools.create", "tests").render(definition=definition, files=about)
+            form = await self._fill(messages, _tests_schema(tool, brings_files=bool(files)))
+            self._tests[definition] = [_test(each) for each in form["tests"]]
         return list(self._tests[definition])
 
     async def look_again(
@@ -68,13 +81,13 @@ class Examiner:
         if open_:
             messages = load_prompt("mcp_tools.create", "look_again").render(
                 definition=definition,
-                calls="\n".join(f"{n}. {json.dumps(test.arguments)}" for n, test in enumerate(open_, 1)),
+                calls="\n".join(f"{n}. {_shown(test)}" for n, test in enumerate(open_, 1)),
                 objection=data_block("the author of the code", objection) if objection else NO_DATA,
             )
             form = await self._fill(messages, _rulings_schema(tool, len(open_)))
             for test, ruling in zip(open_, form["results"], strict=True):
                 raises = ruling["outcome"] == "error"
-                now = Test(test.arguments, ruling["expected"], "examiner", raises, ruling["because"])
+                now = replace(test, expected=ruling["expected"], raises=raises, because=ruling["because"])
                 ruled[_key(test)] = None if ruling["outcome"] == "open" else now
                 if now.raises == test.raises and agree(now.expected, test.expected):
                     self._stands.add((definition, _key(test)))
@@ -107,12 +120,25 @@ def agree(value: Json, expected: Json) -> bool:
     return type(value) is type(expected) and answer_key(value) == answer_key(expected)
 
 
+def _test(form: dict[str, Json]) -> Test:
+    files = {file["name"]: file["text"] for file in form.get("files", ())}
+    return Test(form["arguments"], form["expected"], "examiner", form["raises"], form["because"], files)
+
+
 def _key(test: Test) -> str:
-    return json.dumps(test.arguments, sort_keys=True)
+    return json.dumps([test.arguments, test.files], sort_keys=True)
 
 
-def _tests_schema(tool: Tool) -> dict[str, Json]:
+def _shown(test: Test) -> str:
+    shown = {"arguments": test.arguments, "files": test.files} if test.files else test.arguments
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _tests_schema(tool: Tool, *, brings_files: bool) -> dict[str, Json]:
+    text = {"type": "string"}
+    files = {"files": {"type": "array", "items": _object({"name": text, "text": text})}}
     form = {
+        **(files if brings_files else {}),
         "arguments": tool.input_schema,
         "because": {"type": "string"},
         "raises": {"type": "boolean"},
@@ -150,4 +176,5 @@ def told(name: str, test: Test, outcome: Outcome) -> str:
     got = f"gives {json.dumps(outcome.value, ensure_ascii=False):.300}"
     if outcome.problem is not None:
         got = f"fails with {outcome.problem.message:.300}"
-    return f"{call_text(name, test.arguments, longest=200)} {wanted} ({test.because!r:.200}); it {got}"
+    files = f" with {json.dumps(test.files, ensure_ascii=False):.1000}" if test.files else ""
+    return f"{call_text(name, test.arguments, longest=200)}{files} {wanted} ({test.because!r:.200}); it {got}"

@@ -9,37 +9,32 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
-import math
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks import Report, check
+from mcp_tools.create.bench import Bench, misfits, writable
 from mcp_tools.create.examiner import Examiner, agree, passes, told
+from mcp_tools.create.file_arguments import other_values
 from mcp_tools.create.form import remembered
-from mcp_tools.create.mutants import mutants
 from mcp_tools.create.protocol import Candidate, Creation, Request, Shelf, Test, Watcher
 from mcp_tools.create.unused import alternatives, without_effect, without_parameter
 from mcp_tools.create.variations import variations
 from mcp_tools.create.written import Written, read_function, shortcomings
 from mcp_tools.definition import definition_of
-from mcp_tools.errors import ArgumentsError, LibraryError, ModelFixableError, StoppedError
+from mcp_tools.errors import LibraryError, ModelFixableError, StoppedError
 from mcp_tools.fits import surely_fits
-from mcp_tools.library import validate_arguments, validate_result
+from mcp_tools.library import validate_result
 from mcp_tools.library.trust import SERVED
 from mcp_tools.packages import imported
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status, Tool, ToolSpec
 
-_TRIAL = Limits(wall_seconds=5, cpu_seconds=5)
 _NEIGHBOURS = 4
 _VARIATIONS = 6
-_MUTANT_SECONDS = 1.0
-_TIMES_THE_TOOL = 3
-"""How much longer than the tool a wrong version of it may take before it counts as hanging."""
-_MOST_SECONDS = 20.0
-"""What the trial runs may take together, beside the tests."""
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
 _NOT_SAID = ToolSpec("", "", (), "Any")
@@ -88,7 +83,8 @@ async def prove(
     written = read_function(proposal.code, proposal.name, proposal.capabilities) if readable else None
     if written is None:
         return _scratch(_NOT_SAID, proposal, None, _findings(report))
-    return await _Trial(proposal, written, report, examiner, sandbox, library, watcher).result()
+    with tempfile.TemporaryDirectory(prefix="alita-tests-") as folder:
+        return await _Trial(proposal, written, report, examiner, sandbox, library, watcher, Path(folder)).result()
 
 
 class _Trial:
@@ -103,6 +99,7 @@ class _Trial:
         sandbox: Sandbox,
         library: Shelf,
         watcher: Watcher,
+        folder: Path,
     ) -> None:
         self.proposal = proposal
         self.written = written
@@ -114,15 +111,14 @@ class _Trial:
         self.source = proposal.code
         self.arguments = proposal.arguments
         self.rejected: list[str] = []
-        self._request = Request(
+        self.request = Request(
             proposal.question,
             files=proposal.files,
             data=proposal.data,
             run_id=proposal.run_id,
             capabilities=proposal.capabilities,
         )
-        self._known: dict[str, Outcome] = {}
-        self._seconds = 0.0
+        self.bench = Bench(self.request, sandbox, folder)
 
     async def result(self) -> Creation:
         """The tool, or the value with the reason."""
@@ -132,13 +128,10 @@ class _Trial:
             problems.append(f"no schema could be derived: {draft.message}")
         else:
             self.arguments = _without_absent(self.arguments, draft.input_schema)
-            problems += _misfits(draft, self.arguments)
+            problems += misfits(draft, self.arguments)
         self.watcher.spec_written(self.written.spec, self.arguments)
         seconds = self.proposal.capabilities.seconds or Limits().wall_seconds
-        limits = Limits(wall_seconds=seconds, cpu_seconds=seconds)
-        job = self._request.job(self.source, self.written.spec.name, self.arguments, limits)
-        first = await self.sandbox.run(job)
-        self._known[_key(self.arguments)] = first
+        first = await self.bench.first(self.source, self.written.spec.name, self.arguments, seconds)
         self.watcher.trial_finished(Candidate(1, self.source, self.report, (first,)))
         if first.problem is not None:
             problems.insert(0, _failure(self.written.spec, first.problem))
@@ -154,7 +147,7 @@ class _Trial:
         described = await self.sandbox.describe(self.source, self.written.spec.name, packages=packages)
         if isinstance(described, Problem):
             return described
-        reads = declared.read and bool(self._paths())
+        reads = declared.read and bool(self.bench.paths(self.arguments))
         capabilities = replace(declared, packages=packages, read=reads)
         draft = Tool(
             described.name,
@@ -170,7 +163,7 @@ class _Trial:
 
     async def _judged(self, draft: Tool, first: Outcome, problems: list[str]) -> Creation:
         """Looks for the tool in the library, examines it, and keeps it if nothing speaks against it."""
-        varied = [arguments for arguments in self._varied(draft) if not _misfits(draft, arguments)]
+        varied = await self._varied(draft)
         if found := await self._equivalent(draft, varied):
             reason = f"{found.name} of the library gives the same results"
             return Creation(
@@ -181,24 +174,28 @@ class _Trial:
             return self._scratch(first, [*problems, tests])
         suite, failed = await self._settled(draft, tests)
         problems += failed
-        bases = [self.arguments, *(test.arguments for test in suite if not test.raises), *varied]
+        tried = [self.bench.with_files(test) for test in suite]
+        bases = [self.arguments, *(test.arguments for test in tried if not test.raises), *varied]
         if not failed:
             draft, idle = await self._without_idle(draft, bases)
             problems += idle
             suite = [replace(test, arguments=_fitted(test.arguments, draft)) for test in suite]
+            tried = [replace(test, arguments=_fitted(test.arguments, draft)) for test in tried]
             self.arguments = _fitted(self.arguments, draft)
-        outcomes = [await self._run(draft, _fitted(base, draft)) for base in bases]
+        outcomes = [await self.bench.run(draft, _fitted(base, draft)) for base in bases]
         good = [outcome for outcome in outcomes if outcome is not None and outcome.ok]
         problems += dict.fromkeys(
             f"a result is not what it promises: {m}" for o in good for m in validate_result(draft, o.value)
         )
-        if len({json.dumps(outcome.value, sort_keys=True) for outcome in good}) < 2:
+        if len(good) < 2:
+            why = next((o.problem.message for o in outcomes if o is not None and o.problem is not None), "")
+            problems.append(f"it fails with all other arguments that were tried: {why:.300}")
+        elif len({json.dumps(outcome.value, sort_keys=True) for outcome in good}) < 2:
             problems.append(f"all of its {len(good)} successful runs with different arguments give the same result")
-        proof = {"runs": len(self._known), "mutants": 0, "killed": 0}
+        proof = {"runs": self.bench.runs, "mutants": 0, "killed": 0}
         if not problems:
-            proof["mutants"], proof["killed"] = await self._killed(
-                draft, suite, max(outcome.seconds for outcome in good)
-            )
+            slowest = max(outcome.seconds for outcome in good)
+            proof["mutants"], proof["killed"] = await self.bench.killed(draft, tried, slowest)
             if proof["mutants"] and not proof["killed"]:
                 problems.append(
                     f"the tests fail none of {proof['mutants']} wrong versions of the code: they prove nothing"
@@ -207,37 +204,20 @@ class _Trial:
             return self._scratch(first, problems)
         return await self._kept(draft, first, suite, proof)
 
-    # Runs
+    # Other arguments
 
-    async def _run(self, tool: Tool, arguments: dict[str, Json]) -> Outcome | None:
-        """A trial run; None for arguments that the schema does not take, and for one run too many."""
-        if _key(arguments) not in self._known and (self._seconds > _MOST_SECONDS or _misfits(tool, arguments)):
-            return None
-        return await self._outcome(tool, arguments)
-
-    async def _outcome(self, tool: Tool, arguments: dict[str, Json]) -> Outcome:
-        """What a call gives; each is made once."""
-        key = _key(arguments)
-        if key not in self._known:
-            self._known[key] = await self.sandbox.run(self._request.job(tool.source, tool.name, arguments, _TRIAL))
-            self._seconds += self._known[key].seconds
-        return self._known[key]
-
-    def _paths(self) -> list[str]:
-        """The parameters that take an attached file, for which there is no second one to try."""
-        paths = {str(path) for path in self.proposal.files}
-        return [name for name, value in self.arguments.items() if isinstance(value, str) and value in paths]
-
-    def _varied(self, draft: Tool) -> list[dict[str, Json]]:
-        """Other arguments of the same shape: near ones, and each choice of the schema once."""
-        fixed = self._paths()
+    async def _varied(self, draft: Tool) -> list[dict[str, Json]]:
+        """Other arguments of the same shape: near ones, what else the files hold, and each choice of the schema."""
+        fixed = self.bench.paths(self.arguments)
         free = {name: value for name, value in self.arguments.items() if name not in fixed}
-        sets = [{**self.arguments, **near} for near in variations(free, count=_VARIATIONS)]
+        others = await other_values(free, self.request, self.sandbox) if fixed else []
+        others += variations(free, count=_VARIATIONS)
         for name, schema in draft.input_schema["properties"].items():
             if "enum" in schema or schema.get("type") == "boolean":
                 given = self.arguments.get(name, schema.get("default"))
-                sets += [{**self.arguments, name: other} for other in alternatives(given, schema)]
-        return sets
+                others += [{name: other} for other in alternatives(given, schema)]
+        sets = [{**self.arguments, **other} for other in others]
+        return [arguments for arguments in sets if not misfits(draft, arguments)]
 
     async def _equivalent(self, draft: Tool, varied: Sequence[dict[str, Json]]) -> Tool | None:
         """A tool of the library that takes the same arguments and gives the same results, also in its own tests."""
@@ -246,11 +226,11 @@ class _Trial:
             if tool.status not in SERVED:
                 self.rejected.append(f"{tool.name}: {tool.status}")
                 continue
-            if misfits := _misfits(tool, self.arguments):
-                self.rejected.append(f"{tool.name}: takes other arguments ({misfits[0]:.80})")
+            if unfit := misfits(tool, self.arguments):
+                self.rejected.append(f"{tool.name}: takes other arguments ({unfit[0]:.80})")
                 continue
             tests = tool.provenance.get("tests") or []
-            own = [test["arguments"] for test in tests if isinstance(test, dict) and "arguments" in test]
+            own = [test["arguments"] for test in tests if "arguments" in test and "files" not in test]
             if await self._same(tool, draft, [self.arguments, *varied, *own]):
                 return tool
             self.rejected.append(f"{tool.name}: gives other results")
@@ -259,11 +239,11 @@ class _Trial:
     async def _same(self, tool: Tool, draft: Tool, sets: Sequence[dict[str, Json]]) -> bool:
         results = set()
         for arguments in sets:
-            ours = await self._run(draft, arguments)
+            ours = await self.bench.run(draft, arguments)
             if ours is None:
                 return False
-            theirs = await self.sandbox.run(self._request.job(tool.source, tool.name, arguments, _TRIAL))
-            if ours.ok != theirs.ok or (ours.ok and not agree(ours.value, theirs.value)):
+            theirs = await self.bench.call_other(tool, arguments)
+            if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
                 return False
             if ours.ok:
                 results.add(json.dumps(ours.value, sort_keys=True))
@@ -276,20 +256,21 @@ class _Trial:
 
         async def runs() -> None:
             for arguments in varied:
-                await self._run(draft, arguments)
+                await self.bench.run(draft, arguments)
 
         tests, _ = await asyncio.gather(self._tests(draft), runs())
         return tests
 
     async def _tests(self, draft: Tool) -> list[Test] | str:
-        if self._paths():
-            return "no tests can be written for a tool that opens files: let it take their content as a parameter"
+        files = self.proposal.files if self.bench.paths(self.arguments) else ()
+        if strange := [path.name for path in files if not writable(path)]:
+            return f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"
         try:
-            tests = await self.examiner.tests(self.written.text, draft)
+            tests = await self.examiner.tests(self.written.text, draft, files)
         except (ModelFixableError, StoppedError) as failure:
             return f"it could not be examined: {failure.message}"
         usable = [replace(test, arguments=_without_absent(test.arguments, draft.input_schema)) for test in tests]
-        usable = [test for test in usable if not _misfits(draft, test.arguments)]
+        usable = [test for test in usable if not misfits(draft, test.arguments)]
         usable = [test for test in usable if test.raises or not validate_result(draft, test.expected)]
         others = [test for test in usable if not test.raises and test.arguments != self.arguments]
         return usable if others else "the examiner found no test with other arguments than the question's"
@@ -298,13 +279,22 @@ class _Trial:
         """The tests that hold, and what the tool does wrong in those that it fails."""
         suite, disputed = [], []
         for test in tests:
-            outcome = await self._outcome(draft, test.arguments)
+            try:
+                outcome = await self.bench.call(draft, self.bench.with_files(test).arguments)
+            except ValueError as unusable:
+                self.watcher.note(f"a test is dropped: {unusable}")
+                continue
             if passes(test, outcome):
                 suite.append(test if test.raises else replace(test, expected=outcome.value))
             else:
                 disputed.append((test, outcome))
-        if not disputed:
-            return suite, []
+        failed = await self._disputed(draft, disputed, suite) if disputed else []
+        if not failed and not any(not test.raises and test.arguments != self.arguments for test in suite):
+            failed.append("no test with other arguments was left: state in the docstring what such calls give")
+        return suite, failed
+
+    async def _disputed(self, draft: Tool, disputed: Sequence[tuple[Test, Outcome]], suite: list[Test]) -> list[str]:
+        """What the tool does wrong in tests that the examiner confirms; those on which it now agrees join the suite."""
         try:
             again = await self.examiner.look_again(
                 self.written.text, draft, [test for test, _ in disputed], self.proposal.objection
@@ -320,22 +310,20 @@ class _Trial:
                 failed.append(told(draft.name, test, outcome))
             else:
                 self.watcher.note(
-                    f"a test is dropped, the examiner was not sure of it: {told(draft.name, test, outcome)}"
+                    f"a test is dropped, the examiner is not sure of it: {told(draft.name, test, outcome)}"
                 )
         if failed:
             failed.append("mend the code or the docstring; or say as objection why a test is wrong, and propose again")
-        elif not any(not test.raises and test.arguments != self.arguments for test in suite):
-            failed.append("no test with other arguments was left: state in the docstring what such calls give")
-        return suite, failed
+        return failed
 
     async def _without_idle(self, draft: Tool, bases: Sequence[dict[str, Json]]) -> tuple[Tool, list[str]]:
         """The tool without parameters that change no result, and what stands in the way of taking one out."""
 
         async def run(arguments: dict[str, Json]) -> Outcome | None:
-            return await self._run(draft, arguments)
+            return await self.bench.run(draft, arguments)
 
         problems = []
-        for name in await without_effect(draft.input_schema, bases, run, fixed=self._paths()):
+        for name in await without_effect(draft.input_schema, bases, run, fixed=self.bench.paths(self.arguments)):
             shorter = without_parameter(self.source, draft.name, name)
             if shorter is None:
                 problems.append(
@@ -351,28 +339,14 @@ class _Trial:
         assert written is not None
         if isinstance(again, Problem):
             return draft, [f"without the parameters that change no result: {again.message}"]
-        before = {_key(_fitted(base, again)): await self._run(draft, base) for base in bases}
-        self.written, self._known = written, {}
-        for base in bases:
-            fitted = _fitted(base, again)
-            old, new = before[_key(fitted)], await self._run(again, fitted)
+        before = [await self.bench.run(draft, base) for base in bases]
+        self.bench.forget()
+        self.written = written
+        for base, old in zip(bases, before, strict=True):
+            new = await self.bench.run(again, _fitted(base, again))
             if old is not None and old.ok and (new is None or not new.ok or new.value != old.value):
                 return draft, ["it gives other results without the parameters that change no result"]
         return again, [*shortcomings(written)]
-
-    async def _killed(self, draft: Tool, suite: Sequence[Test], slowest: float) -> tuple[int, int]:
-        """How many wrong versions of the code there are, and how many of them fail a test."""
-        seconds = _MUTANT_SECONDS + _TIMES_THE_TOOL * slowest
-        limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
-        versions = mutants(draft.source)
-        killed = 0
-        for version in versions:
-            for test in suite:
-                job = self._request.job(version, draft.name, test.arguments, limits)
-                if not passes(test, await self.sandbox.run(job)):
-                    killed += 1
-                    break
-        return len(versions), killed
 
     # Results
 
@@ -382,7 +356,7 @@ class _Trial:
             **draft.provenance,
             "spec": asdict(self.written.spec),
             "asked": None if proposal.files else remembered(proposal.question, self.arguments),
-            "tests": [asdict(test) for test in suite],
+            "tests": [test.as_json() for test in suite],
             "evidence": {"tests": len(suite), **proof},
             "model": proposal.model,
             "examiner": self.examiner.name,
@@ -419,15 +393,6 @@ def _failure(spec: ToolSpec, problem: Problem) -> str:
     return f"{spec.name} fails with the question's own arguments: {problem.message}\n{problem.traceback}".strip()
 
 
-def _misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
-    """What of some arguments the tool's schema does not take."""
-    try:
-        validate_arguments(tool, arguments)
-    except ArgumentsError as misfit:
-        return [misfit.message]
-    return []
-
-
 def _without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
     """The arguments without the nulls that stand for an absent one."""
     absent = {
@@ -442,7 +407,3 @@ def _without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict
 def _fitted(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:
     """The arguments that the tool still takes."""
     return {name: value for name, value in arguments.items() if name in tool.input_schema["properties"]}
-
-
-def _key(arguments: dict[str, Json]) -> str:
-    return json.dumps(arguments, sort_keys=True)

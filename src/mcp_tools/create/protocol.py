@@ -86,6 +86,14 @@ class Test:
     """Whether such arguments must be refused with an error; then nothing is expected."""
     because: str = ""
     """The words of the spec on which it rests."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Texts of files by their names, which are arguments in place of paths."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The form in which a tool keeps it."""
+        kept: dict[str, Json] = {"arguments": self.arguments, "expected": self.expected, "origin": self.origin}
+        others: dict[str, Json] = {"raises": self.raises, "because": self.because, "files": self.files}
+        return kept | {name: value for name, value in others.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pandas as pd  # type: ignore[import-untyped]  # it has no types
 import pytest
 from creating import LibraryShelf, Memory
 
+from mcp_tools.approve import run_tests
 from mcp_tools.create import Creation
 from mcp_tools.create.examiner import Examiner
 from mcp_tools.create.propose import Proposal, prove
 from mcp_tools.errors import CreationError
+from mcp_tools.packages import file_packages
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.tool import Json, Status
+from mcp_tools.tool import Capabilities, Json, Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -437,3 +442,102 @@ async def test_structured_results_and_packages_are_proved_like_others(case: Case
     assert creation.tool is not None
     assert creation.tool.source == RECORDS
     assert "class Summary" in case.asked.messages[0]
+
+
+SALES = '''import csv
+
+
+def total_of(path: str, column: str, *, region: str | None = None) -> float:
+    """Add up a numeric column of a CSV file.
+
+    Args:
+        path: A CSV file with a header; the column `region` is there if rows are to be chosen by it.
+        column: Name of the column to add up; empty cells count as 0.
+        region: Only rows of this region. None takes all.
+
+    Returns:
+        The sum, in the unit of the column.
+
+    Raises:
+        ValueError: There is no such column.
+    """
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        if column not in (rows.fieldnames or ()):
+            raise ValueError(f"no column {column!r}")
+        return sum(float(row[column] or 0) for row in rows if region in (None, row.get("region")))
+'''
+
+
+def sales_tests(name: str, text: str) -> list[dict[str, Any]]:
+    files = [{"name": name, "text": text}]
+    return [
+        {"arguments": {"path": name, "column": "amount"}, "expected": 6.0, "files": files},
+        {"arguments": {"path": name, "column": "amount", "region": "north"}, "expected": 4.0, "files": files},
+        {"arguments": {"path": name, "column": "amount", "region": "west"}, "expected": 0.0, "files": files},
+        {"arguments": {"path": name, "column": "price"}, "raises": True, "files": files},
+    ]
+
+
+def left_over() -> list[Path]:
+    return list(Path(tempfile.gettempdir()).glob("alita-tests-*"))
+
+
+async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case: Case, tmp_path: Path) -> None:
+    table = tmp_path / "sales.csv"
+    table.write_text("region,amount\nnorth,10\nsouth,5\n")
+    forms = sales_tests("a.csv", "region,amount\nnorth,4\nsouth,2\n")
+    more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True, packages=file_packages())}
+    creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more)
+    assert (creation.choice, creation.value) == ("create", 15.0), creation.reason
+    assert creation.tool is not None
+    assert creation.tool.capabilities == Capabilities(read=True)
+    assert creation.tool.provenance["tests"][0]["files"] == {"a.csv": "region,amount\nnorth,4\nsouth,2\n"}
+    done = await run_tests(case.shelf.library, creation.tool, case.sandbox)
+    assert (len(done.passed), done.failed) == (4, [])
+    assert left_over() == []
+
+
+async def test_a_workbook_is_brought_as_rows(case: Case, tmp_path: Path) -> None:
+    code = (
+        SALES.replace("import csv", "import pandas as pd")
+        .replace("A CSV file", "A workbook")
+        .replace("a CSV file", "a workbook")
+    )
+    body = code.index("    with open")
+    code = (
+        code[:body]
+        + """    table = pd.read_excel(path)
+    if column not in table:
+        raise ValueError(f"no column {column!r}")
+    chosen = table if region is None else table[table["region"] == region]
+    return float(chosen[column].fillna(0).sum())
+"""
+    )
+    book = tmp_path / "sales.xlsx"
+    pd.DataFrame({"region": ["north", "south"], "amount": [1, 2]}).to_excel(book, index=False)
+    text = json.dumps({"Sales": [["region", "amount"], ["north", 4], ["south", 2]]})
+    more: dict[str, Any] = {"files": (book,), "capabilities": Capabilities(read=True, packages=file_packages())}
+    creation = await case.prove(
+        code, {"path": str(book), "column": "amount"}, exam(*sales_tests("b.xlsx", text)), **more
+    )
+    assert (creation.choice, creation.value) == ("create", 3.0), creation.reason
+
+
+@pytest.mark.parametrize("name", ["../a.csv", ".csv", "a.pdf", "x/a.csv", "b.xlsx"])
+async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tmp_path: Path, name: str) -> None:
+    table = tmp_path / "sales.csv"
+    table.write_text("region,amount\nnorth,10\nsouth,5\n")
+    more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True)}
+    creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*sales_tests(name, "[]")), **more)
+    assert (creation.choice, creation.value) == ("scratch", 15.0)
+    assert "no test with other arguments was left" in creation.reason
+
+
+async def test_a_tool_over_a_kind_of_file_that_no_test_can_bring_is_not_kept(case: Case, tmp_path: Path) -> None:
+    page = tmp_path / "page.pdf"
+    page.write_text("region,amount\nnorth,10\n")
+    more: dict[str, Any] = {"files": (page,), "capabilities": Capabilities(read=True)}
+    creation = await case.prove(SALES, {"path": str(page), "column": "amount"}, **more)
+    assert (creation.choice, creation.value) == ("scratch", 10.0)
+    assert "no test can bring a file such as page.pdf" in creation.reason
