@@ -36,7 +36,7 @@ _TOO_LONG = re.compile(
 )
 _NO_TOOLS = re.compile(
     r"\b(not|no|un|[a-z]+n't)\W*(\w+\W+){0,4}(support|enabl)\w*\W+(\w+\W+){0,3}(tool|function)"
-    r"|(tool|function)(s|[\W_]?(use|choice|call\w*))?\W+(\w+\W+){0,3}(not|un)\W*(support|enabl|available)"
+    r"|(tool|function)(s|[\W_]?(use|choice|call\w*))?\W+(\w+\W+){0,3}(not|un)\W*(support|enabl)"
     r"|tools?\b.{0,20}\brequires?\b",
     re.IGNORECASE,
 )

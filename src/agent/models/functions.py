@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from agent.models.json_text import NoJsonError, fitting_json, misfit
+from agent.models.json_text import DECODER, NoJsonError, fitting_json, misfit
 from agent.models.ladder import Step
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
 from agent.models.strict import strict_schema, without_nulls
@@ -116,7 +116,7 @@ class FunctionRequest:
             return replace(call, problem=f"there is no function {one_line(call.name, 64)!r}; there are: {known}")
         parameters = function.get("parameters") or _NO_ARGUMENTS
         try:
-            values = without_nulls(json.loads(call.arguments or "{}"), parameters)
+            values = without_nulls(DECODER.decode(call.arguments or "{}"), parameters)
         except (ValueError, RecursionError) as error:
             why = "the reply reached its limit of length" if cut else one_line(str(error), 100)
             return replace(call, problem=f"the arguments are no whole JSON: {why}")

@@ -80,13 +80,13 @@ def _values(text: str) -> Iterator[Any]:
     for candidate in [text.strip(), *(m.strip() for m in _FENCE.findall(text))]:
         for variant in (candidate, _TRAILING_COMMA.sub(lambda found: found[1] or "", candidate)):
             try:
-                yield _DECODER.decode(variant)
+                yield DECODER.decode(variant)
                 break
             except (ValueError, RecursionError):
                 continue
     for start in [m.start() for m in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
         try:
-            yield _DECODER.raw_decode(text, start)[0]
+            yield DECODER.raw_decode(text, start)[0]
         except (ValueError, RecursionError):
             continue
 
@@ -95,4 +95,5 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Reads JSON and nothing beyond it: no NaN, no Infinity."""

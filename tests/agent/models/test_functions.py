@@ -156,10 +156,11 @@ async def test_a_conversation_with_calls_is_rewritten_for_a_value_too(
         ("add", {"a": 1}, "the arguments do not fit: 'b' is a required property"),
         ("add", {"a": 1, "b": "two"}, "at b: 'two' is not of type 'integer'"),
         ("add", '{"a": 1, "b', "the arguments are no whole JSON"),
+        ("add", '{"a": NaN, "b": 2}', "NaN is no JSON"),
         ("add", "[1, 2]", "they are no object"),
         ("add", {f"x{n}": n for n in range(1000)} | {"a": 1, "b": 2}, "Additional properties are not allowed"),
     ],
-    ids=["unknown", "missing", "wrong type", "broken", "no object", "a thousand"],
+    ids=["unknown", "missing", "wrong type", "broken", "NaN", "no object", "a thousand"],
 )
 async def test_a_call_that_cannot_be_made_says_why(
     openai_server: OpenAIServer, model: OpenAIModel, rung: str, name: str, arguments: Any, problem: str

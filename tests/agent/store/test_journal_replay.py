@@ -12,6 +12,7 @@ import pytest
 
 from agent.errors import ModelBusyError, RunError, StorageError
 from agent.models.protocol import Completion, Usage
+from agent.models.scripted import ScriptedModel
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledModel, JournaledSandbox
 from agent.store.redact import Redactor
@@ -60,6 +61,19 @@ async def record(path, *texts, **options):
         answers.append(await model.complete(say(text), temperature=0.0))
     await journal.aclose()
     return answers
+
+
+async def test_a_replay_gives_the_same_calls_of_functions(path):
+    tools = [{"type": "function", "function": {"name": "add"}}]
+    script = ScriptedModel([{"calls": [{"tool": "add"}, {"tool": "fly"}], "say": "Both."}])
+    journal = Journal.create(path, None)
+    recorded = await JournaledModel(script, journal).complete(say("x"), tools=tools, tool_choice="required")
+    await journal.aclose()
+    replayed = await JournaledModel(None, Journal.replay(path), name=script.name).complete(
+        say("x"), tools=tools, tool_choice="required"
+    )
+    assert replayed == recorded
+    assert [bool(call.problem) for call in replayed.tool_calls] == [False, True]
 
 
 async def test_a_replay_makes_no_call_and_gives_equal_answers_in_order(path):
