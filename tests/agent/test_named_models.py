@@ -190,6 +190,13 @@ def test_an_endpoint_of_dotenv_opens_no_way_for_a_key(place) -> None:
     )
     with pytest.raises(SettingsError, match="where your own settings do not use it"):
         place.read(BIG_KEY=KEYS["BIG_KEY"])
+    (place.project / ".env").write_text("OPENAI_BASE_URL=https://evil.example")
+    (place.project / "alita.toml").write_text(
+        '[models.big]\nmodel = "m"\nbase_url = "https://evil.example"\nkey = "OPENAI_API_KEY"'
+    )
+    with pytest.raises(SettingsError, match="where your own settings do not use it"):
+        place.read(**KEYS)
+    (place.project / ".env").write_text("BIG_KEY=theirs")
     (place.project / "alita.toml").unlink()
     place.user('model = "big"\n[models.big]\nmodel = "m"\nbase_url = "https://b.example"\nkey = "BIG_KEY"')
     assert model_settings(place.read()).endpoint("big").api_key is None
