@@ -21,6 +21,7 @@ from agent.restating import restate
 from agent.state import Decision, State
 from agent.steps import READING
 from agent.strategy import PromptLimits, Update, strategy_for
+from mcp_tools.create import StandardRecipe
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Standard:
 
     async def create(self, state: State, context: Context) -> Update:
         """A spec, tests by an examiner, and one function a round."""
-        return await create_tool(state, context, is_weak=False)
+        return await create_tool(state, context, StandardRecipe())
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked about every message."""

@@ -24,19 +24,13 @@ _ROLE = {"writer": Role.WRITER, "examiner": Role.EXAMINER}
 class ModelWriter:
     """Asks the models of the writer and examiner roles."""
 
-    def __init__(self, context: Context, *, is_weak: bool) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._is_weak = is_weak
 
     @property
     def name(self) -> str:
         """The writer's model."""
         return self._context.models.for_role(Role.WRITER).name
-
-    @property
-    def is_weak(self) -> bool:
-        """As the models of this agent are known."""
-        return self._is_weak
 
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         """A JSON value that fits the schema."""
@@ -50,8 +44,6 @@ class ModelWriter:
     ) -> list[str]:
         """`count` independent texts."""
         begun = messages[-1]["role"] == "assistant"
-        if begun and not self._is_weak:
-            messages, begun = messages[:-1], False
         completions = await self._context.sample(
             _ROLE[part],
             messages,

@@ -15,6 +15,7 @@ import pytest
 import agent
 import agent.small
 import mcp_tools.create
+import mcp_tools.create.small
 from agent import permission, restating
 from agent.deciding.one_call import decision_schema, fitting_examples
 from agent.models.openai import OpenAIModel
@@ -52,16 +53,21 @@ SCHEMAS: dict[str, Any] = {
     "browser_value": browser_questions._text_form(()),
     "spec": SPEC_SCHEMA,
     "examine": examples_schema(VOWELS),
+    "small_spec": SPEC_SCHEMA,
+    "small_examine": examples_schema(VOWELS),
     "states": questions.word_schema(("fact", "order")),
     "wanted": permission._FORM,
 }
 """What the caller of each prompt sends with it."""
-CODE = {"file_examples", "file_program", "text_program", "program", "plain_program", "write", "repair"}
+CODE = {
+    *("file_examples", "file_program", "text_program"),
+    *("small_program", "small_plain_program", "small_write", "small_repair"),
+}
 """Prompts whose examples are programs."""
 
 PROMPTS = {
-    path.stem: load_prompt(package.__name__, path.stem)
-    for package in (agent, agent.small, mcp_tools.create)
+    ("small_" if package is mcp_tools.create.small else "") + path.stem: load_prompt(package.__name__, path.stem)
+    for package in (agent, agent.small, mcp_tools.create, mcp_tools.create.small)
     for path in (Path(str(package.__file__)).parent / "prompts").glob("*.md")
 }
 EXAMPLES = {name: [text for role, text in p.turns if role == "assistant"] for name, p in PROMPTS.items()}

@@ -73,7 +73,24 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def test_the_small_strategy_is_imported_in_one_place() -> None:
-    outside = [path for path in SOURCE.rglob("*.py") if SOURCE / "agent/small" not in path.parents]
-    importing = {path for path in outside if any(f"{name}.".startswith("agent.small.") for name in imports(path))}
-    assert importing == {SOURCE / "agent/strategy.py"}
+def importers(room: str) -> set[str]:
+    """The files outside of a room's folder that import from it."""
+    outside = [path for path in SOURCE.rglob("*.py") if SOURCE / room not in path.parents]
+    module = room.replace("/", ".")
+    found = {path for path in outside if any(f"{name}.".startswith(f"{module}.") for name in imports(path))}
+    return {str(path.relative_to(SOURCE)) for path in found}
+
+
+def test_what_only_small_models_need_is_imported_in_one_place() -> None:
+    assert importers("agent/small") == {"agent/strategy.py"}
+    assert importers("mcp_tools/create/small") == {"agent/small/strategy.py"}
+
+
+def test_nothing_asks_whether_a_model_is_weak() -> None:
+    names = {
+        name
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "name", None))
+    }
+    assert not names & {"is_weak", "WEAK_MODELS"}

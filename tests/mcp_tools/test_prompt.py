@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import agent
 import agent.small
 import mcp_tools.create
+import mcp_tools.create.small
 from mcp_tools.prompt import data_block, data_blocks, load_prompt, parse_prompt, prompts_hash
 
 TEMPLATE = """A note. Placeholders: name, what.
@@ -21,6 +22,8 @@ Be {{name}}.
 <!-- user -->
 Do {{what}}, {{name}}!
 """
+
+PACKAGES = [agent, agent.small, mcp_tools.create, mcp_tools.create.small]
 
 
 def test_a_template_becomes_messages() -> None:
@@ -66,7 +69,7 @@ def test_windows_line_ends_make_no_difference() -> None:
     assert parse_prompt("t", TEMPLATE.replace("\n", "\r\n")) == parse_prompt("t", TEMPLATE)
 
 
-@pytest.mark.parametrize("package", [agent, agent.small, mcp_tools.create], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_every_prompt_names_its_placeholders_in_its_note(package: object) -> None:
     folder = Path(package.__file__).parent / "prompts"  # type: ignore[attr-defined]
     for path in folder.glob("*.md"):
@@ -130,11 +133,11 @@ WRITTEN_BY_OTHERS = frozenset({"evidence", "files", "page", "passages", "field",
                                "passage", "action"})  # fmt: skip
 
 
-@pytest.mark.parametrize("package", [agent, agent.small, mcp_tools.create], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_what_others_write_goes_into_placeholders_for_data(package: object) -> None:
     for path in (Path(package.__file__).parent / "prompts").glob("*.md"):  # type: ignore[attr-defined]
         prompt = load_prompt(package.__name__, path.stem)  # type: ignore[attr-defined]
-        if package is not mcp_tools.create:
+        if package in {agent, agent.small}:
             assert prompt.placeholders & WRITTEN_BY_OTHERS <= prompt.data, path.name
         said = "\n".join(text for role, text in prompt.turns if role == "system")
         assert not prompt.data or "<data>" in said, f"{path.name} says what data is"

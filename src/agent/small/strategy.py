@@ -20,6 +20,7 @@ from agent.small.questions import ask_in_parts, ask_which_fits
 from agent.small.restating import restate_reference
 from agent.state import Decision, State
 from agent.strategy import PromptLimits, Update
+from mcp_tools.create.small import VotingRecipe
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Small:
 
     async def create(self, state: State, context: Context) -> Update:
         """Functions and whole programs, whose results vote."""
-        return await create_tool(state, context, is_weak=True)
+        return await create_tool(state, context, VotingRecipe())
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked only about a message that points back."""

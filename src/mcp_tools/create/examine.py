@@ -35,10 +35,10 @@ def examples_schema(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-async def write_tests(wanted: Wanted, writer: Writer) -> list[Test]:
+async def write_tests(wanted: Wanted, writer: Writer, *, prompts: str) -> list[Test]:
     """Examples with expected results, none of them the question's own call."""
     spec = wanted.spec
-    messages = load_prompt("mcp_tools.create", "examine").render(
+    messages = load_prompt(prompts, "examine").render(
         purpose=spec.purpose,
         signature=spec.signature,
         call=call_text(spec.name, wanted.arguments, longest=LONGEST_SHOWN),

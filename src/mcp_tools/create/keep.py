@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from mcp_tools.create.form import remembered
 from mcp_tools.create.protocol import Candidate, Creation, Shelf, Test
 from mcp_tools.create.prove import doubts, suite_of
-from mcp_tools.create.trial import passed
 from mcp_tools.create.vote import Verdict
 from mcp_tools.create.workshop import Workshop
 from mcp_tools.errors import ArgumentsError, LibraryError
@@ -17,7 +16,7 @@ from mcp_tools.library import validate_arguments, validate_result
 from mcp_tools.packages import imported
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Problem
-from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
+from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 
 async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tuple[str, ...]) -> Creation:
@@ -45,11 +44,9 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
         return scratch
     suite = suite_of(verdict, winner, shop.argument_sets, shop.tests, shop.first_test)
     found, mutation = await doubts(verdict, winner, suite, wanted, shop.request, shop.sandbox)
-    found += _contradicted(shop, verdict, winner)
+    found += shop.recipe.objections(shop, verdict, winner)
     if found:
         return replace(scratch, reason="; ".join(found))
-    if not shop.writer.is_weak and shop.tests and not shop.tests_passed(winner):
-        return replace(scratch, reason="it passes none of the examiner's tests")
     packages = _capabilities(shop, winner).packages
     described = await shop.sandbox.describe(winner.source, wanted.spec.name, packages=packages)
     if isinstance(described, Problem):
@@ -78,19 +75,6 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
     return replace(scratch, tool=tool, choice="create", reason=_belief(verdict, suite, mutation))
 
 
-def _contradicted(shop: Workshop, verdict: Verdict, winner: Candidate) -> list[str]:
-    """Tests of a strong examiner that the winner fails, with no other code on its side."""
-    if shop.writer.is_weak:
-        return []
-    failed = [
-        test
-        for index, test in enumerate(shop.tests, shop.first_test)
-        if index not in verdict.agreed and not passed(test, winner.outcomes[index])
-    ]
-    name = shop.wanted.spec.name
-    return [f"a test of the examiner fails: {call_text(name, t.arguments)} must give {t.expected!r}" for t in failed]
-
-
 def _capabilities(shop: Workshop, winner: Candidate) -> Capabilities:
     """What the tool may touch, without the packages that it does not import."""
     declared = shop.wanted.spec.capabilities
@@ -114,7 +98,7 @@ def _provenance(
             **mutation,
         },
         "model": shop.writer.name,
-        "prompts": prompts_hash("mcp_tools.create"),
+        "prompts": prompts_hash(shop.recipe.prompts),
         "run": request.run_id,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -24,11 +24,6 @@ class Writer(Protocol):
         """The model's name, for the provenance."""
         ...
 
-    @property
-    def is_weak(self) -> bool:
-        """Whether a single attempt of it is no evidence, so that several must agree."""
-        ...
-
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         """A JSON value that fits the schema."""
         ...
@@ -110,6 +105,20 @@ class Candidate:
     def answered(self) -> bool:
         """Whether it gave a value for the question's own arguments."""
         return bool(self.outcomes) and self.outcomes[0].ok
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program for the question, and what it printed."""
+
+    source: str
+    printed: tuple[str, ...]
+    """The answer, then what it prints with the values of the other argument sets; empty where it failed."""
+
+    @property
+    def answer(self) -> str:
+        """What it printed for the question itself."""
+        return self.printed[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import Any
 
 from mcp_tools.create.literals import (
-    as_number,
-    in_context,
-    invented,
-    leaves,
     names_asked_for,
     question_values,
-    stands_in,
     uncovered,
 )
 from mcp_tools.create.passages import named, with_names
@@ -27,15 +19,8 @@ from mcp_tools.library import valid_name
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json, Parameter, ToolSpec
 
-_MOST_BY_RULE = 8
-_ROLES = {"from": "start", "to": "end", "in": "place", "for": "subject", "by": "actor"}
-"""Names of parameters for what stands after these words."""
 LONGEST_SHOWN = 1000
 """Characters of an argument that a prompt shows."""
-_IN_NO_PARAMETER = (
-    "\nNo parameter holds these values of the question: {}. Add those that another question of this kind would change; "
-    "units, definitions, constants and formats are none."
-)
 _IDENTIFIER = "^[a-z][a-z0-9_]{0,30}$"
 
 SPEC_SCHEMA: dict[str, Any] = {
@@ -73,34 +58,11 @@ class Wanted:
     missing: tuple[str, ...] = ()
     """Values of the question that no argument holds."""
     changes: tuple[str, ...] = ()
-    """What a rule added to what a weak model wrote, or left out of it."""
-
-
-async def write_spec(request: Request, writer: Writer) -> Wanted:
-    """Asks for a spec, and once more when values of the question are missing from it.
-
-    A passage of data is never copied by the model: it stands as `TEXT1`, `TEXT2` … in the form. What a capable model
-    wrote then is the spec: it knows which values are units, definitions or constants. Of a weak model, what the
-    question does not hold is left out, and what is still missing becomes a parameter.
-
-    Raises:
-        CreationError: The model gave no usable spec.
-    """
-    asked = _Asked.about(request)
-    first = await _ask(asked, request, writer, complaint="")
-    if not first.missing:
-        return first
-    missed = " | ".join(in_context(value, request.question) for value in first.missing)
-    if not writer.is_weak:
-        return await _ask(asked, request, writer, complaint=_IN_NO_PARAMETER.format(missed))
-    complaint = f"\nThese must be among the parameters too, each named after what it means: {missed}"
-    second = _without_fillers(await _ask(asked, request, writer, complaint=complaint), first, asked)
-    better = min(first, second, key=lambda wanted: len(wanted.missing) + invented(wanted.arguments, request.question))
-    return _with_missing(better, asked)
+    """What a rule added to what the model wrote, or left out of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A question, and what of it a spec must take."""
 
     question: str
@@ -112,7 +74,7 @@ class _Asked:
     """Names that it asks about."""
 
     @classmethod
-    def about(cls, request: Request) -> _Asked:
+    def about(cls, request: Request) -> Asked:
         """What there is in the question of a request."""
         texts = named(request.question)
         rest = request.question
@@ -135,50 +97,26 @@ class _Asked:
         return (*(name for name in self.texts if name not in whole), *uncovered(self.rest, others), *names)
 
 
-def _without_fillers(second: Wanted, first: Wanted, asked: _Asked) -> Wanted:
-    """The spec without texts that were neither there before nor asked for: a complaint makes small models add some."""
-    known = {str(leaf) for leaf in leaves(first.arguments)} | set(first.missing) | set(asked.texts.values())
-    texts = {name: value for name, value in second.arguments.items() if isinstance(value, str)}
-    fillers = {name for name, text in texts.items() if not any(value in text for value in known)}
-    return _without(second, fillers, asked)
+async def ask_spec(asked: Asked, request: Request, writer: Writer, *, prompts: str, note: str = "") -> Wanted:
+    """The spec that the model writes.
 
+    Args:
+        asked: What the request asks.
+        request: The request.
+        writer: Writes it.
+        prompts: The package whose prompt is used.
+        note: Added to the prompt.
 
-def _without(wanted: Wanted, names: Collection[str], asked: _Asked) -> Wanted:
-    """The spec without some parameters, which is said."""
-    if not names:
-        return wanted
-    parameters = tuple(parameter for parameter in wanted.spec.parameters if parameter.name not in names)
-    arguments = {name: value for name, value in wanted.arguments.items() if name not in names}
-    changes = [f"left out of the spec: {name} = {wanted.arguments[name]!r}, which nobody asked for" for name in names]
-    return Wanted(
-        replace(wanted.spec, parameters=parameters),
-        arguments,
-        asked.missing(arguments),
-        (*wanted.changes, *changes),
+    Raises:
+        CreationError: The model gave no usable spec.
+    """
+    messages = load_prompt(prompts, "spec").render(
+        question=with_names(asked.question), values=" | ".join(asked.values) or "none", complaint=note
     )
+    return _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
 
 
-async def _ask(asked: _Asked, request: Request, writer: Writer, *, complaint: str) -> Wanted:
-    messages = load_prompt("mcp_tools.create", "spec").render(
-        question=with_names(asked.question),
-        values=" | ".join(asked.values) or "none",
-        complaint=_about_files(request, writer) + complaint,
-    )
-    wanted = _understood(await writer.fill(messages, SPEC_SCHEMA, part="writer"), request, asked)
-    if not writer.is_weak:
-        return wanted
-    unknown = [name for name, value in wanted.arguments.items() if not stands_in(value, request.question)]
-    return _without(wanted, unknown, asked)
-
-
-def _about_files(request: Request, writer: Writer) -> str:
-    """What is known of the attached files, for a model that can make use of it."""
-    if not request.files or writer.is_weak:
-        return ""
-    return f"\nThe paths of the files become parameters by themselves: leave them out.\n{request.evidence}"
-
-
-def _understood(form: Json, request: Request, asked: _Asked) -> Wanted:
+def _understood(form: Json, request: Request, asked: Asked) -> Wanted:
     """What the model wrote; values are taken as they stand.
 
     Raises:
@@ -199,24 +137,3 @@ def _understood(form: Json, request: Request, asked: _Asked) -> Wanted:
     name = usable_name(form["name"], form["purpose"])
     spec = ToolSpec(name, form["purpose"], tuple(parameters), form["returns"], capabilities=request.capabilities)
     return Wanted(spec, arguments, asked.missing(arguments))
-
-
-def _with_missing(wanted: Wanted, asked: _Asked) -> Wanted:
-    """The spec with a parameter more for each value that it lacks, named after its kind or its role."""
-    arguments = dict(wanted.arguments)
-    added = []
-    for value in wanted.missing[:_MOST_BY_RULE]:
-        number = as_number(value)
-        role = re.search(rf"\b({'|'.join(_ROLES)}) {re.escape(value)}(?!\w)", asked.rest)
-        kind = "text" if number is None else "number"
-        names = [_ROLES[role[1]]] if role and number is None else []
-        name = next(name for name in (*names, *(f"{kind}_{n}" for n in range(1, 99))) if name not in arguments)
-        arguments[name] = asked.texts.get(value, value) if number is None else _plain(number)
-        added.append(Parameter(name, type_of(arguments[name], "str")))
-    spec = replace(wanted.spec, parameters=(*wanted.spec.parameters, *added))
-    changes = [f"added to the spec: {parameter.name} = {arguments[parameter.name]!r}" for parameter in added]
-    return Wanted(spec, arguments, wanted.missing[_MOST_BY_RULE:], (*wanted.changes, *changes))
-
-
-def _plain(number: Decimal) -> int | float:
-    return int(number) if number == number.to_integral_value() else float(number)

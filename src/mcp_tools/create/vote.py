@@ -10,8 +10,7 @@ from decimal import Decimal
 
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.literals import as_number
-from mcp_tools.create.protocol import Candidate, Test
-from mcp_tools.create.scratch import Scratch
+from mcp_tools.create.protocol import Candidate, Program, Test
 from mcp_tools.create.trial import passed, result_key, varied
 from mcp_tools.tool import Json
 
@@ -57,7 +56,7 @@ class Verdict:
 
 def vote(
     candidates: Sequence[Candidate],
-    programs: Sequence[Scratch],
+    programs: Sequence[Program],
     tests: Sequence[Test],
     first_test: int,
     given: Collection[str] = (),
@@ -66,7 +65,7 @@ def vote(
 
     Args:
         candidates: With the outcomes of their trials, all on the same argument sets.
-        programs: Scratch programs with what they printed.
+        programs: Whole programs with what they printed.
         tests: The examiner's tests; they weigh when answers are equally frequent.
         first_test: The index of the first test's arguments among the argument sets.
         given: Texts of the question; who gives one back has done nothing with it.
@@ -138,7 +137,7 @@ def _merit(
     )
 
 
-def _agreed(winner: Candidate, standing: Sequence[Candidate], programs: Sequence[Scratch]) -> tuple[int, ...]:
+def _agreed(winner: Candidate, standing: Sequence[Candidate], programs: Sequence[Program]) -> tuple[int, ...]:
     others = [other for other in standing if _code(other.source) != _code(winner.source)]
     return tuple(
         index
@@ -161,7 +160,7 @@ def _code(source: str) -> str:
     return ast.unparse(ast.Module(kept, []))
 
 
-def _prints(program: Scratch, index: int, key: str) -> bool:
+def _prints(program: Program, index: int, key: str) -> bool:
     return index < len(program.printed) and program.printed[index] != "" and answer_key(program.printed[index]) == key
 
 

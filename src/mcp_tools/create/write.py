@@ -1,10 +1,10 @@
-"""Code for a spec: independent candidates, or a corrected version of one that failed."""
+"""Code for a spec: what is asked, and what a model is told of a candidate that failed."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from mcp_tools.create.assemble import assemble
-from mcp_tools.create.attempts import Attempt, idioms_for
-from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
 from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
@@ -12,38 +12,30 @@ from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import call_text
 
 
-async def write_candidates(
-    wanted: Wanted, request: Request, writer: Writer, attempt: Attempt, *, seed: int
-) -> list[str]:
-    """Sources of new candidates."""
-    idioms = idioms_for(attempt, request.question, without=wanted.spec.name)
-    prompt = load_prompt("mcp_tools.create", attempt.prompt)
-    given = {
-        "idioms": as_prompt(idioms) if attempt.idioms == "shown" else "",
-        "begun": as_beginning(idioms) if attempt.idioms == "begun" else "",
-    }
-    messages = prompt.render(
-        **{name: text for name, text in given.items() if name in prompt.placeholders},
+def ask_for_code(prompts: str, name: str, wanted: Wanted, request: Request, **more: str) -> list[dict[str, Any]]:
+    """The messages that ask for the code of a tool.
+
+    Args:
+        prompts: The package of the prompt.
+        name: The prompt.
+        wanted: The spec.
+        request: What the tool is wanted for.
+        more: Values of placeholders that only this prompt has.
+    """
+    return load_prompt(prompts, name).render(
+        **more,
         question=in_brief(request.question),
         signature=wanted.spec.signature,
         call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         evidence=request.evidence,
     )
-    texts = await writer.write(messages, part="writer", count=attempt.count, temperature=attempt.temperature, seed=seed)
-    if writer.is_weak:
-        texts = [_begun(text, wanted.spec.signature) for text in texts]
-    return [assemble(text, wanted.spec, patterns=[idiom.code for idiom in idioms]) for text in texts]
 
 
-def _begun(text: str, signature: str) -> str:
-    """The reply with the line that the prompt has begun it with, unless it begins anew."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return f"{signature}\n{text.lstrip(chr(10))}" if first[:1].isspace() else text
-
-
-async def repair(candidate: Candidate, wanted: Wanted, request: Request, writer: Writer, failure: str) -> str:
+async def repair(
+    candidate: Candidate, wanted: Wanted, request: Request, writer: Writer, failure: str, *, prompts: str
+) -> str:
     """The source of a corrected version."""
-    messages = load_prompt("mcp_tools.create", "repair").render(
+    messages = load_prompt(prompts, "repair").render(
         question=in_brief(request.question),
         call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         source=candidate.source,

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_tools.create import Recipe, StandardRecipe
 from mcp_tools.create.protocol import Candidate, Part
+from mcp_tools.create.small import VotingRecipe
 from mcp_tools.library import Library
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Isolation, Level, Outcome, Problem
@@ -40,8 +42,9 @@ class ScriptedWriter:
     """Who was asked, and the last message."""
 
     @property
-    def is_weak(self) -> bool:
-        return self.votes > 1
+    def recipe(self) -> Recipe:
+        """The one for its kind of model."""
+        return VotingRecipe() if self.votes > 1 else StandardRecipe()
 
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         self.asked.append((part, messages[-1]["content"]))
@@ -53,7 +56,7 @@ class ScriptedWriter:
     async def write(
         self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
     ) -> list[str]:
-        whole = [load_prompt("mcp_tools.create", name).turns[0][1] for name in ("program", "plain_program")]
+        whole = [load_prompt("mcp_tools.create.small", name).turns[0][1] for name in ("program", "plain_program")]
         is_program = messages[0]["content"] in whole
         last = "\n".join(message["content"] for message in messages[-2:] if message["role"] != "system")
         self.asked.append(("program" if is_program else "code", last))

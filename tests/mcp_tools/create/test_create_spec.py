@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from mcp_tools.create import Request
 from mcp_tools.create.examine import examples_schema, write_tests
-from mcp_tools.create.spec import SPEC_SCHEMA, write_spec
+from mcp_tools.create.small.substitute import with_parameters, with_values
+from mcp_tools.create.spec import SPEC_SCHEMA, Wanted
 from mcp_tools.create.spec_values import TYPES, type_schema
-from mcp_tools.create.substitute import with_parameters, with_values
 from mcp_tools.errors import CreationError
 
 TYPE_SCHEMAS: dict[str, dict[str, Any]] = {
@@ -40,6 +40,10 @@ TYPE_SCHEMAS: dict[str, dict[str, Any]] = {
 def form(*parameters: tuple[str, str, Any], name: str = "do_it", returns: str = "int") -> dict[str, Any]:
     fields = [{"name": name_, "type": type_, "value": value} for name_, type_, value in parameters]
     return {"purpose": "Do it.", "name": name, "parameters": fields, "returns": returns}
+
+
+async def write_spec(request: Request, writer: ScriptedWriter) -> Wanted:
+    return await writer.recipe.write_spec(request, writer)
 
 
 def weak(specs: list[Any]) -> ScriptedWriter:
@@ -250,7 +254,7 @@ async def test_without_a_usable_name_there_is_no_spec() -> None:
 async def test_the_examiner_sees_the_spec_and_not_the_question() -> None:
     writer = ScriptedWriter([form(("n", "int", 57))], [{"arguments": {"n": 57}, "expected": 1}])
     wanted = await write_spec(Request("Which is the 57th secret prime?"), writer)
-    tests = await write_tests(wanted, writer)
+    tests = await write_tests(wanted, writer, prompts="mcp_tools.create")
     assert tests == []  # the question's own call proves nothing
     assert "secret" not in writer.asked[-1][1]
     assert "do_it(n=57)" in writer.asked[-1][1]

@@ -75,6 +75,7 @@ class Case:
                 run_id="run-1",
                 capabilities=Capabilities(read=bool(files), packages=file_packages() if files else ()),
             ),
+            recipe=self.writer.recipe,
             writer=self.writer,
             sandbox=self.sandbox,
             library=self.shelf,
@@ -106,7 +107,7 @@ async def test_candidates_that_agree_become_a_tool(case: Case) -> None:
     assert (evidence["support"], evidence["voters"]) == (3, 3)
     assert 0 < evidence["killed"] <= evidence["mutants"]
     assert tool.provenance["run"] == "run-1"
-    assert tool.provenance["prompts"] == prompts_hash("mcp_tools.create")
+    assert tool.provenance["prompts"] == prompts_hash("mcp_tools.create.small")
     assert {test["origin"] for test in tool.provenance["tests"]} == {"examiner", "agreement"}
     outcome = await case.sandbox.run(Job(tool.source, tool.name, {"n": 60}))
     assert outcome.value == 1548008755920

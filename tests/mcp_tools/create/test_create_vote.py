@@ -8,9 +8,8 @@ import pytest
 from creating import failure, value
 
 from mcp_tools.checks.protocol import Finding, Report
-from mcp_tools.create.protocol import Candidate, Test
+from mcp_tools.create.protocol import Candidate, Program, Test
 from mcp_tools.create.prove import suite_of
-from mcp_tools.create.scratch import Scratch
 from mcp_tools.create.trial import passed, result_key, runnable, varied
 from mcp_tools.create.vote import vote
 
@@ -25,11 +24,11 @@ def candidate(number: int, *values: Any, report: Report = GOOD) -> Candidate:
     return Candidate(number, f"def f(n):\n    return n + {number}\n", report, outcomes)
 
 
-def program(*printed: str) -> Scratch:
-    return Scratch(f"print({printed!r})", printed)
+def program(*printed: str) -> Program:
+    return Program(f"print({printed!r})", printed)
 
 
-WINS: dict[str, tuple[list[Candidate], list[Scratch], Any, int | None, int, int]] = {
+WINS: dict[str, tuple[list[Candidate], list[Program], Any, int | None, int, int]] = {
     "the most frequent": ([candidate(1, 5), candidate(2, 6), candidate(3, 6)], [], 6, 2, 2, 3),
     "written in other ways": ([candidate(1, 5), candidate(2, 6.0), candidate(3, "6")], [], 6.0, 2, 2, 3),
     "with programs": ([candidate(1, 5), candidate(2, 6)], [program("6"), program("6.0")], 6, 2, 3, 4),
@@ -79,7 +78,7 @@ WINS: dict[str, tuple[list[Candidate], list[Scratch], Any, int | None, int, int]
 
 @pytest.mark.parametrize(("candidates", "programs", "answer", "winner", "support", "voters"), WINS.values(), ids=WINS)
 def test_the_winner(
-    candidates: list[Candidate], programs: list[Scratch], answer: Any, winner: int | None, support: int, voters: int
+    candidates: list[Candidate], programs: list[Program], answer: Any, winner: int | None, support: int, voters: int
 ) -> None:
     verdict = vote(candidates, programs, NONE, 1)
     assert verdict is not None

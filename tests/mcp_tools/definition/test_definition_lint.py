@@ -191,9 +191,9 @@ def test_a_mention_of_a_settings_file_of_ssh_is_no_error() -> None:
     assert [(flag.rule, flag.severity) for flag in flags] == [("secret-path", "warning")]
 
 
-def test_no_documentation_of_our_own_idioms_is_flagged() -> None:
+def test_no_documentation_of_our_own_snippets_is_flagged() -> None:
     """Nearly a thousand docstrings of honest functions."""
-    folder = Path(__file__).parents[3] / "src" / "mcp_tools" / "create" / "idioms"
+    folder = Path(__file__).parents[3] / "src" / "mcp_tools" / "create" / "small" / "snippets"
     texts = [
         ast.get_docstring(function) or ""
         for page in folder.glob("*.md")

@@ -1,4 +1,4 @@
-"""Which idioms a writer sees.
+"""Which snippets a writer sees.
 
 They stand in the Markdown files of this folder, one for each theme. A strong model does not need them; a small one,
 which knows the words of an algorithm but not always its steps, follows what it sees, or calls it.
@@ -22,15 +22,15 @@ SECTION = re.compile(
 )
 _STEM = 4
 _NEAR_ENOUGH = 0.75
-"""Of the nearest idiom's score, what another one must reach to be shown beside it."""
+"""Of the nearest snippet's score, what another one must reach to be shown beside it."""
 _LEAST_SHARED = 2
-"""Words that question and idiom must have in common; one is chance, unless it is rare and in the title."""
+"""Words that question and snippet must have in common; one is chance, unless it is rare and in the title."""
 _RARE = 4.8
-"""The weight of a word that no more than three idioms have."""
+"""The weight of a word that no more than three snippets have."""
 _LEAST_SCORE = 7.0
 """What unlike things reach by chance: two rare words, or four common ones."""
 _TITLE_COUNTS, _WORDS_COUNT, _QUESTIONS_COUNT = 1.25, 1.0, 0.75
-"""How much a shared word weighs, by where the idiom has it."""
+"""How much a shared word weighs, by where the snippet has it."""
 _STOP_WORDS = frozenset(
     [
         *("and", "are", "both", "can", "does", "for", "from", "has", "have", "how", "into", "its", "many", "much"),
@@ -57,7 +57,7 @@ _STOP_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Idiom:
+class Snippet:
     """One way of computing."""
 
     title: str
@@ -69,30 +69,30 @@ class Idiom:
 
 
 @cache
-def all_idioms() -> tuple[Idiom, ...]:
-    """The idioms, theme by theme in alphabetical order."""
-    folder = resources.files("mcp_tools.create.idioms")
+def all_snippets() -> tuple[Snippet, ...]:
+    """The snippets, theme by theme in alphabetical order."""
+    folder = resources.files("mcp_tools.create.small.snippets")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".md")), key=lambda file: file.name)
-    found: list[Idiom] = []
+    found: list[Snippet] = []
     for file in files:
         asked = folder / file.name.replace(".md", ".jsonl")
-        found += parse_idioms(file.read_text(encoding="utf-8"), asked.read_text(encoding="utf-8"))
+        found += parse_snippets(file.read_text(encoding="utf-8"), asked.read_text(encoding="utf-8"))
     return tuple(found)
 
 
-def parse_idioms(text: str, asked: str) -> list[Idiom]:
-    """The idioms of one theme's file.
+def parse_snippets(text: str, asked: str) -> list[Snippet]:
+    """The snippets of one theme's file.
 
     Args:
-        text: Markdown, a section for each idiom.
-        asked: JSON Lines, each with the title of an idiom and a question that it answers.
+        text: Markdown, a section for each snippet.
+        asked: JSON Lines, each with the title of a snippet and a question that it answers.
     """
     questions: dict[str, list[str]] = {}
     for line in asked.splitlines():
         row = json.loads(line)
         questions.setdefault(row["title"], []).append(row["question"])
     return [
-        Idiom(
+        Snippet(
             found["title"],
             _counting(found["title"], found["words"], " ".join(questions.get(found["title"], []))),
             tuple(line.removeprefix("example: ") for line in found["examples"].splitlines()),
@@ -110,52 +110,52 @@ def _counting(title: str, words: str, questions: str) -> dict[str, float]:
     }
 
 
-def nearest(question: str, *, most: int = 2, without: str = "") -> list[Idiom]:
-    """The idioms that share the rarest words with a question, the nearest first; none when nothing is near.
+def nearest(question: str, *, most: int = 2, without: str = "") -> list[Snippet]:
+    """The snippets that share the rarest words with a question, the nearest first; none when nothing is near.
 
     Args:
         question: What is asked.
         most: How many at the most.
-        without: The name of the wanted function: an idiom that defines it would call itself.
+        without: The name of the wanted function: a snippet that defines it would call itself.
     """
     asked = set(_stems(question))
     weights = _weights()
-    scores: dict[Idiom, float] = {}
-    for idiom in all_idioms():
-        shared = idiom.stems.keys() & asked
-        score = sum(weights[stem] * idiom.stems[stem] for stem in shared)
-        named = any(weights[stem] >= _RARE and idiom.stems[stem] == _TITLE_COUNTS for stem in shared)
+    scores: dict[Snippet, float] = {}
+    for snippet in all_snippets():
+        shared = snippet.stems.keys() & asked
+        score = sum(weights[stem] * snippet.stems[stem] for stem in shared)
+        named = any(weights[stem] >= _RARE and snippet.stems[stem] == _TITLE_COUNTS for stem in shared)
         if named or (len(shared) >= _LEAST_SHARED and score >= _LEAST_SCORE):
-            scores[idiom] = score
-    near = [idiom for idiom, score in scores.items() if score >= max(scores.values()) * _NEAR_ENOUGH]
-    shown = sorted(near, key=lambda idiom: -scores[idiom])[:most]
-    return [idiom for idiom in shown if f"def {without}(" not in idiom.code]
+            scores[snippet] = score
+    near = [snippet for snippet, score in scores.items() if score >= max(scores.values()) * _NEAR_ENOUGH]
+    shown = sorted(near, key=lambda snippet: -scores[snippet])[:most]
+    return [snippet for snippet in shown if f"def {without}(" not in snippet.code]
 
 
-def as_prompt(idioms: Sequence[Idiom]) -> str:
-    """The idioms as a writer reads them, each with its examples; empty when there are none."""
-    if not idioms:
+def as_prompt(snippets: Sequence[Snippet]) -> str:
+    """The snippets as a writer reads them, each with its examples; empty when there are none."""
+    if not snippets:
         return ""
-    shown = "\n\n".join(f"# {idiom.title}\n{_with_examples(idiom)}" for idiom in idioms)
+    shown = "\n\n".join(f"# {snippet.title}\n{_with_examples(snippet)}" for snippet in snippets)
     return (
         "These functions are there already. Call them where they fit, else write your own after their pattern:\n"
         f"```python\n{shown}\n```\n"
     )
 
 
-def as_beginning(idioms: Sequence[Idiom], then: str = "") -> str:
-    """The code of idioms with which a reply begins, and what comes after; empty when there are none.
+def as_beginning(snippets: Sequence[Snippet], then: str = "") -> str:
+    """The code of snippets with which a reply begins, and what comes after; empty when there are none.
 
     Examples would be in the way: so near to its own words, a small model takes their values for those of the question.
     """
-    code = "\n\n\n".join(idiom.code for idiom in idioms)
+    code = "\n\n\n".join(snippet.code for snippet in snippets)
     return f"{code}\n\n\n{then}" if code else ""
 
 
-def _with_examples(idiom: Idiom) -> str:
-    tree = ast.parse(idiom.code)
+def _with_examples(snippet: Snippet) -> str:
+    tree = ast.parse(snippet.code)
     named = _Named({node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef)})
-    return "\n".join([idiom.code, *(f"# {named.shown(example)}" for example in idiom.examples)])
+    return "\n".join([snippet.code, *(f"# {named.shown(example)}" for example in snippet.examples)])
 
 
 class _Named(ast.NodeTransformer):
@@ -184,10 +184,10 @@ class _Named(ast.NodeTransformer):
 
 @cache
 def _weights() -> dict[str, float]:
-    """Of each stem, how rare it is among the idioms: the idf of BM25."""
-    idioms = all_idioms()
-    counts = Counter(stem for idiom in idioms for stem in idiom.stems)
-    return {stem: math.log(1 + (len(idioms) - n + 0.5) / (n + 0.5)) for stem, n in counts.items()}
+    """Of each stem, how rare it is among the snippets: the idf of BM25."""
+    snippets = all_snippets()
+    counts = Counter(stem for snippet in snippets for stem in snippet.stems)
+    return {stem: math.log(1 + (len(snippets) - n + 0.5) / (n + 0.5)) for stem, n in counts.items()}
 
 
 def _stems(text: str) -> list[str]:

@@ -1,37 +1,22 @@
-"""Scratch programs: whole attempts at the question whose printed answers vote beside the tool's candidates."""
+"""Whole programs for the question, whose printed answers vote beside the tool's candidates."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mcp_tools.create.assemble import assemble, assemble_program
-from mcp_tools.create.attempts import Attempt, idioms_for, repeats
-from mcp_tools.create.idioms import as_beginning, as_prompt
 from mcp_tools.create.passages import named, with_names
-from mcp_tools.create.protocol import Request, Writer
-from mcp_tools.create.substitute import with_parameters, with_values
+from mcp_tools.create.protocol import Program, Request, Writer
+from mcp_tools.create.small.attempts import Attempt, repeats, snippets_for
+from mcp_tools.create.small.snippets import as_beginning, as_prompt
+from mcp_tools.create.small.substitute import with_parameters, with_values
 from mcp_tools.create.trial import TRIAL_LIMITS
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Json, ToolSpec
 
 _LONGEST_ANSWER = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """A program, and what it printed."""
-
-    source: str
-    printed: tuple[str, ...]
-    """The answer, then what it prints with the values of the other argument sets; empty where it failed."""
-
-    @property
-    def answer(self) -> str:
-        """What it printed for the question itself."""
-        return self.printed[0]
 
 
 async def write_programs(
@@ -42,16 +27,16 @@ async def write_programs(
     attempt: Attempt,
     *,
     seed: int,
-) -> list[Scratch]:
+) -> list[Program]:
     """Writes programs and runs them: as they are, and with the values of each other argument set."""
-    idioms = idioms_for(attempt, request.question)
-    if repeats(attempt, idioms):
+    snippets = snippets_for(attempt, request.question)
+    if repeats(attempt, snippets):
         return []
     texts = named(request.question)
-    messages = load_prompt("mcp_tools.create", attempt.prompt).render(
-        idioms=as_prompt(idioms) if attempt.idioms == "shown" else "",
-        begun=f"\n{as_beginning(idioms, _as_comment(request.question))}"
-        if attempt.idioms == "begun" and idioms
+    messages = load_prompt("mcp_tools.create.small", attempt.prompt).render(
+        snippets=as_prompt(snippets) if attempt.snippets == "shown" else "",
+        begun=f"\n{as_beginning(snippets, _as_comment(request.question))}"
+        if attempt.snippets == "begun" and snippets
         else "",
         question=with_names(request.question),
         data=f"The variables that are there already, each a str: {', '.join(texts)}." if texts else "",
@@ -60,13 +45,13 @@ async def write_programs(
     replies = await writer.write(
         messages, part="writer", count=attempt.count, temperature=attempt.temperature, seed=seed
     )
-    programs = [assemble_program(reply, patterns=[idiom.code for idiom in idioms]) for reply in replies]
+    programs = [assemble_program(reply, patterns=[snippet.code for snippet in snippets]) for reply in replies]
     sources = [_with_data(program, texts) for program in programs]
     return [await _tried(source, request, sandbox, argument_sets) for source in sources]
 
 
 def _as_comment(question: str) -> str:
-    """The question once more, after the idiom: its values must be nearer than those of anything else."""
+    """The question once more, after the snippet: its values must be nearer than those of anything else."""
     return "".join(f"# {line}\n" for line in with_names(question).splitlines())
 
 
@@ -77,7 +62,7 @@ def _with_data(program: str, texts: dict[str, str]) -> str:
     return "".join(f"{name} = {texts[name]!r}\n" for name in given) + program
 
 
-def as_function(program: Scratch, spec: ToolSpec, arguments: dict[str, Json]) -> str | None:
+def as_function(program: Program, spec: ToolSpec, arguments: dict[str, Json]) -> str | None:
     """The program as a tool's file: its values are the parameters, and what it prints is returned.
 
     Returns:
@@ -87,12 +72,12 @@ def as_function(program: Scratch, spec: ToolSpec, arguments: dict[str, Json]) ->
     return assemble(source, spec) if source is not None else None
 
 
-async def _tried(source: str, request: Request, sandbox: Sandbox, argument_sets: Sequence[dict[str, Json]]) -> Scratch:
+async def _tried(source: str, request: Request, sandbox: Sandbox, argument_sets: Sequence[dict[str, Json]]) -> Program:
     answer = await _printed(source, request, sandbox)
     if not answer:
-        return Scratch(source, ("",))
+        return Program(source, ("",))
     others = [with_values(source, argument_sets[0], arguments) for arguments in argument_sets[1:]]
-    return Scratch(source, (answer, *[await _printed(o, request, sandbox) if o else "" for o in others]))
+    return Program(source, (answer, *[await _printed(o, request, sandbox) if o else "" for o in others]))
 
 
 async def _printed(source: str, request: Request, sandbox: Sandbox) -> str:

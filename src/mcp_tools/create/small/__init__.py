@@ -1,0 +1,5 @@
+"""Creating a tool with a small model: functions and whole programs from different prompts, whose results vote."""
+
+from mcp_tools.create.small.recipe import VotingRecipe
+
+__all__ = ["VotingRecipe"]
