@@ -96,7 +96,6 @@ class LiveSession:
         """Ends the process."""
         self._closed = True
         if self._preparing is not None:
-            self._preparing.cancel()
             await asyncio.wait([self._preparing])
         if self._process is not None:
             await self._process.end()

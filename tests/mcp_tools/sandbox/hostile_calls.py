@@ -19,6 +19,9 @@ import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from hostile_helpers import below, eventually, needs
+from hostile_sessions import SESSION_ATTACKS
+
 from mcp_tools.sandbox import Job, Limits, Outcome, Problem
 from mcp_tools.sandbox.environment import Environment
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
@@ -77,40 +80,6 @@ def f(where, keep):
         made += 1
         print(made, flush=True)
 """
-
-
-def needs(condition: bool, what: object = "") -> None:
-    if not condition:
-        raise AssertionError(str(what))
-
-
-async def eventually(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        await asyncio.sleep(0.05)
-    return True
-
-
-def below(pid: int) -> set[int]:
-    """The processes below one, without those that only wait to be collected."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            state, parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[:2]
-        except OSError:
-            continue
-        if state != "Z":
-            parents[int(entry.name)] = int(parent)
-    found: set[int] = set()
-    waiting = [pid]
-    while waiting:
-        above = waiting.pop()
-        children = {child for child, parent in parents.items() if parent == above} - found
-        waiting += children
-        found |= children
-    return found
 
 
 async def call(
@@ -329,6 +298,7 @@ ATTACKS: dict[str, Attack] = {
         replaced_files,
         links_made_after_consent,
         impossible_grants,
+        *SESSION_ATTACKS,
     )
 }
 

@@ -1,6 +1,6 @@
 """What hostile calls do to the sandbox around them, as root and as ordinary users, on every back end.
 
-The attacks are those of `hostile_calls.py`, which runs in a process of the user's own.
+The attacks are those of `hostile_calls.py` and `hostile_sessions.py`, which run in a process of the user's own.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def report(backend: str, user: int) -> dict[str, str]:
     paths = [Path(mcp_tools.__file__).parent.parent, *sites]
     with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
         Path(name).chmod(0o755)
-        program = Path(shutil.copy(Path(__file__).with_name("hostile_calls.py"), name))
+        for file in Path(__file__).parent.glob("hostile_*.py"):
+            shutil.copy(file, name)
+        program = Path(name) / "hostile_calls.py"
         own = Path(name) / "own"
         own.mkdir()
         if os.geteuid() == 0:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from hostile_calls import below
+from hostile_helpers import below
 
 from mcp_tools.errors import IsolationError, ModelFixableError
 from mcp_tools.sandbox import Job, Limits, SessionOutcome

@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 from _queue import SimpleQueue
+from contextlib import nullcontext
 from types import ModuleType
 
 from . import problems
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 LARGEST_REQUEST = 2_000_000
 """Bytes of JSON that the arguments of one call may take."""
 CALLS_AT_ONCE = 8
-"""Calls to the host under way; further threads wait."""
+"""Calls to the host that threads have under way; further ones wait."""
 _LONGEST_VALUE = 100_000
 """Characters of the last expression's value that are kept."""
 _LONGEST_LINE = 500
@@ -132,7 +133,8 @@ class Session:
         if len(data) > LARGEST_REQUEST:
             raise ValueError(f"{name}(): the arguments are {len(data):,} bytes of JSON, more than {LARGEST_REQUEST:,}")
         number = next(self._numbers)
-        with self._places:
+        # the main thread never waits behind threads that an earlier block left
+        with nullcontext() if threading.current_thread() is threading.main_thread() else self._places:
             answered: SimpleQueue[Message] = SimpleQueue()
             self._asked[number] = answered
             try:

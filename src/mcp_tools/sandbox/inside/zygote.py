@@ -23,13 +23,13 @@ import time
 
 from . import channel, child, landlock
 from .confinement import Confinement, show_in_proc, used_address_space
+from .privileges import drop_capabilities, lead_through, others_reach
 from .scratch import Scratch, remove
 
 TYPE_CHECKING = False  # `typing` is not imported: see call.py
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_CAPABILITY_VERSION_3 = 0x20080522
 _FIRST_CALL_MILLISECONDS = 20
 """How long to wait for a first call before doing what can be done later."""
 _SPARES = 2
@@ -39,7 +39,7 @@ _WATCH_SECONDS = 0.05
 _WATCH_SHARE = 5
 """Looking at them takes no more than one part in so many of the time."""
 _REMOVAL_SECONDS = 60
-_OWN_MODULES = ("arguments", "schema")
+_OWN_MODULES = ("arguments", "schema", "session")
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
 
@@ -94,7 +94,7 @@ class Zygote:
         """
         folders = [*filter(os.path.isdir, sys.path), os.path.dirname(__file__)]
         self._keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
-        reachable = all(_others_reach(path) for path in folders)
+        reachable = all(others_reach(path) for path in folders)
         for user in users:
             try:
                 for root in self._roots:
@@ -106,7 +106,7 @@ class Zygote:
             except OSError:
                 continue
         else:
-            _drop_capabilities()  # root of a namespace that has no other user
+            drop_capabilities()  # root of a namespace that has no other user
         if not self._private:
             show_in_proc()
         if reachable:
@@ -114,7 +114,7 @@ class Zygote:
                 os.close(descriptor)
             self._keep = []
         else:
-            _lead_through(folders, self._keep)
+            lead_through(folders, self._keep)
 
     def prepare(self, packages: list[str]) -> None:
         """Loads what calls need at once, tries the layers out, and tells the host."""
@@ -359,43 +359,12 @@ def _remove(scratch: Scratch) -> NoReturn:
     os._exit(0)
 
 
-def _lead_through(folders: list[str], descriptors: list[int]) -> None:
-    """Makes imports, those from packages loaded already too, go through open descriptors of their folders."""
-    places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, descriptors, strict=True)}
-    longest_first = sorted(places, key=len, reverse=True)
-    sys.path[:] = [places[path] for path in sys.path if path in places]
-    for module in list(sys.modules.values()):
-        for i, path in enumerate(getattr(module, "__path__", ())):
-            folder = next((f for f in longest_first if f"{path}/".startswith(f"{f}/")), None)
-            if folder is not None:
-                module.__path__[i] = places[folder] + path[len(folder) :]
-    sys.path_importer_cache.clear()
-
-
-def _drop_capabilities() -> None:
-    """Gives up every capability of this process."""
-    import ctypes
-
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()) != 0:
-        raise PermissionError("the capabilities of root cannot be given up")
-
-
 def _processor_time(pid: int) -> float:
     """What a child has used, in seconds: its clock is numbered as the kernel numbers those of processes."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return 0.0  # it has ended
-
-
-def _others_reach(path: str) -> bool:
-    while True:
-        if not os.stat(path).st_mode & 0o001:
-            return False
-        if path == "/":
-            return True
-        path = os.path.dirname(path)
 
 
 def _vacate_low_descriptors(control: int) -> int:

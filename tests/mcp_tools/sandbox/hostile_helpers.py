@@ -1,0 +1,42 @@
+"""What the attacks on a sandbox share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def needs(condition: bool, what: object = "") -> None:
+    if not condition:
+        raise AssertionError(str(what))
+
+
+async def eventually(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.05)
+    return True
+
+
+def below(pid: int) -> set[int]:
+    """The processes below one, without those that only wait to be collected."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if state != "Z":
+            parents[int(entry.name)] = int(parent)
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        above = waiting.pop()
+        children = {child for child, parent in parents.items() if parent == above} - found
+        waiting += children
+        found |= children
+    return found
