@@ -12,6 +12,7 @@ from mcp_tools.create.examiner import passes
 from mcp_tools.create.mutants import mutants
 from mcp_tools.create.protocol import Request, Test
 from mcp_tools.errors import ArgumentsError
+from mcp_tools.fits import surely_fits
 from mcp_tools.library import validate_arguments
 from mcp_tools.packages import installed
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
@@ -117,6 +118,22 @@ def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
     except ArgumentsError as misfit:
         return [misfit.message]
     return []
+
+
+def without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
+    """The arguments without the nulls that stand for an absent one."""
+    absent = {
+        name
+        for name, of_parameter in schema["properties"].items()
+        if name not in schema["required"] and name in arguments and arguments[name] is None
+        if not surely_fits(None, of_parameter)
+    }
+    return {name: value for name, value in arguments.items() if name not in absent}
+
+
+def fitted(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:
+    """The arguments that the tool still takes."""
+    return {name: value for name, value in arguments.items() if name in tool.input_schema["properties"]}
 
 
 def writable(path: Path) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks import Report, check
-from mcp_tools.create.bench import Bench, misfits, writable
+from mcp_tools.create.bench import Bench, fitted, misfits, without_absent, writable
 from mcp_tools.create.examiner import Examiner, agree, passes, told
 from mcp_tools.create.file_arguments import other_values
 from mcp_tools.create.form import remembered
@@ -25,7 +25,6 @@ from mcp_tools.create.variations import variations
 from mcp_tools.create.written import Written, read_function, shortcomings
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, ModelFixableError, StoppedError
-from mcp_tools.fits import surely_fits
 from mcp_tools.library import validate_result
 from mcp_tools.library.trust import SERVED
 from mcp_tools.packages import imported
@@ -127,7 +126,7 @@ class _Trial:
         if isinstance(draft, Problem):
             problems.append(f"no schema could be derived: {draft.message}")
         else:
-            self.arguments = _without_absent(self.arguments, draft.input_schema)
+            self.arguments = without_absent(self.arguments, draft.input_schema)
             problems += misfits(draft, self.arguments)
         self.watcher.spec_written(self.written.spec, self.arguments)
         seconds = self.proposal.capabilities.seconds or Limits().wall_seconds
@@ -169,20 +168,27 @@ class _Trial:
             return Creation(
                 self.written.spec, self.arguments, found, "reuse", first.value, reason, tuple(self.rejected)
             )
+        examples = [test for test in self.written.examples if not misfits(draft, test.arguments)]
+        suite, wrong = await self._tried(draft, examples)
+        problems += [told(draft.name, test, outcome) for test, outcome in wrong]
+        if problems:
+            return self._scratch(first, problems)
         tests = await self._examined(draft, varied)
         if isinstance(tests, str):
-            return self._scratch(first, [*problems, tests])
-        suite, failed = await self._settled(draft, tests)
+            return self._scratch(first, [tests])
+        passed, failed = await self._settled(draft, tests)
+        known = [test.arguments for test in passed]
+        suite = [*(test for test in suite if test.arguments not in known), *passed]
         problems += failed
         tried = [self.bench.with_files(test) for test in suite]
         bases = [self.arguments, *(test.arguments for test in tried if not test.raises), *varied]
         if not failed:
             draft, idle = await self._without_idle(draft, bases)
             problems += idle
-            suite = [replace(test, arguments=_fitted(test.arguments, draft)) for test in suite]
-            tried = [replace(test, arguments=_fitted(test.arguments, draft)) for test in tried]
-            self.arguments = _fitted(self.arguments, draft)
-        outcomes = [await self.bench.run(draft, _fitted(base, draft)) for base in bases]
+            suite = [replace(test, arguments=fitted(test.arguments, draft)) for test in suite]
+            tried = [replace(test, arguments=fitted(test.arguments, draft)) for test in tried]
+            self.arguments = fitted(self.arguments, draft)
+        outcomes = [await self.bench.run(draft, fitted(base, draft)) for base in bases]
         good = [outcome for outcome in outcomes if outcome is not None and outcome.ok]
         problems += dict.fromkeys(
             f"a result is not what it promises: {m}" for o in good for m in validate_result(draft, o.value)
@@ -269,7 +275,7 @@ class _Trial:
             tests = await self.examiner.tests(self.written.text, draft, files)
         except (ModelFixableError, StoppedError) as failure:
             return f"it could not be examined: {failure.message}"
-        usable = [replace(test, arguments=_without_absent(test.arguments, draft.input_schema)) for test in tests]
+        usable = [replace(test, arguments=without_absent(test.arguments, draft.input_schema)) for test in tests]
         usable = [test for test in usable if not misfits(draft, test.arguments)]
         usable = [test for test in usable if test.raises or not validate_result(draft, test.expected)]
         others = [test for test in usable if not test.raises and test.arguments != self.arguments]
@@ -277,6 +283,14 @@ class _Trial:
 
     async def _settled(self, draft: Tool, tests: Sequence[Test]) -> tuple[list[Test], list[str]]:
         """The tests that hold, and what the tool does wrong in those that it fails."""
+        suite, disputed = await self._tried(draft, tests)
+        failed = await self._disputed(draft, disputed, suite) if disputed else []
+        if not failed and not any(not test.raises and test.arguments != self.arguments for test in suite):
+            failed.append("no test with other arguments was left: state in the docstring what such calls give")
+        return suite, failed
+
+    async def _tried(self, draft: Tool, tests: Sequence[Test]) -> tuple[list[Test], list[tuple[Test, Outcome]]]:
+        """The tests that pass, and those that do not with what came of them."""
         suite, disputed = [], []
         for test in tests:
             try:
@@ -288,10 +302,7 @@ class _Trial:
                 suite.append(test if test.raises else replace(test, expected=outcome.value))
             else:
                 disputed.append((test, outcome))
-        failed = await self._disputed(draft, disputed, suite) if disputed else []
-        if not failed and not any(not test.raises and test.arguments != self.arguments for test in suite):
-            failed.append("no test with other arguments was left: state in the docstring what such calls give")
-        return suite, failed
+        return suite, disputed
 
     async def _disputed(self, draft: Tool, disputed: Sequence[tuple[Test, Outcome]], suite: list[Test]) -> list[str]:
         """What the tool does wrong in tests that the examiner confirms; those on which it now agrees join the suite."""
@@ -325,10 +336,11 @@ class _Trial:
         problems = []
         for name in await without_effect(draft.input_schema, bases, run, fixed=self.bench.paths(self.arguments)):
             shorter = without_parameter(self.source, draft.name, name)
-            if shorter is None:
+            if shorter is None and name in draft.input_schema["required"]:
                 problems.append(
                     f"{name!r} changed no result in the trial: take it out, or say in the docstring where it does"
                 )
+            if shorter is None:  # an option that the code reads may matter where the trial did not look
                 continue
             self.watcher.note(f"taken out: {name}, which changes no result")
             self.source = shorter
@@ -343,7 +355,7 @@ class _Trial:
         self.bench.forget()
         self.written = written
         for base, old in zip(bases, before, strict=True):
-            new = await self.bench.run(again, _fitted(base, again))
+            new = await self.bench.run(again, fitted(base, again))
             if old is not None and old.ok and (new is None or not new.ok or new.value != old.value):
                 return draft, ["it gives other results without the parameters that change no result"]
         return again, [*shortcomings(written)]
@@ -391,19 +403,3 @@ def _findings(report: Report) -> list[str]:
 
 def _failure(spec: ToolSpec, problem: Problem) -> str:
     return f"{spec.name} fails with the question's own arguments: {problem.message}\n{problem.traceback}".strip()
-
-
-def _without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
-    """The arguments without the nulls that stand for an absent one."""
-    absent = {
-        name
-        for name, of_parameter in schema["properties"].items()
-        if name not in schema["required"] and name in arguments and arguments[name] is None
-        if not surely_fits(None, of_parameter)
-    }
-    return {name: value for name, value in arguments.items() if name not in absent}
-
-
-def _fitted(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:
-    """The arguments that the tool still takes."""
-    return {name: value for name, value in arguments.items() if name in tool.input_schema["properties"]}

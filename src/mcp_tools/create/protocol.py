@@ -75,8 +75,9 @@ class Test:
 
     arguments: dict[str, Json]
     expected: Json
-    origin: Literal["examiner", "agreement"]
-    """`examiner`: written from the spec alone. `agreement`: independent candidates gave the same."""
+    origin: Literal["examiner", "agreement", "docstring"]
+    """`examiner`: written from the spec alone. `agreement`: independent candidates gave the same. `docstring`: the
+    writer's own example."""
     raises: bool = False
     """Whether such arguments must be refused with an error; then nothing is expected."""
     because: str = ""

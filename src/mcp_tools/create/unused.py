@@ -98,10 +98,10 @@ def without_parameter(source: str, function: str, name: str) -> str | None:
     passed = any(isinstance(n, ast.keyword) and n.arg == name for n in ast.walk(tree))
     if read or passed:
         return None
-    cut = _without_entry(_without_argument(source, node, name), node, name)
-    if cut is None:
-        return None
     try:
+        cut = _without_entry(_without_argument(source, node, name), node, name)
+        if cut is None:
+            return None
         after = next(n for n in ast.parse(cut).body if isinstance(n, ast.FunctionDef) and n.name == function)
     except SyntaxError:
         return None

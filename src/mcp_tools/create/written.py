@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +13,9 @@ from dataclasses import dataclass
 from mcp_tools.checks.modules import words
 from mcp_tools.checks.scopes import annotation_nodes, parameters
 from mcp_tools.checks.source import Function, Source
+from mcp_tools.create.protocol import Test
 from mcp_tools.sandbox.inside.docstring import parse
-from mcp_tools.tool import Capabilities, Parameter, ToolSpec
+from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 _GENERIC = (
     "number num text string str value val arg argument param parameter input var variable item thing given"
@@ -39,6 +42,8 @@ class Written:
     """Types, signature and docstring, without any code: all that an examiner sees."""
     summary: str
     """The first paragraph of the docstring."""
+    examples: tuple[Test, ...] = ()
+    """The docstring's `>>>` calls, as far as arguments and result are literals."""
 
 
 def read_function(source: str, name: str, capabilities: Capabilities) -> Written | None:
@@ -69,23 +74,59 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     types = [_without_methods(node) for node in _types_of(checked, entry)]
     signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
     body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
-    return Written(spec, "\n\n".join([*types, f"{signature}\n{body}"]), summary)
+    return Written(spec, "\n\n".join([*types, f"{signature}\n{body}"]), summary, tuple(_examples(docstring, entry)))
+
+
+def _examples(docstring: str, entry: Function) -> Iterator[Test]:
+    try:
+        listed = doctest.DocTestParser().get_examples(docstring)
+    except ValueError:  # its prompts are misplaced
+        return
+    names = [parameter.arg for parameter in parameters(entry)]
+    for example in listed:
+        try:
+            call = ast.parse(example.source.strip(), mode="eval").body
+            expected = _literal(ast.parse(example.want.strip(), mode="eval").body)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == entry.name:
+                given = {name: _literal(value) for name, value in zip(names, call.args, strict=False)}
+                given |= {word.arg: _literal(word.value) for word in call.keywords if word.arg}
+                yield Test(given, expected, "docstring", because="the docstring's example")
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+            continue
+
+
+def _literal(node: ast.expr) -> Json:
+    """The JSON value of a literal.
+
+    Raises:
+        ValueError, TypeError: It is none.
+    """
+    return json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
 
 
 def _types_of(source: Source, entry: Function) -> list[ast.stmt]:
     """The classes and aliases of the module that annotations of the function name, directly or through others."""
-    named = {node.id for part in annotation_nodes(entry) for node in ast.walk(part) if isinstance(node, ast.Name)}
-    wanted = named.union(*map(source.used_by, named))
-    return [
-        node
-        for node in source.tree.body
-        if (isinstance(node, ast.ClassDef) and node.name in wanted)
-        or (isinstance(node, ast.Assign | ast.AnnAssign) and _assigned(node) & wanted)
-    ]
+    types = [node for node in source.tree.body if isinstance(node, ast.ClassDef | ast.Assign | ast.AnnAssign)]
+    wanted = {name for part in annotation_nodes(entry) for name in _named(part)}
+    while more := {name for node in types if _bound(node) & wanted for name in _named(node)} - wanted:
+        wanted |= more
+    return [node for node in types if _bound(node) & wanted]
 
 
-def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+def _named(node: ast.AST) -> set[str]:
+    """The names in a type, those in quotes too; what methods do with names is nothing of the type."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return set()
+    found = {node.id} if isinstance(node, ast.Name) else set()
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        found |= {name for name in re.findall(r"\w+", node.value) if len(node.value) < 200}
+    return found.union(*map(_named, ast.iter_child_nodes(node)))
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 

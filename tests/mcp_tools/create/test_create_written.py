@@ -1,0 +1,116 @@
+"""What a signature and a docstring say, and when they say nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_tools.create.written import Written, read_function, shortcomings
+from mcp_tools.tool import Capabilities
+
+FUNCTION = '''def convert_length(length_feet: float, digits: int = 2) -> float:
+    """Convert a length from feet to metres.
+
+    Args:
+        length_feet: Length in feet, not negative.
+        digits: Decimals of the result,
+            0 for whole metres.
+    """
+    return round(length_feet * 0.3048, digits)
+'''
+
+
+def written(source: str) -> Written:
+    found = read_function(source, "", Capabilities())
+    assert found is not None
+    return found
+
+
+def test_the_definition_is_the_spec() -> None:
+    found = written(FUNCTION)
+    assert (found.spec.name, found.spec.returns) == ("convert_length", "float")
+    assert [(p.name, p.type, p.description) for p in found.spec.parameters] == [
+        ("length_feet", "float", "Length in feet, not negative."),
+        ("digits", "int", "Decimals of the result, 0 for whole metres."),
+    ]
+    assert found.summary == "Convert a length from feet to metres."
+    assert "0.3048" not in found.text
+    assert list(shortcomings(found)) == []
+
+
+def test_types_of_the_module_belong_to_the_definition_without_their_methods() -> None:
+    source = '''from dataclasses import dataclass
+
+Grid = list[list["Cell"]]
+FACTOR = 0.3048
+
+
+@dataclass
+class Cell:
+    """A cell."""
+
+    height: float = 1.0
+
+    def area(self) -> float:
+        return self.height * 7
+
+
+class Unrelated:
+    pass
+
+
+def area(grid: Grid) -> float:
+    """Add up the area of a grid.
+
+    Args:
+        grid: Rows of cells.
+    """
+    return FACTOR * sum(cell.area() for row in grid for cell in row)
+'''
+    text = written(source).text
+    assert "Grid = list[list['Cell']]" in text
+    assert "@dataclass" in text
+    assert "height: float = 1.0" in text
+    assert "* 7" not in text
+    assert "FACTOR" not in text
+    assert "Unrelated" not in text
+
+
+@pytest.mark.parametrize(
+    "name", ["number_1", "text_2", "arg1", "param", "value2", "string1", "parameter", "args", "foo", "num3", "data1"]
+)
+def test_placeholders_are_named(name: str) -> None:
+    assert any("placeholder" in told for told in shortcomings(written(FUNCTION.replace("digits", name))))
+
+
+@pytest.mark.parametrize("name", ["x1", "lat2", "text", "values", "number_of_days", "base64", "column_1st", "iso8601"])
+def test_meaningful_names_are_no_placeholders(name: str) -> None:
+    assert list(shortcomings(written(FUNCTION.replace("digits", name)))) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["", "Length feet.", "The length feet.", "length_feet", "The length_feet value (float)."]
+)
+def test_descriptions_that_say_nothing_are_told(said: str) -> None:
+    source = FUNCTION.replace("Length in feet, not negative.", said)
+    assert any("'length_feet'" in told for told in shortcomings(written(source)))
+
+
+def test_examples_are_read_as_far_as_they_are_literal() -> None:
+    shown = """
+    >>> convert_length(10.0)
+    3.05
+    >>> convert_length(length_feet=1, digits=1)
+    0.3
+    >>> convert_length(x)
+    1
+    >>> convert_length(-1)
+    Traceback (most recent call last):
+    ValueError: negative
+    >>> round(convert_length(1.0))
+    0
+    """
+    found = written(FUNCTION.replace("feet to metres.\n", f"feet to metres.\n{shown}\n"))
+    assert [(test.arguments, test.expected) for test in found.examples] == [
+        ({"length_feet": 10.0}, 3.05),
+        ({"length_feet": 1, "digits": 1}, 0.3),
+    ]
