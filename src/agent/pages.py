@@ -1,20 +1,102 @@
-"""Pages of the web as decisions name them: by address, or by a link that was shown."""
+"""Pages of the web as decisions name them, by address or by a link that was shown, and as a step shows them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from agent.state import Decision, State, Step
 from agent.web.address import is_address
+from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from agent.web.protocol import Page
+    from agent.workspace import Workspace
 
-_LINK = re.compile(r"link\s*#?\[?(\d{1,6}(?:\.\d{1,6})?)\]?", re.IGNORECASE)
-_SHOWN = re.compile(r"\]\[(\d{1,6})\]")
+_LINK = re.compile(r"link\s*#?\[?(\d{1,7})\]?", re.IGNORECASE)
+_SHOWN = re.compile(r"\]\[(\d{1,7})\]")
+_MARKED = re.compile(r"\[([^\[\]\n]*)\]\[\d{1,7}\]")
 _READ = "read_file "
+_ADDRESS = 200
+"""Characters of an address that is listed."""
+_FORMS = 2_000
+"""Characters of forms."""
+_HEADER = 120
+"""Characters of a table's header."""
+_MOST_TABLES = 20
+_SCRIPTS = {
+    "plain": "Its scripts were not run.",
+    "rendered": "Its scripts were run in a browser.",
+    "archive": "It is an archived copy; its scripts were not run.",
+    "firecrawl": "It was read through Firecrawl, which runs scripts.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """What a step shows of a page."""
+
+    finding: str
+    """What others wrote, and where it stands: for a block of data."""
+    note: str
+    """What alita says of it, without a word of the page."""
+    text: str
+    """The part of the page alone."""
+    links: dict[str, str]
+    """All links of the page by their numbers."""
+
+
+def shown_page(
+    page: Page,
+    decision: Decision,
+    source: int,
+    known: Mapping[str, str],
+    *,
+    reading: int,
+    addresses: int,
+    workspace: Workspace | None = None,
+) -> ShownPage:
+    """A part of a page, or what was found on it; the whole goes into the workspace.
+
+    Args:
+        page: The page.
+        decision: With the part or the words that are wanted.
+        source: The number by which the run cites the page.
+        known: The links that have numbers already; the others get the next ones.
+        reading: Characters of the part.
+        addresses: Characters of the addresses of its links, all together.
+        workspace: Where the page is kept for programs.
+
+    Raises:
+        WebProblem: There is no such part.
+    """
+    from agent.web.reading.paged import PagedView
+
+    links = _numbered(page, known)
+    page = replace(page, markdown=_with_numbers(page, links))
+    view = PagedView(page, reading)
+    screen = view.find(decision.find, decision.page) if decision.find.strip() else view.at(decision.page)
+    text = printable(screen.text)
+    about, files = _kept(page, links, source, workspace)
+    is_found = bool(decision.find.strip())
+    finding = [
+        _head(page, decision, source),
+        f"{screen.label}{':' if text else '.'}" if is_found else "",
+        text,
+        *([_listed(text, links, addresses), *_about_forms(page), *about] if addresses else []),
+        " ".join(page.notes),
+    ]
+    has_links = "`link N` follows the link [text][N], now and later." if _SHOWN.search(text) else ""
+    note = ["" if is_found else f"Shown: {screen.label}.", _SCRIPTS.get(page.via, "") if page.kind == "html" else ""]
+    return ShownPage(
+        finding="\n".join(line for line in finding if line),
+        note=" ".join(filter(None, [*note, *page.remarks, has_links, files if addresses else ""])),
+        text=text,
+        links=links,
+    )
 
 
 def means_page(decision: Decision) -> bool:
@@ -22,22 +104,10 @@ def means_page(decision: Decision) -> bool:
     return decision.action == "read_file" and (is_address(decision.file) or _link_of(decision.file) is not None)
 
 
-def links_in(text: str, page: Page, number: int) -> dict[str, str]:
-    """The addresses of the links that a part of a page shows, by the names that they keep through the whole run.
-
-    Args:
-        text: What is shown of the page.
-        page: The page.
-        number: Of the step that shows it.
-    """
-    shown = sorted({int(n) for n in _SHOWN.findall(text)})
-    return {f"{number}.{n}": page.links[n - 1] for n in shown if 1 <= n <= len(page.links)}
-
-
 def resolved(decision: Decision, state: State) -> Decision:
     """The decision with the address in place of a link, where there is such a link."""
-    found = _addresses(decision.file, state) if decision.action == "read_file" else set()
-    return replace(decision, file=min(found)) if len(found) == 1 else decision
+    name = _link_of(decision.file) if decision.action == "read_file" else None
+    return replace(decision, file=state.get("links", {}).get(name or "", decision.file))
 
 
 def no_such_link(decision: Decision, state: State) -> str | None:
@@ -47,13 +117,7 @@ def no_such_link(decision: Decision, state: State) -> str | None:
     links = state.get("links", {})
     if not links:
         return f"{decision.file!r} is a link of no page: no page with links was read yet; give an address."
-    if len(_addresses(decision.file, state)) > 1:
-        meant = " or ".join(f"`link {link}`" for link in links if link.endswith(f".{name}"))
-        return f"Several pages have a {decision.file!r}: say {meant}."
-    if is_address(resolved(decision, state).file):
-        return None
-    last = [link for link in links if link.split(".")[0] == next(reversed(links)).split(".")[0]]
-    return f"There is no {decision.file!r}: the links of the page read last are {last[0]} to {last[-1]}."
+    return None if name in links else f"There is no {decision.file!r}: the links have the numbers 1 to {len(links)}."
 
 
 def is_page_read(step: Step) -> bool:
@@ -63,10 +127,90 @@ def is_page_read(step: Step) -> bool:
 
 def _link_of(text: str) -> str | None:
     match = _LINK.fullmatch(text.strip())
-    return match[1] if match else None
+    return str(int(match[1])) if match else None
 
 
-def _addresses(text: str, state: State) -> set[str]:
-    """What a link's name may mean: its number alone means the link of every page that has it."""
-    name = _link_of(text)
-    return {url for link, url in state.get("links", {}).items() if name and f".{link}".endswith(f".{name}")}
+def _numbered(page: Page, known: Mapping[str, str]) -> dict[str, str]:
+    """The links of a page by number: an address that was seen before has its number already."""
+    before = {url: number for number, url in known.items()}
+    following = max(map(int, known), default=0) + 1
+    links: dict[str, str] = {}
+    for url in page.links:
+        number = before.setdefault(url, str(following))
+        following += number == str(following)
+        links[number] = url
+    return links
+
+
+def _with_numbers(page: Page, links: Mapping[str, str]) -> str:
+    numbers = {url: number for number, url in links.items()}
+
+    def number(match: re.Match[str]) -> str:
+        own = int(match[1])
+        return f"][{numbers[page.links[own - 1]]}]" if 1 <= own <= len(page.links) else match[0]
+
+    return _SHOWN.sub(number, page.markdown)
+
+
+def _head(page: Page, decision: Decision, source: int) -> str:
+    where = f", looking for {decision.find!r}" if decision.find.strip() else ""
+    dated = f", {page.published}" if page.published else ""
+    return f"read_file {page.url}{where} [{source}]: {one_line(page.title, 160)} ({page.kind}{dated})"
+
+
+def _listed(text: str, links: Mapping[str, str], room: int) -> str:
+    """The addresses of the links that a part shows, short where they are paths of one site."""
+    shown = {number: links[number] for number in _SHOWN.findall(text) if number in links}
+    if not shown:
+        return ""
+    sites = ["/".join(url.split("/", 3)[:3]) for url in shown.values()]
+    site = max(sites, key=sites.count)
+    is_common = sites.count(site) > 2
+    lines = [f"Links (those that begin with / are at {site}):" if is_common else "Links:"]
+    for number, url in shown.items():
+        is_path = is_common and url.startswith(f"{site}/") and not urlsplit(url).query  # of a query each sign counts
+        line = f"{number} {url.removeprefix(site) if is_path else url}"
+        line = line if len(line) <= _ADDRESS else f"{line[:_ADDRESS]}…"
+        room -= len(line) + 1
+        if room < 0:
+            lines.append(f"and the addresses of {len(shown) - len(lines) + 1} more")
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _about_forms(page: Page) -> list[str]:
+    fitting = [form for number, form in enumerate(page.forms, 1) if sum(map(len, page.forms[:number])) <= _FORMS]
+    more = [f"and {len(page.forms) - len(fitting)} more forms"] if len(fitting) < len(page.forms) else []
+    return ["Forms:", *fitting, *more] if page.forms else []
+
+
+def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspace | None) -> tuple[list[str], str]:
+    """The page in files: what is said of them in the page's words, and in alita's own."""
+    if workspace is None:
+        return [], ""
+    files = [f"its text {workspace.keep_text(f'page_{source}.txt', page.markdown)}"]
+    if links:
+        files.append(f"its links by number {workspace.keep_json(f'page_{source}.links.json', dict(links))}")
+    about = []
+    for number, rows in enumerate(list(tables_in(page.markdown))[:_MOST_TABLES] if page.kind == "html" else [], 1):
+        path = workspace.keep_table(f"page_{source}_table_{number}.csv", rows)
+        header = one_line(" | ".join(rows[0]), _HEADER)
+        about.append(f"Table {number} of the page, {len(rows) - 1} rows below `{header}`: {path}")
+    return about, f"For programs: {', '.join(files)}."
+
+
+def tables_in(markdown: str) -> Iterator[list[list[str]]]:
+    """The tables of a text as rows of cells, the header first; links are their text alone."""
+    rows: list[list[str]] = []
+    for line in [*markdown.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([_cell(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))])
+            continue
+        if len(rows) > 2 and all(re.fullmatch(r":?-+:?", cell) for cell in rows[1]):
+            yield [rows[0], *rows[2:]]
+        rows = []
+
+
+def _cell(text: str) -> str:
+    return _MARKED.sub(r"\1", text).replace("\\|", "|").replace("**", "").strip()

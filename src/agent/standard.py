@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LIMITS = PromptLimits(
     reading=READING,
     files=ROOM_OF_ALL,
-    addresses=800,
+    addresses=3_000,
     evidence=READING,
     history=16_000,
     answer=2_000,

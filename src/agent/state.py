@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal, TypedDict, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 from agent.errors import ModelOutputError
 from agent.files.previews import Part
@@ -31,6 +31,8 @@ class Step(TypedDict):
     """What later steps may read: a result, or why there is none."""
     value: Json
     """The result as JSON, when the step computed one."""
+    note: NotRequired[str]
+    """What alita says of the finding, shown beside it; nothing that others wrote is in it."""
 
 
 class AttachedFile(TypedDict):
@@ -104,7 +106,7 @@ class State(TypedDict, total=False):
     sources: Annotated[list[CitedSource], merged]
     """What was found on the web."""
     links: Annotated[dict[str, str], operator.or_]
-    """Addresses of the links that were shown: `3.14` is link 14 in what step 3 read."""
+    """Addresses of the links of pages that were read, by the numbers that they have in the whole run."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None
@@ -126,7 +128,7 @@ class Decision:
     answer: str = ""
     """The answer's text, for `answer`."""
     file: str = ""
-    """What to read, for `read_file`: a file, the next unread one without; or a page, by address or as `link 2.3`."""
+    """What to read, for `read_file`: a file, the next unread one without; or a page, by address or as `link 17`."""
     page: int = 1
     """Where to read it."""
     find: str = ""

@@ -16,7 +16,7 @@ PREVIEW = 1500
 READING = 6000
 """Characters of one reading of a file; as much of it is shown."""
 _SIZED = frozenset({"read_file", "search"})
-_SURROUNDINGS = 2500
+_SURROUNDINGS = 6500
 """Characters that a finding says around what was read."""
 
 
@@ -30,10 +30,10 @@ def step_number(state: State) -> int:
     return len(state.get("steps", [])) + 1
 
 
-def step(state: State, *, ok: bool, finding: str, value: Json = None) -> Step:
+def step(state: State, *, ok: bool, finding: str, value: Json = None, note: str = "") -> Step:
     """The record of the action that the present decision asked for."""
     decision = decision_of(state)
-    return Step(
+    done = Step(
         number=step_number(state),
         action=decision.action,
         input=decision.input,
@@ -41,6 +41,9 @@ def step(state: State, *, ok: bool, finding: str, value: Json = None) -> Step:
         finding=finding,
         value=value,
     )
+    if note:
+        done["note"] = note
+    return done
 
 
 def preview(text: str, size: int = PREVIEW) -> str:
@@ -56,8 +59,12 @@ def evidence_text(steps: Sequence[Step]) -> DataText:
     """All findings, oldest first, marked as data."""
     if not steps:
         return NO_DATA
-    shown = data_blocks(_shown(f"step {s['number']} {s['action']}", s["finding"], _size(s)) for s in steps)
+    shown = data_blocks(_shown(f"step {s['number']} {s['action']}", _noted(s), _size(s)) for s in steps)
     return DataText(f"\n{shown}")
+
+
+def _noted(step: Step) -> str:
+    return f"{step['finding']}\n{step['note']}" if step.get("note") else step["finding"]
 
 
 def _size(step: Step) -> int:

@@ -36,7 +36,7 @@ class PromptLimits:
     files: int
     """Characters of how the attached files begin, all together."""
     addresses: int
-    """Characters of the link addresses shown with a page; none are shown where there are more."""
+    """Characters of the addresses shown with a page; with none, its forms and files are not shown either."""
     evidence: int
     """Characters of what one search found."""
     history: int

@@ -88,7 +88,8 @@ class JournaledWeb:
 
     def _keep(self, url: str, page: Page) -> None:
         self._pages.setdefault(url, page)
-        self._link((url, page.url, *page.links))
+        queried = [form.partition(": ")[0][4:] for form in page.forms if form.startswith("GET ")]
+        self._link((url, page.url, *page.links, *queried))
         self.texts.append(f"{page.title}\n{page.markdown}")
 
     def _link(self, addresses: Iterable[str]) -> None:
@@ -221,4 +222,5 @@ def _page_json(page: Page) -> dict[str, Json]:
 
 def _page(data: dict[str, Any]) -> Page:
     path = Path(data["path"]) if data["path"] else None
-    return Page(**{**data, "links": tuple(data["links"]), "notes": tuple(data["notes"]), "path": path})
+    listed = {name: tuple(data[name]) for name in ("links", "notes", "remarks", "forms")}
+    return Page(**{**data, **listed, "path": path})

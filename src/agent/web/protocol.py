@@ -93,7 +93,11 @@ class Page:
     path: Path | None = None
     """The downloaded file, where it is one."""
     notes: tuple[str, ...] = ()
-    """What was lost, or fell back, one sentence each."""
+    """What was lost, or fell back, one sentence each; it may quote the page."""
+    remarks: tuple[str, ...] = ()
+    """The same in alita's own words, without any of the page's."""
+    forms: tuple[str, ...] = ()
+    """Each on a line: `GET https://a.example/search: q (text)`."""
 
 
 class Search(Protocol):

@@ -57,7 +57,7 @@ def test_a_search_says_what_for_a_page_is_an_address_or_a_link_and_a_site_has_a_
         {"action": "search", "query": "tides"},
         {"action": "browse", "url": "https://a.example", "task": "Log in."},
         {"action": "read_file", "file": "https://a.example/x", "find": "price"},
-        {"action": "read_file", "file": "link 2.3", "page": 2},
+        {"action": "read_file", "file": "link 17", "page": 2},
         {"action": "read_file", "file": "a.csv"},
     ):
         assert misfit({"why": "", "next": chosen}, schema) is None

@@ -126,9 +126,9 @@ async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_afte
     site = towns[0]
     lines = [
         decide("answer", answer="knots", when="step 3 read_file"),
-        decide("read_file", file="link 1.1", find="opening", when="There is no 'link 1.99'"),
-        decide("read_file", file="link 1.99", when="step 2 read_file"),
-        decide("read_file", file=f"{site.url}/ferry", when="A link [text][n] is followed by read_file with `link 1.n`"),
+        decide("read_file", file="link 1", find="opening", when="There is no 'link 99'"),
+        decide("read_file", file="link 99", when="step 2 read_file"),
+        decide("read_file", file=f"{site.url}/ferry", when="`link N` follows the link [text][N], now and later."),
         decide("read_file", file=f"{site.url}/lighthouse"),
     ]
 
@@ -153,7 +153,7 @@ async def test_the_addresses_of_few_links_are_shown(desk, tmp_path):
     with WebServer() as web:
         web.page("/", "<p>All of the figures are in <a href='/a'>the table</a> or <a href='/b'>the note</a>.</p>")
         lines = [
-            decide("answer", answer="seen", when=f"with `link 1.n`: 1.1 is {web.url}/a, 1.2 is {web.url}/b"),
+            decide("answer", answer="seen", when=f"Links:\n1 {web.url}/a\n2 {web.url}/b"),
             decide("read_file", file=web.url),
         ]
         desk.flags |= {"allow_private": True}

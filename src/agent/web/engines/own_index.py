@@ -220,7 +220,7 @@ class OwnIndex:
             dated=page.published or now.date().isoformat(),
             published=page.published,
             fetched=page.fetched or now.isoformat(timespec="seconds"),
-            note=" ".join(page.notes),
+            note=" ".join((*page.notes, *page.remarks)),
         )
 
     async def _in_store(self, call: Callable[[], T]) -> T:

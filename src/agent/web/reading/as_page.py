@@ -35,7 +35,8 @@ def html_page(found: Extracted, url: str) -> Page:
         links=found.links,
         fetched=_now(),
         published=found.published,
-        notes=found.notes,
+        remarks=found.notes,
+        forms=found.forms,
     )
 
 

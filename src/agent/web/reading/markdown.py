@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.web.fetching.charsets import decoded
 from agent.web.protocol import WebProblem
+from agent.web.reading.forms import forms_of
 from agent.web.reading.source import (
     date_of,
     drop_hidden,
@@ -37,6 +38,10 @@ _SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='modul
 _WANTS_SCRIPTS = re.compile(
     r"(enable|turn on|requires?|need|without) (\w+ ){0,3}javascript|javascript (\w+ ){0,3}(disabled|required)", re.I
 )
+_LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")
+"""What a page itself writes as we write links: `[11][12]` of footnotes."""
+_LINKED = "\x00"
+"""Stands in a link while the others are told from it; no page has it."""
 _MOST_CHOICES = 30
 _SHORT_WARNING = 600
 """Characters of a page that says little more than that it wants scripts."""
@@ -54,10 +59,12 @@ class Extracted:
     published: str
     """ISO date, or empty."""
     notes: tuple[str, ...]
+    """What was left out, in our own words alone."""
     wants_scripts: bool
     """There is little to read here, and scripts would write the rest."""
     hidden: int = 0
     """Characters that were left out because nobody sees them."""
+    forms: tuple[str, ...] = ()
 
 
 def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def extract(html: str, url: str) -> Extracted:
     notes = [f"Only the first {LONGEST:,} characters of its source were read."] if len(html) > LONGEST else []
     if hidden := drop_hidden(tree):
         notes.append(f"Hidden text of {hidden:,} characters was left out.")
-    frames = frames_of(tree, url)
+    frames, forms = frames_of(tree, url), forms_of(tree, url)
     mark = new_mark()
     targets = mark_links(tree, url, mark)
     put_in_order(tree)
@@ -104,7 +111,7 @@ def extract(html: str, url: str) -> Extracted:
     for title_of_frame, target in dict.fromkeys(frames):
         links = links if target in links else (*links, target)
         markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
-    return Extracted(title, markdown.strip(), links, published, tuple(notes), wants_scripts, hidden)
+    return Extracted(title, markdown.strip(), links, published, tuple(notes), wants_scripts, hidden, tuple(forms))
 
 
 def _wants_scripts(tree: Any) -> bool:
@@ -159,7 +166,11 @@ def _numbered(markdown: str, targets: list[str], mark: str) -> tuple[str, tuple[
 
     def number(match: re.Match[str]) -> str:
         target = targets[int(match[1])]
-        return f"][{numbers.setdefault(target, len(numbers) + 1)}]"
+        return f"]{_LINKED}[{numbers.setdefault(target, len(numbers) + 1)}]"
 
-    text = re.sub(rf"{re.escape(mark)}\d+", "", marked.sub(number, markdown))
-    return printable(_ESCAPED.sub(lambda match: match[1] or match[0], text)).strip(), tuple(numbers)
+    def apart(match: re.Match[str]) -> str:
+        return f"] [{match[1]}]" if 1 <= int(match[1]) <= len(numbers) else match[0]
+
+    text = re.sub(rf"{re.escape(mark)}\d+", "", marked.sub(number, markdown.replace(_LINKED, "")))
+    text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
+    return printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip(), tuple(numbers)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from agent.files.contents import Section, TextContents
-from agent.files.documents.markdown import in_sections
+import re
+from typing import NamedTuple
+
+from agent.files.contents import ReadLimits, Section, TextContents
 from agent.web.protocol import Page, WebProblem
 from mcp_tools.text import one_line
 
+_HEADING = re.compile(r"\n\n(?=#{1,3} )")
+_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
+
+
+class Screen(NamedTuple):
+    """A part of a page."""
+
+    text: str
+    label: str
+    """What it is: `complete`, `characters 1–6,000 of 48,210; page 1 of 8, page=2 goes on`; `3 lines with 'tea'`."""
+
 
 class PagedView:
-    """Screenfuls of a page.
+    """Screenfuls of a page: together they are its text, none of it twice.
 
     Args:
         page: What was read.
@@ -17,17 +30,18 @@ class PagedView:
     """
 
     def __init__(self, page: Page, size: int = 6000) -> None:
-        self._page = page
+        self._url = page.url
         self._size = size
-        self._parts = in_sections(page.markdown.split("\n\n"), size) if page.markdown else [Section("text", "")]
+        self._text = page.markdown
+        self._ends = list(_ends(page.markdown, size))
 
     @property
     def count(self) -> int:
         """How many screenfuls there are."""
-        return len(self._parts)
+        return len(self._ends)
 
-    def at(self, page: int) -> str:
-        """A screenful, with its place and how to go on.
+    def at(self, page: int) -> Screen:
+        """A screenful; where it begins inside of a table, below the table's head.
 
         Args:
             page: From 1.
@@ -36,11 +50,14 @@ class PagedView:
             WebProblem: There is none of that number.
         """
         self._check(page)
-        part = self._parts[page - 1]
-        more = f"\n\n[page {page} of {self.count}; page={page + 1} goes on]" if page < self.count else ""
-        return f"{part.text}{more}"
+        start, end = self._span(page)
+        if self.count == 1:
+            return Screen(self._text, "complete")
+        more = f", page={page + 1} goes on" if page < self.count else ""
+        where = f"characters {start + 1:,}–{end:,} of {len(self._text):,}; page {page} of {self.count}{more}"
+        return Screen(f"{_head_of_table(self._text, start)}{self._text[start:end].strip(chr(10))}", where)
 
-    def find(self, words: str, page: int = 1) -> str:
+    def find(self, words: str, page: int = 1) -> Screen:
         """The lines that have all the words, else those that have some, each under its screenful.
 
         Args:
@@ -50,21 +67,52 @@ class PagedView:
         Raises:
             WebProblem: There is no such screenful, or there are no words.
         """
-        from agent.files.contents import ReadLimits
         from agent.files.finding import find_words
 
         self._check(page)
         if not words.strip():
             raise WebProblem("no_result", "There are no words to find.", remedy="Give the words to look for.")
-        contents = TextContents(self._page.kind, "", self._parts)
+        spans = [self._span(number) for number in range(1, self.count + 1)]
+        parts = [
+            Section(f"page {number}", self._text[start:end], self._text.count("\n", 0, start) + 1)
+            for number, (start, end) in enumerate(spans, 1)
+        ]
+        contents = TextContents("page", "", parts)
         told = find_words(contents, " ".join(words.split()), page, None, self._size, ReadLimits())
-        lines = (told["where"] + (":" if told["text"] else "."), told["text"], told["more"])
-        return "\n\n".join(line for line in lines if line)
+        return Screen(told["text"], ". ".join(filter(None, (told["where"], told["more"]))).rstrip("."))
+
+    def _span(self, page: int) -> tuple[int, int]:
+        return (self._ends[page - 2] if page > 1 else 0), self._ends[page - 1]
 
     def _check(self, page: int) -> None:
         if not 1 <= page <= self.count:
             raise WebProblem(
                 "no_result",
-                f"There is no page {page} of {one_line(self._page.url, 200)}: the last one is {self.count}.",
+                f"There is no page {page} of {one_line(self._url, 200)}: the last one is {self.count}.",
                 remedy="Pages count from 1.",
             )
+
+
+def _ends(text: str, size: int) -> list[int]:
+    """Where screenfuls end: before a heading in their second half, else after a paragraph, a line, a word."""
+    ends, start = list[int](), 0
+    while len(text) - start > size:
+        part = text[start : start + size]
+        headings = [match.end() for match in _HEADING.finditer(part, size // 2)]
+        breaks = (part.rfind(mark) + len(mark) for mark in ("\n\n", "\n", " "))
+        end = headings[-1] if headings else next((at for at in breaks if at > size // 2), size)
+        start += end
+        ends.append(start)
+    return [*ends, len(text)]
+
+
+def _head_of_table(text: str, start: int) -> str:
+    """The head of the table in whose midst a part begins."""
+    if not start or text[start : start + 1] != "|" or text[start - 1] != "\n":
+        return ""
+    lines = text[:start].splitlines()
+    top = len(lines)
+    while top and lines[top - 1].startswith("|"):
+        top -= 1
+    is_head = top < len(lines) - 1 and _RULE.fullmatch(lines[top + 1].rstrip())
+    return f"{lines[top]}\n{lines[top + 1]}\n" if is_head else ""

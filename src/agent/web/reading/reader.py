@@ -223,7 +223,9 @@ class WebReader:
             raise WebProblem(reason, problem.message, remedy="Take another source.") from problem
         if wall := told.get("wall"):
             raise WebProblem(wall["reason"], wall["message"], remedy=wall["remedy"])
-        return Extracted(**{**told, "links": tuple(told["links"]), "notes": tuple(told["notes"])})
+        return Extracted(
+            **{**told, "links": tuple(told["links"]), "notes": tuple(told["notes"]), "forms": tuple(told["forms"])}
+        )
 
     async def _shown(self, drawn: Drawn) -> Extracted:
         """What a drawn page says.

@@ -136,12 +136,12 @@ def mark_links(tree: Any, url: str, mark: str) -> list[str]:
     Returns:
         The absolute addresses by number.
     """
-    base = next((_absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
+    base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
     here = urldefrag(url).url
     numbers: dict[str, int] = {}
     for anchor in tree.xpath("//a[@href]"):
         href = anchor.get("href").strip()
-        target = "" if href.startswith("#") and not route_of(href) else _absolute(base, href)
+        target = "" if href.startswith("#") and not route_of(href) else absolute(base, href)
         if not target or ("#" in target and urldefrag(target).url == here and not route_of(target)):
             anchor.tag = "span"
         else:
@@ -195,14 +195,14 @@ def frames_of(tree: Any, url: str) -> list[tuple[str, str]]:
     """Title and address of each page that is shown inside this one; those of other sites only if they have a title."""
     found = []
     for frame in tree.xpath("//iframe[@src] | //frame[@src]"):
-        target = _absolute(url, frame.get("src"))
+        target = absolute(url, frame.get("src"))
         title = one_line(frame.get("title") or frame.get("name") or "", 100)
         if target and (title or urlsplit(target).hostname == urlsplit(url).hostname):
             found.append((title or target, target))
     return found[:_MOST_FRAMES]
 
 
-def _absolute(base: str, href: str) -> str:
+def absolute(base: str, href: str) -> str:
     """The address that a link leads to; empty for what is no page."""
     try:
         target = urljoin(base, printable(href).strip().replace("\n", ""))

@@ -125,7 +125,7 @@ async def test_what_a_stylesheet_hides_is_left_out_unless_something_opens_it(web
     assert "Praise" not in page.markdown
     for kept in (PROSE.strip(), "Of the fares.", "Of the boats.", "Of the winds.", "Inside, but shown.", "Deep."):
         assert kept in page.markdown
-    assert "Hidden text of 2" in page.notes[0]
+    assert "Hidden text of 2" in page.remarks[0]
 
 
 async def test_a_browser_is_started_without_a_sandbox_where_it_has_none(tmp_path: Path) -> None:

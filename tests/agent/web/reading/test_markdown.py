@@ -89,6 +89,29 @@ def test_a_short_page_keeps_its_form(html: str, kept: str) -> None:
     assert "Home" not in page.markdown
 
 
+def test_forms_are_told_with_where_they_are_sent_and_what_may_be_chosen() -> None:
+    form = """<form action="/find"><input name=q placeholder=Words><input type=hidden name=token value=ab12>
+    <select name=walk><option value=c>Cliff<option>Bay</select><input type=radio name=day value=mon>
+    <input type=radio name=day value=tue><input type=checkbox name=exact><textarea name=why></textarea>
+    <button name=go value=1>Go</button><input type=submit></form>"""
+    page = extract(
+        f"<html><body><h1>Walks</h1><p>{PROSE}</p>{form}<form method=post><p>x</p></form></body></html>", URL
+    )
+    assert page.forms == (
+        "GET https://kell.example/find: q (text); token (hidden, ab12); walk (one of c=Cliff, Bay); "
+        "day (one of mon, tue); exact (checkbox); why (long text); go (button, 1)",
+        f"POST {URL}: no fields",
+    )
+
+
+def test_what_only_looks_like_a_link_is_none() -> None:
+    page = extract(
+        f"<article><p>{PROSE}Of old <a href='/a'>maps</a> x[0][1] and [7][9].</p><p>{PROSE}</p></article>", URL
+    )
+    assert "[maps][1]" in page.markdown
+    assert "x[0] [1] and [7][9]" in page.markdown
+
+
 def test_a_framed_page_is_a_link() -> None:
     page = extract(f'<article><p>{PROSE * 3}</p><iframe src="/tides" title="Tides"></iframe></article>', URL)
     assert "[framed page: Tides][1]" in page.markdown
