@@ -1,4 +1,4 @@
-"""Whether an answer of a weak model was copied from what it was shown, and not from the question or from memory."""
+"""Whether an answer of a small model was copied from what it was shown, and not from the question or from memory."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The browser, in a process of its own: a strong model drives it through browser-use, a weak one as our specialist."""
+"""The browser, in a process of its own, driven with browser-use or by the specialist for small models."""

@@ -1,1 +1,1 @@
-"""Programs over attached files: how they open them, how a weak model's vote, and how an attached one is run."""
+"""One-off programs, and attached ones that are run."""

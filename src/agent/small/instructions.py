@@ -1,4 +1,4 @@
-"""A weak model's answer is believed where a passage states it, and not where one only tells its reader to give it.
+"""A small model's answer is believed where a passage states it, and not where one only tells its reader to give it.
 
 The model that answers is asked about the passage that holds its answer, and sees nothing else: neither the question,
 which an instruction would claim to know better, nor the rest of the text. What tells the reader what to say is set

@@ -1,4 +1,4 @@
-"""A weak model's decision, asked in small questions: one at a time it answers far better than all in one.
+"""A small model's decision, asked in small questions: one at a time it answers far better than all in one.
 
 Is the answer already written in what was found? What is needed: computing, a fact of the world, a site, talk? Does this
 tool compute it? Rules give a second opinion where they are sure, and nothing is done twice.
@@ -18,8 +18,7 @@ from agent.events import Note
 from agent.external import SERVER
 from agent.models.protocol import Message, Role
 from agent.small.extracting import from_reading
-from agent.small.file_rules import by_files, read_on
-from agent.small.rules import has_data, must_operate_a_site, shows_code
+from agent.small.rules import by_files, has_data, must_operate_a_site, read_on, shows_code
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, value_text
 from mcp_tools.prompt import data_block, load_prompt

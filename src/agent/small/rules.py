@@ -1,9 +1,19 @@
-"""What the words of a question tell: rules that are each sure of one thing that a small model gets wrong."""
+"""What needs no model: rules that are each sure of one thing that a small model gets wrong.
+
+What the words of a question tell, and what is done with attached files: run, compute, find, read.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
+from agent.asked import asked_of
+from agent.attached import TABLES, TREES, readable, unread_files, was_read
+from agent.programs.scripts import asked_script
+from agent.small.programs.opening import holds_tables, openable
+from agent.state import AttachedFile, Decision, State
+from mcp_tools.checks.modules import words
 from mcp_tools.create.literals import as_number, question_values
 
 _SITE = re.compile(
@@ -21,6 +31,34 @@ _SIGNS = re.compile(r"[^\w\s]{3,}|(?:[^\w\s]+ ){3,}")
 _LISTED = re.compile(r":\s[^?:]*,[^?:]*,|\b[MDCLXVI]{3,}\b|\b[A-Z]{8,}\b")
 """An enumeration after a colon, a Roman numeral, a long run of capitals."""
 _YEAR = re.compile(r"^(?:1[5-9]|20)\d\d$")
+_COUNTED = re.compile(
+    r"\bhow (?:many|often)\b.*\b(?:lines?|words?|letters?|characters?|sentences?|paragraphs?|times|occurrences?|vowels?"
+    r"|digits?|files?)\b|\bhow often\b|\b(?:number|count|frequency) of (?:the )?(?:line|word|letter|character)s?\b"
+    r"|\blongest\b|\bshortest\b|\bmost (?:frequent|common|often)\b|\balphabetical",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMPARED = re.compile(
+    r"\b(?:most|least|fewest|more|less|fewer|first|last|earliest|latest|next|after|before|between|total|best|worst|top"
+    r"|(?:high|low|larg|bigg|small|long|short|cheap|dear|fast|slow|old|young|great|heavi|light)(?:er|est|r|st))\b",
+    re.IGNORECASE,
+)
+"""What asks to go through the rows of a table."""
+_ABOUT = re.compile(r"\w+(?:[-'’.,/:]\w+)*")
+_QUOTED = re.compile(r"[\"“'‘]([^\"”'’]{2,60})[\"”'’]")
+_COMMON = words(
+    """
+    a about according all an and any are as at attached be been by can could date did do document does during each
+    file find for from full give given had has have how if in into is it its list located long many me mentioned more
+    most much name named names number of on only or out page pdf please report said say says section shall should
+    slide state stated stating tell text than that the their them then there these they this those to total under up
+    used value was were what when where which who whom whose why will with word would year years you your
+    """
+)
+_MOST_WORDS = 6
+_MOST_READINGS = 4
+"""Of one file, before it is left at what was found."""
+_SMALL = 2_000
+"""Characters that one reading takes in: such a file is read from its beginning."""
 
 
 def must_operate_a_site(question: str) -> bool:
@@ -45,3 +83,86 @@ def _unquoted(question: str) -> str:
         if not value[:1].isdigit() and as_number(value) is None:
             question = question.replace(value, " ")
     return question
+
+
+def by_files(state: State) -> Decision | None:
+    """The next action over the attached files; None where rules say nothing."""
+    if not readable(state):
+        return _unreadable(state)
+    ran = any(step["action"] == "run_code" for step in state.get("steps", []))
+    if not ran and asked_script(state) is not None:
+        return Decision("run_code", "The attached program is run to see what it prints.")
+    if not ran and is_computed(state):
+        return Decision("run_code", "A program computes it over the whole file.")
+    return _reading(state)
+
+
+def _unreadable(state: State) -> Decision | None:
+    """Without a file that can be read: why is said; then the question's own data is used, or the model answers."""
+    files = state.get("attached", [])
+    if not files:
+        return None
+    if not was_read(files[0], state.get("steps", [])):
+        return Decision("read_file", "The attached file is read.", file=files[0]["name"])
+    return None if has_data(state["question"]) else Decision("answer", "The attached file cannot be read.")
+
+
+def is_computed(state: State) -> bool:
+    """Whether programs answer it: the files are data, something in texts is counted, or rows in texts are compared."""
+    files, question = readable(state), state["question"]
+    if len(openable(state)) < len(files):
+        return False
+    data = [file for file in files if file["kind"] in TABLES | TREES]
+    if len(data) == len(files) or (data and len(files) > 1) or _COUNTED.search(question):
+        return True
+    in_order = any(map(holds_tables, files))
+    return in_order and (asked_of(question).quantity or _COMPARED.search(question) is not None)
+
+
+def _reading(state: State) -> Decision | None:
+    """A file of which nothing was read: where the question's words are, or from its beginning."""
+    left = unread_files(state)
+    if not left:
+        return None
+    file = _likeliest(left, state["question"])
+    words = words_to_find(state["question"]) if is_long(file) else ""
+    return Decision("read_file", "The attached file is read.", file=file["name"], find=words)
+
+
+def _likeliest(files: list[AttachedFile], question: str) -> AttachedFile:
+    """The file whose beginning has the question's words, those first that few of the files have; else the first one."""
+    asked = {word.casefold() for word in _ABOUT.findall(question)} - _COMMON
+    held = [asked & {word.casefold() for word in _ABOUT.findall(file["beginning"])} for file in files]
+    having = Counter(word for words in held for word in words)
+    weights = [sum(1 / having[word] for word in words) for words in held]
+    return files[weights.index(max(weights))]
+
+
+def read_on(state: State) -> Decision | None:
+    """The next part of a file whose answer was not found so far."""
+    steps = state.get("steps", [])
+    for file in readable(state):
+        done = [s for s in steps if s["action"] == "read_file" and was_read(file, [s])]
+        if not done or len(done) >= _MOST_READINGS or not is_long(file):
+            continue
+        pages = [s for s in done if " find " not in s["input"]]
+        page = len(pages) + 1
+        if page == 1 or (page <= (file["sections"] or 1) and pages[-1]["ok"]):
+            return Decision("read_file", "The answer may stand in another part.", file=file["name"], page=page)
+    return None
+
+
+def is_long(file: AttachedFile) -> bool:
+    """Whether one reading does not take it in."""
+    return (
+        file["sections"] is None or file["sections"] > 1 or (file["size"] > _SMALL and len(file["beginning"]) >= 1_400)
+    )
+
+
+def words_to_find(question: str) -> str:
+    """The words of a question that a text about it would have: what it quotes, names and numbers first."""
+    quoted = " ".join(_QUOTED.findall(question)).split()
+    words = [word for word in _ABOUT.findall(question) if word.casefold() not in _COMMON and len(word) > 1]
+    first = question.split(maxsplit=1)[0] if question.split() else ""
+    names = [word for word in words if (word[0].isupper() and word != first) or word[0].isdigit()]
+    return " ".join(list(dict.fromkeys([*quoted, *names, *words]))[:_MOST_WORDS])

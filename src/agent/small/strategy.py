@@ -15,7 +15,7 @@ from agent.provenance import Origins
 from agent.small.browser import DRIVER
 from agent.small.browser.quoted import is_asked
 from agent.small.extracting import believed
-from agent.small.programs.choosing import run_programs
+from agent.small.programs.run import run_programs
 from agent.small.questions import ask_in_parts, ask_which_fits
 from agent.small.restating import restate_reference
 from agent.state import Decision, State

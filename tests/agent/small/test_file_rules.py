@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.small.file_rules import by_files, read_on, words_to_find
+from agent.small.rules import by_files, read_on, words_to_find
 from agent.state import Decision
 from support.decisions import done
 

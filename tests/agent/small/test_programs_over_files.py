@@ -9,7 +9,7 @@ from agent.attached import look_at_files
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import stop_servers
 from agent.models.weights import Weights
-from agent.small.programs.over_files import vote_on_files
+from agent.small.programs.run import vote_on_files
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
 from mcp_tools.sandbox import open_sandbox

@@ -7,7 +7,7 @@ import pytest
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import stop_servers
 from agent.models.weights import Weights
-from agent.small.programs.over_texts import vote_on_texts
+from agent.small.programs.run import vote_on_texts
 from mcp_tools.sandbox import open_sandbox
 from support.decisions import OneModel, Weak, context_with, done, state_of
 

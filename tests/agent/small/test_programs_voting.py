@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.small.programs.voting import in_asked_form, in_asked_kind
+from agent.small.programs.voting import as_answer, in_asked_form, in_asked_kind
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,25 @@ def test_what_can_be_an_answer(question, kept):
 def test_several_values_have_commas_between(answer, written):
     assert in_asked_form(answer, "Which plant, and how many? Answer as: plant, number") == written
     assert in_asked_form(answer, "Which plant is it?") == answer
+
+
+@pytest.mark.parametrize(
+    ("printed", "answer"),
+    [
+        ("194.78000000000003\n", "194.78"),
+        ("np.float64(2.5)", "2.5"),
+        ("['Iris', 'Sage']", "Iris, Sage"),
+        ("2024-05-01 00:00:00", "2024-05-01"),
+        ("Bergen", "Bergen"),
+        ("nan", ""),
+        ("None", ""),
+        ("Empty DataFrame\nColumns: [a]\nIndex: []", ""),
+        ("Empty Quarter", "Empty Quarter"),
+        ("NONE", "NONE"),
+        ("null", "null"),
+        ("Series([], Name: x)", ""),
+        ("[]", ""),
+    ],
+)
+def test_printed_values_become_answers(printed, answer):
+    assert as_answer(printed) == answer

@@ -1,4 +1,4 @@
-"""Our browser specialist for weak models: small questions over numbered elements, and rules beside the model."""
+"""Our browser specialist for small models: small questions over numbered elements, and rules beside the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small questions to a weak model: what next, what goes into this field, what does the page answer?"""
+"""The small questions to a small model: what next, what goes into this field, what does the page answer?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent.small.browser.view import Element, View
 from mcp_tools.prompt import DataText, data_block, load_prompt
 
 PART = 1_600
-"""Characters of a page in one question: a weak model reads some fifteen tokens in the time in which it writes four."""
+"""Characters of a page in one question: a small model reads some fifteen tokens in the time in which it writes four."""
 _FOUND = 120
 """Characters of what the page says of the task."""
 _TOKENS = 70

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.small.browser.actions import Action
-from agent.small.browser.view import Element, View
-from agent.small.browser.words import words_of
+from agent.small.browser.view import Element, View, words_of
 
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,300})[\"”“»]|(?<!\w)['‘]([^'’]{1,300})['’](?!\w)")
 _BEFORE = 60

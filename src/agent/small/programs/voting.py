@@ -1,4 +1,4 @@
-"""A weak model's programs: several are written, and the answer that most of them print counts."""
+"""A small model's programs: several are written, and the answer that most of them print counts."""
 
 from __future__ import annotations
 

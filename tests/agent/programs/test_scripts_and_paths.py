@@ -5,7 +5,6 @@ import pytest
 from agent.attached import file_named, no_such_file
 from agent.programs.paths import with_paths
 from agent.programs.scripts import asked_part, asked_script
-from agent.small.programs.voting import as_answer
 
 
 def attached(name, kind="source", problem=""):
@@ -78,25 +77,3 @@ def test_names_of_files_become_their_paths_and_nothing_else_changes():
     untouched = "x = 1  # a comment\n"
     assert with_paths(untouched, files) == untouched
     assert with_paths("not python (", files) == "not python ("
-
-
-@pytest.mark.parametrize(
-    ("printed", "answer"),
-    [
-        ("194.78000000000003\n", "194.78"),
-        ("np.float64(2.5)", "2.5"),
-        ("['Iris', 'Sage']", "Iris, Sage"),
-        ("2024-05-01 00:00:00", "2024-05-01"),
-        ("Bergen", "Bergen"),
-        ("nan", ""),
-        ("None", ""),
-        ("Empty DataFrame\nColumns: [a]\nIndex: []", ""),
-        ("Empty Quarter", "Empty Quarter"),
-        ("NONE", "NONE"),
-        ("null", "null"),
-        ("Series([], Name: x)", ""),
-        ("[]", ""),
-    ],
-)
-def test_printed_values_become_answers(printed, answer):
-    assert as_answer(printed) == answer
