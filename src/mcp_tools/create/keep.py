@@ -11,6 +11,7 @@ from mcp_tools.create.protocol import Candidate, Creation, Shelf, Test
 from mcp_tools.create.prove import doubts, suite_of
 from mcp_tools.create.vote import Verdict
 from mcp_tools.create.workshop import Workshop
+from mcp_tools.create.written import placeholders
 from mcp_tools.errors import ArgumentsError, LibraryError
 from mcp_tools.library import validate_arguments, validate_result
 from mcp_tools.packages import imported
@@ -44,7 +45,7 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
         return scratch
     suite = suite_of(verdict, winner, shop.argument_sets, shop.tests, shop.first_test)
     found, mutation = await doubts(verdict, winner, suite, wanted, shop.request, shop.sandbox)
-    found += shop.recipe.objections(shop, verdict, winner)
+    found += [*placeholders(wanted.spec), *shop.recipe.objections(shop, verdict, winner)]
     if found:
         return replace(scratch, reason="; ".join(found))
     packages = _capabilities(shop, winner).packages

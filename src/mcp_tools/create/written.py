@@ -144,13 +144,19 @@ def shortcomings(written: Written) -> Iterator[str]:
         yield f"{spec.name} takes no parameter, so that its result is always the same"
     if not _adds_to(spec.name, written.summary):
         yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
+    yield from placeholders(spec)
     for parameter in spec.parameters:
-        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
-            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
         if not parameter.description.strip():
             yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
         elif not _adds_to(parameter.name, parameter.description):
             yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
+
+
+def placeholders(spec: ToolSpec) -> Iterator[str]:
+    """Parameters whose names say nothing of what they hold."""
+    for parameter in spec.parameters:
+        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
+            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
 
 
 def _adds_to(name: str, description: str) -> bool:

@@ -28,7 +28,7 @@ SPEC = {
     "parameters": [{"name": "n", "type": "int", "value": 57}],
     "returns": "int",
 }
-TESTS = [{"arguments": {"n": 10}, "expected": 55}, {"arguments": {"n": 2}, "expected": 1}]
+TESTS: list[dict[str, Any]] = [{"arguments": {"n": 10}, "expected": 55}, {"arguments": {"n": 2}, "expected": 1}]
 LOOP = """
 def nth_fibonacci(n):
     a, b = 0, 1
@@ -240,6 +240,15 @@ async def test_a_result_that_is_nothing_is_no_answer(case: Case) -> None:
 async def test_text_without_code_is_an_error(case: Case) -> None:
     with pytest.raises(CreationError, match="nth_fibonacci"):
         await case.create("I cannot do this.", votes=3)
+
+
+async def test_a_tool_whose_parameter_has_no_name_of_its_own_answers_and_is_not_kept(case: Case) -> None:
+    spec = {**SPEC, "parameters": [{"name": "number_1", "type": "int", "value": 57}]}
+    tests = [{"arguments": {"number_1": test["arguments"]["n"]}, "expected": test["expected"]} for test in TESTS]
+    code = LOOP.replace("fibonacci(n)", "fibonacci(number_1)").replace("range(n)", "range(number_1)")
+    creation = await case.create(code, specs=[spec], tests=tests)
+    assert (creation.choice, creation.value) == ("scratch", ANSWER)
+    assert "'number_1' is a placeholder" in creation.reason
 
 
 async def test_code_that_fails_the_checks_never_runs(case: Case) -> None:
