@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 
 
 def renamed(source: str, old: str, new: str) -> str:
     """The source with its top-level function `old`, and every use of it, called `new`.
 
-    Attributes, keywords and parameters of the same name are left alone, and so are texts and comments.
+    Attributes, keywords and parameters of the same name are left alone, and so are texts and comments, except for the
+    calls that a docstring shows behind `>>>`.
     """
     if old == new:
         return source
@@ -17,7 +19,8 @@ def renamed(source: str, old: str, new: str) -> str:
         text = lines[line - 1]
         if text[column : column + len(old)] == old.encode():
             lines[line - 1] = text[:column] + new.encode() + text[column + len(old) :]
-    return b"".join(lines).decode()
+    shown = re.compile(rf"^([ \t]*>>> .*?)\b{re.escape(old)}\(", re.MULTILINE)
+    return shown.sub(rf"\g<1>{new}(", b"".join(lines).decode())
 
 
 def _places(source: str, name: str) -> set[tuple[int, int]]:

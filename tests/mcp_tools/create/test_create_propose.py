@@ -196,7 +196,7 @@ async def test_another_tool_under_a_taken_name_gets_the_next_one(case: Case) -> 
     again = await case.prove(wider, {**ARGUMENTS, "annual_rate": 0.0}, exam(*forms))
     assert (again.choice, again.tool and again.tool.name) == ("create", "loan_payment_2"), again.reason
     assert again.tool is not None
-    assert again.tool.source == wider.replace("def loan_payment(", "def loan_payment_2(")
+    assert again.tool.source == wider.replace("loan_payment(", "loan_payment_2("), "also in the docstring's example"
     assert again.rejected == ("loan_payment: gives other results",)
 
 
@@ -405,6 +405,41 @@ async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: s
     assert (creation.choice, creation.tool) == ("scratch", None)
     assert reason in creation.reason
     assert not creation.answered
+
+
+HOSTILE = {
+    "never ends": ("    while True:\n        minimum_length += 1\n", "the time limit"),
+    "prints": ("    for _ in range(2):\n        print('x' * 1_000_000)\n", ""),
+    "leaves": ("    raise SystemExit(3)\n", "3"),
+    "no network": ("    import urllib.request\n    urllib.request.urlopen('http://127.0.0.1:1')\n", "no network"),
+    "too much memory": ("    text = text + ' ' * 10**10\n", "memory"),
+    "reads the machine": ("    text = open('/etc/passwd').read()\n", "fails with the question's own arguments"),
+    "deep result": ("    return [minimum_length] * 10**9\n", "memory"),
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), HOSTILE.values(), ids=HOSTILE.keys())
+async def test_hostile_code_is_held_and_told(case: Case, line: str, reason: str) -> None:
+    code = COUNT.replace("    return sum", line + "    return sum")
+    limited = Capabilities(seconds=1.0)
+    creation = await case.prove(code, WORDS, exam(*COUNT_TESTS), capabilities=limited)
+    assert creation.answered == (reason == "")
+    assert reason in creation.reason
+    assert case.shelf.library.list() == ([] if reason else [creation.tool])
+
+
+async def test_a_thousand_arguments_are_refused_in_a_few_lines(case: Case) -> None:
+    creation = await case.prove(COUNT, {**WORDS, **{f"extra_{n}": n for n in range(1000)}})
+    assert not creation.answered
+    assert len(creation.reason) < 3_000
+
+
+async def test_tests_that_do_not_fit_the_schema_are_no_tests(case: Case) -> None:
+    unfit = {"arguments": {"text": 3, "minimum_length": "x"}, "expected": 0}
+    wrong_result = {"arguments": {"text": "a", "minimum_length": 1}, "expected": "one"}
+    creation = await case.prove(COUNT, WORDS, exam(unfit, wrong_result))
+    assert (creation.choice, creation.value) == ("scratch", 2)
+    assert "no test with other arguments" in creation.reason
 
 
 async def test_arguments_that_do_not_fit_are_told(case: Case) -> None:
