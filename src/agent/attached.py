@@ -11,6 +11,7 @@ from typing import Any
 from agent.context import Context
 from agent.events import FileRead
 from agent.files.previews import needed, rendered, shares
+from agent.models.protocol import Role
 from agent.state import AttachedFile, State, Step
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import printable
@@ -68,7 +69,8 @@ async def with_files(
 
 async def _look(context: Context, path: Path, name: str) -> AttachedFile:
     assert context.reader is not None, "a run with files has a reader"
-    seen = await context.reader.look(path, name)
+    section = context.strategy(Role.COORDINATOR).limits.section
+    seen = await context.reader.look(path, name, section=section)
     context.emit(
         FileRead(name, seen["kind"], "preview", tuple(seen["lost"]), ok=not seen["problem"], message=seen["problem"])
     )

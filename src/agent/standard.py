@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LIMITS = PromptLimits(
     reading=READING,
+    section=READING,
     files=ROOM_OF_ALL,
     addresses=3_000,
     evidence=READING,

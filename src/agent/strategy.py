@@ -33,6 +33,8 @@ class PromptLimits:
 
     reading: int
     """Characters of one reading of a file or a page."""
+    section: int
+    """Characters of a page of a file; with more than `reading`, the rest of a page is only found by its words."""
     files: int
     """Characters of how the attached files begin, all together."""
     addresses: int

@@ -108,7 +108,7 @@ async def test_reading_goes_on_page_by_page_and_nothing_is_pasted_whole(desk, tm
     prompts = [json.loads(line) for line in journal.splitlines() if '"role": "user"' in line or '"role":"user"' in line]
     assert prompts
     assert max(len(json.dumps(line)) for line in prompts) < 30_000
-    assert [e.where.split(" (")[0] for e in desk.of(FileRead)][1:] == ["page 1 of 38", "page 3 of 38"]
+    assert [e.where.split(" (")[0] for e in desk.of(FileRead)][1:] == ["page 1 of 78", "page 3 of 78"]
 
 
 async def test_what_a_script_prints_is_found_by_running_it(desk, tmp_path):

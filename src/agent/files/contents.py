@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
 
+SECTION = 12_000
+"""Characters of a page, unless told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part that the file itself knows by a name."""
@@ -39,7 +43,7 @@ class ReadLimits:
     """Entries of an archive, nested ones among them."""
     depth: int = 4
     """Archives within archives."""
-    section: int = 12_000
+    section: int = SECTION
     """Characters of one section; a longer one is divided by its reader. What `read` shows at once, unless told."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.files.contents import Contents, Section
+from agent.files.contents import Contents, Section, TextContents
 from agent.files.problem import FileProblem
 
 
@@ -29,18 +29,22 @@ def read_pages(contents: Contents, page: int, to: int | None, limit: int) -> dic
     if not taken:
         raise _no_page(contents, page)
     return {
-        "where": _where(taken, page, contents.count),
+        "where": _where(contents, taken, page, cut),
         "text": taken[0].text if len(taken) == 1 else "\n\n".join(f"## {one.name}\n\n{one.text}" for one in taken),
         "more": _more(page + len(taken), cut, limit, contents.count, following),
         "lost": list(dict.fromkeys(contents.lost)),
     }
 
 
-def _where(taken: list[Section], page: int, count: int | None) -> str:
-    of = f" of {count:,}" if count else ""
+def _where(contents: Contents, taken: list[Section], page: int, cut: int) -> str:
+    if contents.count == 1 and not cut:
+        is_all = not isinstance(contents, TextContents) or contents.is_all
+        return "complete" if is_all else taken[0].name
+    of = f" of {contents.count:,}" if contents.count else ""
     pages = f"page {page}{of}" if len(taken) == 1 else f"pages {page}-{page + len(taken) - 1}{of}"
     names = taken[0].name if len(taken) == 1 else f"{taken[0].name} to {taken[-1].name}"
-    return pages if not names or names == f"page {page}" else f"{pages} ({names})"
+    part = f", characters 1–{len(taken[0].text):,} of {cut:,}" if cut else ""
+    return f"{pages}{part}" if not names or names == f"page {page}" else f"{pages} ({names}){part}"
 
 
 def _more(following: int, cut: int, limit: int, count: int | None, is_there: bool) -> str:

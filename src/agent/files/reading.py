@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.files.apart import read_apart
-from agent.files.contents import ReadLimits
+from agent.files.contents import SECTION, ReadLimits
 from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.problem import FileProblem
@@ -77,13 +77,14 @@ class Reading:
     lost: tuple[str, ...] = ()
 
 
-async def preview(path: Path, *, name: str = "", folder: Path | None = None) -> Preview:
+async def preview(path: Path, *, name: str = "", folder: Path | None = None, section: int = SECTION) -> Preview:
     """What a file is, how it is built, and how it begins.
 
     Args:
         path: The file.
         name: How the user calls it; the path's last part unless told.
         folder: Where to write what programs can use better than the file itself; must exist.
+        section: Characters of a page.
 
     Raises:
         FileProblem: The file is missing, damaged, encrypted, too large, or of no kind that can be read.
@@ -92,7 +93,7 @@ async def preview(path: Path, *, name: str = "", folder: Path | None = None) -> 
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", [], 0)
-    told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder)})
+    told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder)}, section)
     return Preview(
         name=called,
         kind=kind,
@@ -107,7 +108,14 @@ async def preview(path: Path, *, name: str = "", folder: Path | None = None) -> 
 
 
 async def read(
-    path: Path, *, name: str = "", page: int = 1, to: int | None = None, find: str = "", limit: int = 12_000
+    path: Path,
+    *,
+    name: str = "",
+    page: int = 1,
+    to: int | None = None,
+    find: str = "",
+    limit: int = 12_000,
+    section: int = SECTION,
 ) -> Reading:
     """Pages of a file, or the lines of it that have some words.
 
@@ -118,6 +126,7 @@ async def read(
         to: The last page; fewer come when they do not fit.
         find: Words to look for instead.
         limit: Characters of text.
+        section: Characters of a page: pages have the numbers that a preview with the same ones told.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.
@@ -129,7 +138,7 @@ async def read(
     if kind == EMPTY:
         return Reading(called, "empty, 0 bytes", "", "")
     asked = {"do": "read", "page": page, "to": to, "find": " ".join(find.split()), "limit": limit}
-    told = await _ask(path, called, kind, asked)
+    told = await _ask(path, called, kind, asked, section)
     return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
 
 
@@ -148,7 +157,7 @@ def limits_of(kind: str) -> ReadLimits:
     return _DRAWN if module in ("pdf", "image") else ReadLimits()
 
 
-async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
+async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section: int) -> dict[str, Any]:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
     read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
     if _module(kind) in (*_SPOKEN, "mail", "archive"):
@@ -160,7 +169,8 @@ async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any]) -> dict[
         request["speech"] = replace(speech, api_key="").as_json()
         read += weights_of(speech)
         serve = partial(ask_endpoint, speech=speech)
-    return await read_apart(request, limits_of(kind), read=read, write=write, serve=serve)
+    limits = replace(limits_of(kind), section=section)
+    return await read_apart(request, limits, read=read, write=write, serve=serve)
 
 
 def _module(kind: str) -> str:

@@ -29,9 +29,14 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         return _failed(state, context, no_such_file(decision.file, state.get("attached", [])))
     if file["problem"]:
         return _failed(state, context, f"{file['name']} cannot be read: {file['problem']}")
-    limit = context.strategy(Role.COORDINATOR).limits.reading
+    limits = context.strategy(Role.COORDINATOR).limits
     part = await context.reader.read(
-        Path(file["path"]), file["name"], page=decision.page, find=decision.find, limit=limit
+        Path(file["path"]),
+        file["name"],
+        page=decision.page,
+        find=decision.find,
+        limit=limits.reading,
+        section=limits.section,
     )
     if problem := part.get("problem"):
         context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))

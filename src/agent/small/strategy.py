@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from agent.web.specialist.evidence import Evidence, Wanted
 
 LIMITS = PromptLimits(
-    reading=2_400, files=4_000, addresses=0, evidence=1_500, history=4_000, answer=200, tests=160, thoughts=0
+    reading=2_400,
+    section=12_000,
+    files=4_000,
+    addresses=0,
+    evidence=1_500,
+    history=4_000,
+    answer=200,
+    tests=160,
+    thoughts=0,
 )
 """A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
 

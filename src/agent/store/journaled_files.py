@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import StoppedError
+from agent.files.contents import SECTION
 from agent.files.problem import FileProblem
 from agent.state import AttachedFile
 from agent.store.journal import Journal
@@ -56,8 +57,8 @@ class JournaledFiles:
         self._before_speech = before_speech
         self._budget = budget
 
-    async def look(self, path: Path, name: str) -> AttachedFile:
-        """What a file is and how it begins; why it cannot be read is in the result."""
+    async def look(self, path: Path, name: str, *, section: int = SECTION) -> AttachedFile:
+        """What a file is and how it begins, in pages of so many characters; why it cannot be read is in the result."""
 
         async def perform() -> Json:
             from agent.files.reading import may_speak, preview
@@ -66,7 +67,7 @@ class JournaledFiles:
             try:
                 if self._before_speech is not None and await may_speak(path):
                     await self._before_speech()
-                seen = await self._in_time(preview(path, name=name, folder=folder))
+                seen = await self._in_time(preview(path, name=name, folder=folder, section=section))
                 made = seen.data
                 if not made and seen.kind in _WRITTEN_OUT:
                     made = await self._in_time(_as_text(path, name, folder))
@@ -90,26 +91,30 @@ class JournaledFiles:
                 "problem": "",
             }
 
-        request = {"do": "look", "path": str(path), "name": name}
+        request = {"do": "look", "path": str(path), "name": name, "section": section}
         try:
             seen: AttachedFile = await self._journal.call(KIND, request, perform)
         except StoppedError as stopped:
             return _unread(path, name, FileProblem("timeout", f"{name} was not read: {stopped.message}."))
         return seen
 
-    async def read(self, path: Path, name: str, *, page: int, find: str, limit: int) -> dict[str, Any]:
+    async def read(
+        self, path: Path, name: str, *, page: int, find: str, limit: int, section: int = SECTION
+    ) -> dict[str, Any]:
         """A part of a file: `where`, `text`, `more` (how to read on) and `lost`; or a `problem`."""
 
         async def perform() -> Json:
             from agent.files.reading import read
 
             try:
-                part = await self._in_time(read(path, name=name, page=page, find=find, limit=limit))
+                reading = read(path, name=name, page=page, find=find, limit=limit, section=section)
+                part = await self._in_time(reading)
             except FileProblem as problem:
                 return {"problem": _told(problem)}
             return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
+        request["section"] = section
         try:
             found: dict[str, Any] = await self._journal.call(KIND, request, perform)
         except StoppedError as stopped:

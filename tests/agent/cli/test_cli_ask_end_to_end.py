@@ -170,7 +170,7 @@ def test_an_attached_file_is_looked_at_and_read(terminal):
     got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "What is the price of the lamp?")
     assert (got.code, got.out) == (0, "31\n")
     assert "file    data.csv, csv: preview" in got.err
-    assert "file    data.csv, csv: page 1 of 1" in got.err
+    assert "file    data.csv, csv: complete" in got.err
 
 
 def test_a_file_that_no_reader_can_read_is_told(terminal):
