@@ -87,7 +87,7 @@ async def run_source(
     report = check(source, capabilities=capabilities)
     if not report.ok:
         raise RefusedSourceError(report)
-    entry = Source(source, Capabilities(), None, None).entry
+    entry = Source(source).entry
     assert entry is not None, "the checks let only sources with a public function pass"
     described = await sandbox.describe(source, entry.name, packages=imported(source, capabilities.packages))
     if isinstance(described, Problem):

@@ -89,7 +89,6 @@ def check(
     capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
     function: str | None = None,
     more: tuple[Rule, ...] = (),
-    question: str | None = None,
 ) -> Report:
     """Applies every rule to a source, without running it.
 
@@ -98,12 +97,11 @@ def check(
         capabilities: What the tool may touch.
         function: The name that the public function must have.
         more: Further rules, applied last.
-        question: What the rules of `GENERALITY` compare the source with.
 
     Returns:
         The findings in the order of lines. After a stage with errors later stages are not applied.
     """
-    checked = Source(source, capabilities, question, function)
+    checked = Source(source, capabilities, function)
     findings: set[Finding] = set()
     for stage in (*STAGES, more):
         findings |= {

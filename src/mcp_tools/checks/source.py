@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from mcp_tools.checks.question import Particulars, particulars
 from mcp_tools.checks.scopes import FreeName, free_names, module_names
 from mcp_tools.checks.syntax import children, walk
 from mcp_tools.tool import Capabilities
@@ -24,7 +23,6 @@ class Source:
 
     raw: str | bytes
     capabilities: Capabilities = field(default_factory=Capabilities)
-    question: str | None = None
     function: str | None = None
     """The name that the public function must have, if that is known."""
 
@@ -168,11 +166,6 @@ class Source:
             for name in bound:
                 uses.setdefault(name, set()).update(read)
         return uses
-
-    @cached_property
-    def asked(self) -> Particulars:
-        """What is particular to the question."""
-        return particulars(self.question or "")
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The parents of a node from the inside out."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from mcp_tools.checks import GENERALITY, check
+from mcp_tools.checks import check
+from mcp_tools.checks.generality import generality
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.protocol import Candidate, Request, Test
 from mcp_tools.sandbox.protocol import Limits, Outcome, Sandbox
@@ -13,14 +14,12 @@ from mcp_tools.tool import Json, ToolSpec
 
 TRIAL_LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
 _PARALLEL = 2
-_RULES_OF_GENERALITY = frozenset(rule.id for rule in GENERALITY)
+_RULES_OF_GENERALITY = frozenset(rule.id for rule in generality(""))
 
 
 def examined(number: int, source: str, spec: ToolSpec, request: Request) -> Candidate:
     """The candidate after its checks; nothing has run yet."""
-    report = check(
-        source, capabilities=spec.capabilities, function=spec.name, more=GENERALITY, question=request.question
-    )
+    report = check(source, capabilities=spec.capabilities, function=spec.name, more=generality(request.question))
     return Candidate(number, source, report)
 
 

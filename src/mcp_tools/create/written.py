@@ -54,7 +54,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
         name: The function that is the tool; empty for its one public function.
         capabilities: What the tool may use.
     """
-    checked = Source(source, capabilities, None, name or None)
+    checked = Source(source, capabilities, name or None)
     entry = checked.entry
     if entry is None:
         return None

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_tools import checks
-from mcp_tools.checks import GENERALITY, Report
+from mcp_tools.checks import Report
+from mcp_tools.checks.generality import generality
 
 SOURCES = [path.read_text() for path in sorted(Path(checks.__file__).parent.glob("*.py"))]
 TOOL = '''"""Primes."""
@@ -54,7 +55,7 @@ STATEMENTS = [
 
 def check(source: str | bytes, question: str | None = None) -> Report:
     """Every rule there is."""
-    return checks.check(source, more=GENERALITY, question=question)
+    return checks.check(source, more=generality(question or ""))
 
 
 def is_report(report: Report) -> bool:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import pytest
 
 from mcp_tools import checks
-from mcp_tools.checks import GENERALITY, Report
+from mcp_tools.checks import Report
+from mcp_tools.checks.generality import generality
 
 
 def check(source: str, question: str | None = None) -> Report:
     """The checks with the rules for a model that may write its question into the code."""
-    return checks.check(source, more=GENERALITY, question=question)
+    return checks.check(source, more=generality(question or ""))
 
 
 def tool(body: str, signature: str = "a: int, b: int", head: str = "", returns: str = "int") -> str:

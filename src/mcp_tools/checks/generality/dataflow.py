@@ -12,8 +12,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mcp_tools.checks.carried import NOTHING, Carried, Places
-from mcp_tools.checks.closures import SILENT, changes_surroundings, closure_of
+from mcp_tools.checks.generality.carried import NOTHING, Carried, Places
+from mcp_tools.checks.generality.closures import SILENT, changes_surroundings, closure_of
 from mcp_tools.checks.modules import words
 from mcp_tools.checks.scopes import parameters
 from mcp_tools.checks.syntax import children, walk

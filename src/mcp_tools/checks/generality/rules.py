@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
-from mcp_tools.checks.dataflow import reaching
-from mcp_tools.checks.places import Constant, constants
-from mcp_tools.checks.question import Literal
+from mcp_tools.checks.generality.dataflow import reaching
+from mcp_tools.checks.generality.places import Constant, constants
+from mcp_tools.checks.generality.question import Literal, Particulars, particulars
 from mcp_tools.checks.rule import Remark, Rule
 from mcp_tools.checks.scopes import parameters
 from mcp_tools.checks.source import Source
@@ -43,16 +44,16 @@ def parameters_reach_result(source: Source) -> Iterator[Remark]:
             )
 
 
-def no_question_literal(source: Source) -> Iterator[Remark]:
+def _copied(asked: Particulars, source: Source) -> Iterator[Remark]:
     """No number, name or quoted text of the question stands in the code."""
-    for constant, literal in _shared(source):
+    for constant, literal in _shared(asked, source):
         if not _may_be_chance(constant, literal):
             yield Remark(constant.line, f"{literal.text} is from the question; make it a parameter")
 
 
-def no_common_question_literal(source: Source) -> Iterator[Remark]:
+def _perhaps_copied(asked: Particulars, source: Source) -> Iterator[Remark]:
     """What is in the question and in the code by chance, perhaps."""
-    for constant, literal in _shared(source):
+    for constant, literal in _shared(asked, source):
         if _may_be_chance(constant, literal):
             yield Remark(
                 constant.line,
@@ -64,10 +65,7 @@ def _may_be_chance(constant: Constant, literal: Literal) -> bool:
     return literal.common or constant.is_docstring or (literal.is_text and constant.is_choice)
 
 
-def _shared(source: Source) -> Iterator[tuple[Constant, Literal]]:
-    if not source.question:
-        return
-    asked = source.asked
+def _shared(asked: Particulars, source: Source) -> Iterator[tuple[Constant, Literal]]:
     for constant in constants(source):
         literals = asked.found_in(constant.value)
         if constant.is_docstring:
@@ -76,19 +74,23 @@ def _shared(source: Source) -> Iterator[tuple[Constant, Literal]]:
             yield from ((constant, literal) for literal in literals)
 
 
-GENERALITY: tuple[Rule, ...] = (
-    Rule("takes-parameters", "The function takes at least one parameter.", takes_parameters),
-    Rule("parameters-reach-result", "Every parameter can change what the function returns.", parameters_reach_result),
-    Rule(
-        "question-literal",
-        "No number, name or quoted text of the question stands in the code.",
-        no_question_literal,
-    ),
-    Rule(
-        "common-question-literal",
-        "A common number, or a word that is an outcome, is in the question and the code: perhaps by chance.",
-        no_common_question_literal,
-        "warning",
-    ),
-)
-"""Rules for code of a model that may write its question into it. They guess; a trial that varies arguments knows."""
+def generality(question: str) -> tuple[Rule, ...]:
+    """The rules for code that was written for a question."""
+    asked = particulars(question)
+    return (
+        Rule("takes-parameters", "The function takes at least one parameter.", takes_parameters),
+        Rule(
+            "parameters-reach-result", "Every parameter can change what the function returns.", parameters_reach_result
+        ),
+        Rule(
+            "question-literal",
+            "No number, name or quoted text of the question stands in the code.",
+            partial(_copied, asked),
+        ),
+        Rule(
+            "common-question-literal",
+            "A common number, or a word that is an outcome, is in the question and the code: perhaps by chance.",
+            partial(_perhaps_copied, asked),
+            "warning",
+        ),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 
-from mcp_tools.checks.closures import Closure, shared_names
+from mcp_tools.checks.generality.closures import Closure, shared_names
 from mcp_tools.checks.syntax import walk
 
 Carried = frozenset[str]
