@@ -42,7 +42,7 @@ class Limits:
     memory_mb: int = 512
     """Address space beyond what the interpreter had at the start of the call, in MiB."""
     output_bytes: int = 1_000_000
-    """Captured stdout and stderr, each; more is cut, and the outcome says so."""
+    """Captured stdout and stderr, each; of more, the beginning and the end are kept, and the outcome says so."""
     result_bytes: int = 10_000_000
     file_bytes: int = 64_000_000
     """The largest file that the call may write in its scratch folder."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE
+from mcp_tools.sandbox.pipes import Clock, FrameError, Frames, Messages, Output
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, SessionOutcome
-from mcp_tools.sandbox.session_pipes import Clock, FrameError, Frames, Messages, Output
 from mcp_tools.sandbox.supervisor import OVER_QUOTA, death, decoded, is_problem
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from mcp_tools.sandbox.inside.child import MAGIC
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
+from mcp_tools.sandbox.pipes import Inlet, Output
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json
@@ -21,7 +22,6 @@ from mcp_tools.tool import Json
 _HEADER = len(MAGIC) + 8
 _ENVELOPE = 100_000
 """What a report may take beside its value: measurements, or a problem with its traceback."""
-_CHUNK = 1 << 18
 _LAST_LINE = 1 << 31
 OVER_QUOTA = (
     f"the call put more into its scratch folder than the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may "
@@ -38,46 +38,20 @@ class Seen:
     """False after a surprise in the protocol: the interpreter is replaced."""
 
 
-class _Intake:
-    """Reads one pipe to its end, keeping no more than a limit."""
+class _Report(Inlet):
+    """What comes through a call's own pipe, of which no more than a limit is kept."""
 
     def __init__(self, limit: int, changed: Callable[[], None]) -> None:
+        super().__init__(changed)
         self.data = bytearray()
         self.over = False
         """Whether more came than was kept."""
-        self.ended = False
         self._limit = limit
-        self._changed = changed
-        self._read, self.write = os.pipe()
-        os.set_blocking(self._read, False)
-        asyncio.get_running_loop().add_reader(self._read, self.take)
 
-    def take(self) -> None:
-        """Reads what is there."""
-        try:
-            chunk = os.read(self._read, _CHUNK)
-        except BlockingIOError:
-            return
-        if not chunk:
-            self.close()
-        elif len(self.data) < self._limit:
-            self.over = len(self.data) + len(chunk) > self._limit
-            self.data += chunk[: self._limit - len(self.data)]
-        else:
-            self.over = True
-        self._changed()
-
-    def close(self) -> None:
-        """Stops reading."""
-        if not self.ended:
-            self.ended = True
-            asyncio.get_running_loop().remove_reader(self._read)
-            os.close(self._read)
-
-    @property
-    def text(self) -> str:
-        """What was kept, as text."""
-        return self.data.decode(errors="replace")
+    def _got(self, chunk: bytes) -> None:
+        room = self._limit - len(self.data)
+        self.over = self.over or len(chunk) > room
+        self.data += chunk[:room]
 
 
 class Supervisor:
@@ -95,9 +69,11 @@ class Supervisor:
         self._isolation = isolation
         self._request = _request(job, what)
         self._settled = asyncio.Event()
-        self._result = _Intake(job.limits.result_bytes + _ENVELOPE, self._changed)
-        self._output = _Intake(job.limits.output_bytes, self._changed)
-        self._errors = _Intake(job.limits.output_bytes, self._changed)
+        self._result = _Report(job.limits.result_bytes + _ENVELOPE, self._changed)
+        self._output, self._errors = Output(self._changed), Output(self._changed)
+        self._result.start()
+        for output in (self._output, self._errors):
+            output.capture(job.limits.output_bytes)
         self._ending: Ending | None = None
 
     async def watch(self, zygote: Zygote, call: int) -> Seen:
@@ -122,14 +98,14 @@ class Supervisor:
         return self._judge(timely, time.monotonic() - started)
 
     @property
-    def _intakes(self) -> tuple[_Intake, _Intake, _Intake]:
+    def _intakes(self) -> tuple[_Report, Output, Output]:
         return self._result, self._output, self._errors
 
     def _begin(self, zygote: Zygote, call: int) -> asyncio.Future[Ending]:
-        ended = zygote.send(call, [self._request, *(intake.write for intake in self._intakes)])
+        ended = zygote.send(call, [self._request, *(intake.theirs for intake in self._intakes)])
         os.close(self._request)
         for intake in self._intakes:
-            os.close(intake.write)
+            os.close(intake.theirs)
         ended.add_done_callback(self._end)
         return ended
 
@@ -182,7 +158,7 @@ class Supervisor:
             problem=problem,
             stdout=self._output.text,
             stderr=self._errors.text,
-            cut=self._output.over or self._errors.over,
+            cut=self._output.cut or self._errors.cut,
             seconds=seconds,
         )
 

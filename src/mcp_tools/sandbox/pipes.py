@@ -1,4 +1,4 @@
-"""The pipes of a session, seen from the host, none of which can block the event loop; and the clock of a block."""
+"""The pipes between the host and a child, none of which can block the event loop; and the clock of a block."""
 
 from __future__ import annotations
 
@@ -22,15 +22,23 @@ class FrameError(Exception):
     """What came is no message of the session's own code."""
 
 
-class _Inlet:
-    """A pipe that is read while a block of code runs."""
+class Inlet:
+    """A pipe from a child.
 
-    def __init__(self) -> None:
+    Args:
+        changed: Called after each piece, and at the end.
+    """
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self.ended = False
+        """Whether the child's end is closed."""
+        self._changed = changed
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
         self._reading = False
 
     def _got(self, chunk: bytes) -> None:
+        """Takes a piece of what came."""
         raise NotImplementedError
 
     def start(self) -> None:
@@ -63,28 +71,25 @@ class _Inlet:
             chunk = os.read(self._ours, min(most, _CHUNK))
         except BlockingIOError:
             return most
-        if not chunk:
-            self.stop()
-        else:
+        if chunk:
             self._got(chunk)
+        else:
+            self.ended = True
+            self.stop()
+        self._changed()
         return len(chunk)
 
 
-class Output(_Inlet):
+class Output(Inlet):
     """Printed output, of which the beginning and the end are kept."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._begin(0)
-
-    def _begin(self, limit: int) -> None:
-        self._half = limit // 2
-        self._head, self._tail = bytearray(), bytearray()
-        self._left_out = 0
+    _half = _left_out = 0
+    _head = _tail = bytearray()
 
     def capture(self, limit: int) -> None:
-        """Begins to read what a block prints."""
-        self._begin(limit)
+        """Begins to read what is printed from now on, of which so many bytes are kept."""
+        self._half, self._left_out = limit // 2, 0
+        self._head, self._tail = bytearray(), bytearray()
         self.start()
 
     @property
@@ -109,7 +114,7 @@ class Output(_Inlet):
             self._left_out += over
 
 
-class Frames(_Inlet):
+class Frames(Inlet):
     """Messages from inside: `MAGIC`, eight bytes of length, JSON.
 
     Args:
