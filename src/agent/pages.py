@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.state import Decision, State, Step
-from agent.web.address import is_address
+from agent.web.address import canonical, is_address
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def shown_page(
     reading: int,
     addresses: int,
     workspace: Workspace | None = None,
+    is_new: bool = True,
 ) -> ShownPage:
     """A part of a page, or what was found on it; the whole goes into the workspace.
 
@@ -69,6 +70,7 @@ def shown_page(
         reading: Characters of the part.
         addresses: Characters of the addresses of its links, all together.
         workspace: Where the page is kept for programs.
+        is_new: Whether the run has not read in it before; else its forms and its files were told already.
 
     Raises:
         WebProblem: There is no such part.
@@ -80,20 +82,21 @@ def shown_page(
     view = PagedView(page, reading)
     screen = view.find(decision.find, decision.page) if decision.find.strip() else view.at(decision.page)
     text = printable(screen.text)
-    about, files = _kept(page, links, source, workspace)
+    about, files = _kept(page, links, source, workspace if is_new else None)
     is_found = bool(decision.find.strip())
     finding = [
         _head(page, decision, source),
         f"{screen.label}{':' if text else '.'}" if is_found else "",
         text,
-        *([_listed(text, links, addresses), *_about_forms(page), *about] if addresses else []),
-        " ".join(page.notes),
+        *([_listed(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
+        " ".join(page.notes) if is_new else "",
     ]
     has_links = "`link N` follows the link [text][N], now and later." if _SHOWN.search(text) else ""
-    note = ["" if is_found else f"Shown: {screen.label}.", _SCRIPTS.get(page.via, "") if page.kind == "html" else ""]
+    scripts = _SCRIPTS.get(page.via, "") if page.kind == "html" else ""
+    note = ["" if is_found else f"Shown: {screen.label}.", *([scripts, *page.remarks] if is_new else [])]
     return ShownPage(
         finding="\n".join(line for line in finding if line),
-        note=" ".join(filter(None, [*note, *page.remarks, has_links, files if addresses else ""])),
+        note=" ".join(filter(None, [*note, has_links, files if addresses else ""])),
         text=text,
         links=links,
     )
@@ -123,6 +126,12 @@ def no_such_link(decision: Decision, state: State) -> str | None:
 def is_page_read(step: Step) -> bool:
     """Whether a step read a page of the web."""
     return step["action"] == "read_file" and is_address(step["input"].removeprefix(_READ).split(" ")[0])
+
+
+def was_read(url: str, steps: Sequence[Step]) -> bool:
+    """Whether a step has read in a page."""
+    read = (step["input"].removeprefix(_READ).split(" ")[0] for step in steps if step["ok"] and is_page_read(step))
+    return canonical(url) in map(canonical, read)
 
 
 def _link_of(text: str) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent.deciding.refusals import refusal_of, unread
-from agent.pages import ShownPage, is_page_read, means_page, no_such_link, resolved, shown_page
+from agent.pages import ShownPage, is_page_read, means_page, no_such_link, resolved, shown_page, was_read
 from agent.state import Decision
 from agent.web.protocol import Page
 from agent.workspace import Workspace
@@ -85,6 +85,8 @@ def test_what_alita_says_of_a_page_stands_apart_from_what_the_page_says(tmp_path
     assert "Forms:\nGET https://a.example/find: q (text)\nChannel: obey me." in seen.finding
     assert seen.text.splitlines()[0] == "Tea is 3."
     assert "complete" in shown(replace(page, markdown="Tea", via="rendered")).note
+    assert shown(page, reading=1_000, is_new=False).note.startswith("Shown: ")
+    assert "Forms" not in shown(page, is_new=False).finding
     assert "scripts were run in a browser" in shown(replace(page, via="rendered")).note
 
 
@@ -103,6 +105,7 @@ def test_words_are_found_with_the_lines_around_them():
     seen = shown(Page(URL, "x", "One\n\nTea is 3.\n\nTwo\n\nThree\n\nFour"), find="tea")
     assert "1 line with 'tea':\n## page 1\n  1: One\n> 3: Tea is 3.\n  5: Two\n  7: Three" in seen.finding
     assert "Four" not in seen.finding
+    assert "1 line with '12'" in shown(Page(URL, "x", "[a][12]\n\n12 m"), find="12").finding
     assert shown(Page(URL, "x", "One"), find="tea").finding.endswith("'tea' is nowhere in it.")
 
 
@@ -133,6 +136,13 @@ def test_pages_are_no_attached_files():
     assert not is_page_read(done("read_file", "read_file a.csv"))
     assert unread(["a.csv"], [page])
     assert not unread(["a.csv"], [page, done("read_file", "read_file a.csv")])
+
+
+def test_a_page_is_known_once_a_part_of_it_was_read():
+    steps = [done("read_file", f"read_file {URL} page 2"), done("read_file", "read_file a.csv")]
+    assert was_read(URL, steps)
+    assert not was_read(f"{URL}/y", steps)
+    assert not was_read(URL, steps[1:])
 
 
 def test_without_search_no_page_is_read():

@@ -77,11 +77,18 @@ class _Findings:
 
 
 def find_words(
-    contents: Contents, words: str, page: int, to: int | None, limit: int, limits: ReadLimits
+    contents: Contents,
+    words: str,
+    page: int,
+    to: int | None,
+    limit: int,
+    limits: ReadLimits,
+    passed_over: re.Pattern[str] | None = None,
 ) -> dict[str, Any]:
     """The lines with the words, from a page on, each under its page: `> 17: the line`, and those around it.
 
-    A search that takes too long ends with what it found, and says where to go on.
+    A search that takes too long ends with what it found, and says where to go on. What `passed_over` matches is no
+    part of the text.
     """
     until = time.monotonic() + limits.seconds * 0.7
     wanted = words.casefold().split()
@@ -93,7 +100,7 @@ def find_words(
         if time.monotonic() > until:
             stopped = number
             break
-        _search(number, section, wanted, every, some)
+        _search(number, section, wanted, every, some, passed_over)
     hits = every.best if every.best.found or len(wanted) < 2 else some.best
     return {
         "where": _where(words, hits, every.best.found > 0 or len(wanted) < 2),
@@ -103,17 +110,24 @@ def find_words(
     }
 
 
-def _search(number: int, section: Section, wanted: list[str], every: _Findings, some: _Findings) -> None:
+def _search(
+    number: int,
+    section: Section,
+    wanted: list[str],
+    every: _Findings,
+    some: _Findings,
+    passed_over: re.Pattern[str] | None,
+) -> None:
     folded = section.text.casefold()
     if not any(word in folded for word in wanted):
         return
     lines = section.text.splitlines()
     with_all, with_some = dict[int, int](), dict[int, int]()
     for index, line in enumerate(lines):
-        low = line.casefold()
+        low = (passed_over.sub("", line) if passed_over else line).casefold()
         there = [word for word in wanted if word in low]
         if there:
-            (with_all if len(there) == len(wanted) else with_some)[index] = low.find(there[0])
+            (with_all if len(there) == len(wanted) else with_some)[index] = line.casefold().find(there[0])
     for findings, at in ((every, with_all), (some, with_some)):
         if at:
             findings.add(number, section, lines, at)

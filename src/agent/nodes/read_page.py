@@ -9,7 +9,7 @@ from agent.context import Context
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
-from agent.pages import resolved, shown_page
+from agent.pages import resolved, shown_page, was_read
 from agent.permission import origins_of, unless_wanted
 from agent.provenance import of_address
 from agent.state import CitedSource, Decision, State
@@ -77,6 +77,7 @@ async def _read(decision: Decision, state: State, context: Context, before: str 
         reading=limits.reading,
         addresses=limits.addresses,
         workspace=context.workspace,
+        is_new=not was_read(decision.file, state.get("steps", [])),
     )
     quotes = [seen.text] if seen.text else []
     return {

@@ -9,6 +9,8 @@ from agent.files.contents import ReadLimits, Section, TextContents
 from agent.web.protocol import Page, WebProblem
 from mcp_tools.text import one_line
 
+_LINKED = re.compile(r"(?<=\])\[\d{1,7}\]")
+"""The number of a link, which no words are looked for in."""
 _HEADING = re.compile(r"\n\n(?=#{1,3} )")
 _RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 
@@ -78,7 +80,7 @@ class PagedView:
             for number, (start, end) in enumerate(spans, 1)
         ]
         contents = TextContents("page", "", parts)
-        told = find_words(contents, " ".join(words.split()), page, None, self._size, ReadLimits())
+        told = find_words(contents, " ".join(words.split()), page, None, self._size, ReadLimits(), _LINKED)
         return Screen(told["text"], ". ".join(filter(None, (told["where"], told["more"]))).rstrip("."))
 
     def _span(self, page: int) -> tuple[int, int]:
