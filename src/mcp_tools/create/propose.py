@@ -162,6 +162,11 @@ class _Trial:
 
     async def _judged(self, draft: Tool, first: Outcome, problems: list[str]) -> Creation:
         """Looks for the tool in the library, examines it, and keeps it if nothing speaks against it."""
+        again = await self.bench.call_other(draft, self.arguments)
+        if again.ok and again.value != first.value:
+            problems.append("two calls with the same arguments give different results: let chance come from a seed")
+        if problems:
+            return self._scratch(first, problems)
         varied = await self._varied(draft)
         if found := await self._equivalent(draft, varied):
             reason = f"{found.name} of the library gives the same results"
@@ -181,7 +186,7 @@ class _Trial:
         suite = [*(test for test in suite if test.arguments not in known), *passed]
         problems += failed
         tried = [self.bench.with_files(test) for test in suite]
-        bases = [self.arguments, *(test.arguments for test in tried if not test.raises), *varied]
+        bases = [*(test.arguments for test in tried if not test.raises), self.arguments, *varied]
         if not failed:
             draft, idle = await self._without_idle(draft, bases)
             problems += idle

@@ -64,7 +64,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
         Parameter(
             parameter.arg,
             ast.unparse(parameter.annotation) if parameter.annotation else "Any",
-            documented.parameters.get(parameter.arg, ""),
+            documented.parameters.get(parameter.arg) or _annotated(parameter.annotation),
         )
         for parameter in parameters(entry)
     )
@@ -102,6 +102,16 @@ def _literal(node: ast.expr) -> Json:
         ValueError, TypeError: It is none.
     """
     return json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
+
+
+def _annotated(annotation: ast.expr | None) -> str:
+    """The description in `Annotated[int, "how many"]`."""
+    match annotation:
+        case ast.Subscript(
+            value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, ast.Constant(value=str(text)), *_])
+        ):
+            return text
+    return ""
 
 
 def _types_of(source: Source, entry: Function) -> list[ast.stmt]:

@@ -407,6 +407,14 @@ async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: s
     assert not creation.answered
 
 
+async def test_a_tool_that_depends_on_chance_is_not_kept(case: Case) -> None:
+    code = "import random\n\n\n" + COUNT.replace("return sum", "return random.getrandbits(60) + sum")
+    creation = await case.prove(code, WORDS)
+    assert (creation.choice, creation.answered) == ("scratch", True)
+    assert "let chance come from a seed" in creation.reason
+    assert case.asked.messages == []
+
+
 HOSTILE = {
     "never ends": ("    while True:\n        minimum_length += 1\n", "the time limit"),
     "prints": ("    for _ in range(2):\n        print('x' * 1_000_000)\n", ""),
