@@ -3,7 +3,7 @@
 | name | what it is |
 |---|---|
 | `page_2.txt`, `page_2.links.json`, `page_2_table_1.csv` | source 2: its text, its links by number, its tables |
-| `search_3.json` | what the search of step 3 found |
+| `search_3.json` | the sources that the search of step 3 found, with all quotations |
 | `step_3.txt`, `step_3.json` | what step 3 returned: as text, as a value |
 
 Attached files stay where they are, and what was made of them for programs stands in `AttachedFile.data`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -13,7 +14,7 @@ from agent.models.protocol import Role
 from agent.permission import origins_of, unless_wanted
 from agent.provenance import of_query
 from agent.state import State
-from agent.steps import decision_of, evidence_text, step
+from agent.steps import decision_of, evidence_text, step, step_number
 from mcp_tools.text import one_line
 
 _NO_WEB = "Nothing searches the web here: answer without."
@@ -43,4 +44,12 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(Note(f"nothing was found: {one_line('; '.join(evidence.failed) or 'no page fits', 300)}"))
     finding = evidence.text(strategy.limits.evidence)
     value = strategy.result_of(evidence.answer, state["question"])
-    return {"steps": [step(state, ok=evidence.ok, finding=finding, value=value)], "sources": evidence.cited()}
+    note = ""
+    if evidence.ok and context.workspace is not None and strategy.limits.addresses:
+        sources = json.dumps(evidence.cited(), ensure_ascii=False, indent=1)
+        path = context.workspace.keep_text(f"search_{step_number(state)}.json", sources)
+        note = f"For programs, the sources with all their quotations: {path}."
+    return {
+        "steps": [step(state, ok=evidence.ok, finding=finding, value=value, note=note)],
+        "sources": evidence.cited(),
+    }

@@ -14,6 +14,7 @@ from openpyxl.styles import PatternFill
 
 from agent.files.previews import ROOM, Part, part_of, rendered, shares, text_part
 from agent.files.reading import preview
+from agent.files.tables.columns import columns_told
 
 REGIONS = ["North", "South", "East", "West"]
 
@@ -59,6 +60,10 @@ async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) 
     path = tmp_path / "a.csv"
     path.write_text("key;value;more\n" + "".join(f"k{i};{cell};{'x' * 9}\n" for i, cell in enumerate(cells)))
     assert f"- value: {told}" in (await preview(path)).shown.text
+
+
+def test_of_a_very_long_table_it_is_said_how_many_rows_were_looked_at() -> None:
+    assert columns_told(["n"], [["1"], ["2"]], total=9)[0] == "Columns (in the first 2 rows):"
 
 
 async def test_each_sheet_gets_its_first_rows_and_the_colours_are_all_told_or_counted(tmp_path: Path) -> None:

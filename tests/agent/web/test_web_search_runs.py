@@ -62,6 +62,8 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
     [asked, *_] = indexed.of(WebSearched)
     assert (asked.source, asked.query, asked.ok) == ("index", "lighthouse first lit", True)
     assert "Grey Point lighthouse" in [page.title for page in indexed.of(PageRead) if page.ok]
+    kept = indexed.runs / answer.run_id / "workspace" / "search_1.json"
+    assert json.loads(kept.read_text())[0]["url"] == f"{towns[0].url}/lighthouse"
 
 
 async def test_a_run_remembers_where_it_may_search_and_read(indexed):

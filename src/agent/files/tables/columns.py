@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 _FEW = 12
 """Different values of a column that are all named."""
-_CELLS = 400_000
+_CELLS = 60_000
 """Cells that are looked at."""
 _MOST = 60
 """Columns that are told of."""

@@ -138,7 +138,7 @@ def _pages(sheet: Sheet, size: int) -> int:
 def _part(sheet: Sheet) -> Part:
     names = [letters(one) for one in sheet.columns]
     rows = list(islice(sheet.rows(), looked_at(len(names))))
-    cells = [[_FORMULA.sub("", cell) for cell in row] for _, row in rows]
+    cells = [[_FORMULA.sub("", cell) if "[" in cell else cell for cell in row] for _, row in rows]
     total = sheet.listed
     if has_header(cells[:200]):
         names = [f"{letter} {name}" for letter, name in zip(names, cells.pop(0), strict=True)]
