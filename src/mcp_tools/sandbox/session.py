@@ -16,7 +16,7 @@ from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE
 from mcp_tools.sandbox.pipes import Clock, FrameError, Frames, Messages, Output
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, SessionOutcome
-from mcp_tools.sandbox.supervisor import OVER_QUOTA, death, decoded, is_problem
+from mcp_tools.sandbox.supervisor import OVER_QUOTA, death, decoded, is_problem, passed
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json
 
@@ -325,11 +325,8 @@ class _Process:
     def _problem(self, block: _Block) -> Problem | None:
         found, limits = block.problem, block.limits
         if block.late is not None:
-            passed = f"{limits.wall_seconds:.1f} s"
-            if block.late == "cpu_time":
-                passed = f"{limits.cpu_seconds:.1f} s of processor time"
             where = (found.traceback, found.line) if found is not None else ("", None)
-            found = Problem(block.late, f"stopped after {passed}: the limit of this call", *where)
+            found = Problem(block.late, passed(block.late, limits), *where)
         elif found is None and not block.done:
             found = _death(self._ending, limits)
         if found is None or not self.ended:

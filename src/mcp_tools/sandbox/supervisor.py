@@ -138,9 +138,7 @@ class Supervisor:
     def _judge(self, timely: bool, seconds: float) -> Seen:
         lost = self._ending is not None and self._ending.lost
         if not timely:
-            problem = Problem(
-                "wall_time", f"stopped after {self._limits.wall_seconds:.1f} s: the time limit of this call"
-            )
+            problem = Problem("wall_time", passed("wall_time", self._limits))
             return Seen(self._outcome(seconds, problem=problem), trusted=not lost)
         report = _parsed(bytes(self._result.data[_HEADER:])) if self._complete else None
         if report is None:
@@ -175,6 +173,13 @@ class Supervisor:
         return Problem(*death(self._ending, self._limits))
 
 
+def passed(kind: ProblemKind, limits: Limits) -> str:
+    """What is said of code that took longer than it may."""
+    if kind == "cpu_time":
+        return f"stopped after {limits.cpu_seconds:.1f} s of processor time: the limit of this call"
+    return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
+
+
 def death(ending: Ending, limits: Limits) -> tuple[ProblemKind, str]:
     """What the end of a process means whose report did not come."""
     if not os.WIFSIGNALED(ending.status):
@@ -184,7 +189,7 @@ def death(ending: Ending, limits: Limits) -> tuple[ProblemKind, str]:
     # a little less than the limit: the kernel counts in ticks
     spent = ending.cpu_seconds >= limits.cpu_seconds - 0.1
     if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
-        return "cpu_time", f"stopped after {limits.cpu_seconds:.1f} s of processor time: the limit of this call"
+        return "cpu_time", passed("cpu_time", limits)
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     if number == signal.SIGKILL:
         return "memory", "the process was killed by the system (SIGKILL), most likely for want of memory"
