@@ -8,14 +8,13 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
 from mcp_tools.create.answers import answer_key
-from mcp_tools.create.bench import placed
+from mcp_tools.create.bench import usable, with_files
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.definition.look_alikes import look_alikes
 from mcp_tools.definition.rules import flag
@@ -177,38 +176,29 @@ async def _rederived(library: Library, flaw: Flaw, open_sandbox: Open) -> Tool:
 async def run_tests(library: Library, tool: Tool, sandbox: Sandbox, read: Sequence[Path] = ()) -> Tests:
     """Runs the tests of a tool. A path in their arguments is that of a file in the library's folder, or of `read`."""
     done = Tests()
-    with tempfile.TemporaryDirectory(prefix="alita-tests-") as folder:
-        for number, test in enumerate(tests_of(tool)):
-            await _run_test(library, tool, test, Path(folder, str(number)), sandbox, read, done)
+    for test in tests_of(tool):
+        arguments, granted = _with_files(library, tool, test["arguments"], read)
+        source = _source(tool, test)
+        packages = imported(source, tool.capabilities.packages)
+        limits = limits_of(tool, Limits())
+        job = Job(source, tool.name, arguments, read=granted, packages=packages, limits=limits)
+        outcome = await sandbox.run(job)
+        refuses = test.get("raises") is True
+        if (not outcome.ok) if refuses else outcome.ok and _is_expected(outcome.value, test):
+            done.passed.append(test)
+            continue
+        came = repr(outcome.value) if outcome.problem is None else outcome.problem.message
+        wanted = "an error" if refuses else f"{test['expected']!r:.200}"
+        done.failed.append(
+            f"{call_text(tool.name, test['arguments'], longest=40)} gives {came:.200}, expected {wanted}"
+        )
     return done
 
 
-async def _run_test(
-    library: Library,
-    tool: Tool,
-    test: dict[str, Json],
-    folder: Path,
-    sandbox: Sandbox,
-    read: Sequence[Path],
-    done: Tests,
-) -> None:
-    arguments, granted = _with_files(library, tool, test["arguments"], read)
-    if isinstance(test.get("files"), dict):
-        try:
-            arguments, granted = placed(test["arguments"], test["files"], folder), (folder,)
-        except ValueError as error:
-            done.failed.append(str(error))
-            return
-    packages = imported(tool.source, tool.capabilities.packages)
-    limits = limits_of(tool, Limits())
-    job = Job(tool.source, tool.name, arguments, read=granted, packages=packages, limits=limits)
-    outcome = await sandbox.run(job)
-    if (not outcome.ok) if test.get("raises") is True else outcome.ok and _is_expected(outcome.value, test):
-        done.passed.append(test)
-        return
-    came = repr(outcome.value) if outcome.problem is None else outcome.problem.message
-    wanted = "an error" if test.get("raises") is True else f"{test['expected']!r:.200}"
-    done.failed.append(f"{call_text(tool.name, test['arguments'], longest=40)} gives {came:.200}, expected {wanted}")
+def _source(tool: Tool, test: dict[str, Json]) -> str:
+    """The source, with the files that a test brings."""
+    files = test.get("files")
+    return with_files(tool.source, files) if isinstance(files, dict) and usable(files) else tool.source
 
 
 def tests_of(tool: Tool) -> list[dict[str, Json]]:

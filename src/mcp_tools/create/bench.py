@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_tools.create.examiner import passes
@@ -28,6 +28,37 @@ _TEXTS = frozenset(
     {"", ".csv", ".tsv", ".txt", ".md", ".json", ".jsonl", ".xml", ".html", ".yaml", ".yml", ".toml", ".log"}
 )
 _WORKBOOK = ".xlsx"
+_WRITING = """def _write_files(files):
+    import json
+    import pathlib
+
+    for name, text in files.items():
+        if not name.lower().endswith(".xlsx"):
+            pathlib.Path(name).write_text(text, encoding="utf-8")
+            continue
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title, rows in json.loads(text).items():
+            sheet = book.create_sheet(title)
+            for row in rows:
+                sheet.append(row)
+        book.save(name)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Arguments, with the files that stand beside the tool."""
+
+    arguments: dict[str, Json]
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Equal for equal calls."""
+        return json.dumps([self.arguments, self.files], sort_keys=True)
 
 
 class Bench:
@@ -36,45 +67,41 @@ class Bench:
     Args:
         request: What may be read and imported.
         sandbox: Where it runs.
-        folder: An empty folder for the files of tests.
     """
 
-    def __init__(self, request: Request, sandbox: Sandbox, folder: Path) -> None:
+    def __init__(self, request: Request, sandbox: Sandbox) -> None:
         self._request = request
         self._sandbox = sandbox
-        self._folder = folder
         self._known: dict[str, Outcome] = {}
         self._seconds = 0.0
-        self._placed = 0
         self.runs = 0
         """How many calls were made."""
 
     async def first(self, source: str, entry: str, arguments: dict[str, Json], seconds: float) -> Outcome:
         """The question's own call."""
-        outcome = await self._sandbox.run(self._job(source, entry, arguments, seconds))
-        self._known[_key(arguments)] = outcome
+        outcome = await self._sandbox.run(self._job(source, entry, Call(arguments), seconds))
+        self._known[Call(arguments).key] = outcome
         self.runs += 1
         return outcome
 
-    async def run(self, tool: Tool, arguments: dict[str, Json]) -> Outcome | None:
+    async def run(self, tool: Tool, call: Call) -> Outcome | None:
         """A trial run; None for arguments that the schema does not take, and for one run too many."""
-        if _key(arguments) not in self._known and (self._seconds > _MOST_SECONDS or misfits(tool, arguments)):
+        if call.key not in self._known and (self._seconds > _MOST_SECONDS or misfits(tool, call.arguments)):
             return None
-        return await self.call(tool, arguments)
+        return await self.call(tool, call)
 
-    async def call(self, tool: Tool, arguments: dict[str, Json]) -> Outcome:
+    async def call(self, tool: Tool, call: Call) -> Outcome:
         """What a call gives; each is made once."""
-        key = _key(arguments)
-        if key not in self._known:
-            job = self._job(tool.source, tool.name, arguments, _TRIAL_SECONDS)
-            self._known[key] = await self._sandbox.run(job)
-            self._seconds += self._known[key].seconds
+        if call.key not in self._known:
+            job = self._job(tool.source, tool.name, call, _TRIAL_SECONDS)
+            self._known[call.key] = await self._sandbox.run(job)
+            self._seconds += self._known[call.key].seconds
             self.runs += 1
-        return self._known[key]
+        return self._known[call.key]
 
-    async def call_other(self, tool: Tool, arguments: dict[str, Json]) -> Outcome:
-        """What a call of another tool gives."""
-        return await self._sandbox.run(self._job(tool.source, tool.name, arguments, _TRIAL_SECONDS))
+    async def call_anew(self, tool: Tool, arguments: dict[str, Json]) -> Outcome:
+        """What a call of this or another tool gives now."""
+        return await self._sandbox.run(self._job(tool.source, tool.name, Call(arguments), _TRIAL_SECONDS))
 
     async def killed(self, tool: Tool, suite: Sequence[Test], slowest: float) -> tuple[int, int]:
         """How many wrong versions of the code there are, and how many of them fail a test."""
@@ -83,7 +110,7 @@ class Bench:
         killed = 0
         for version in versions:
             for test in suite:
-                job = self._job(version, tool.name, test.arguments, seconds)
+                job = self._job(version, tool.name, Call(test.arguments, test.files), seconds)
                 if not passes(test, await self._sandbox.run(job)):
                     killed += 1
                     break
@@ -93,22 +120,14 @@ class Bench:
         """What is known is of another source now."""
         self._known = {}
 
-    def with_files(self, test: Test) -> Test:
-        """The test with the paths of its files as arguments; each test has a folder of its own."""
-        if not test.files:
-            return test
-        self._placed += 1
-        return replace(test, arguments=placed(test.arguments, test.files, self._folder / str(self._placed)))
-
     def paths(self, arguments: dict[str, Json]) -> list[str]:
         """The parameters that take attached files, for which there is no other one to try."""
         known = {str(path) for path in self._request.files}
         return [name for name, value in arguments.items() if known & set(_texts(value))]
 
-    def _job(self, source: str, entry: str, arguments: dict[str, Json], seconds: float) -> Job:
+    def _job(self, source: str, entry: str, call: Call, seconds: float) -> Job:
         limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
-        job = self._request.job(source, entry, arguments, limits)
-        return replace(job, read=(*job.read, self._folder)) if self._request.files else job
+        return self._request.job(with_files(source, call.files), entry, call.arguments, limits)
 
 
 def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
@@ -142,57 +161,38 @@ def writable(path: Path) -> bool:
     return suffix in _TEXTS or (suffix == _WORKBOOK and bool(installed(("openpyxl",))))
 
 
-def placed(arguments: dict[str, Json], files: dict[str, str], folder: Path) -> dict[str, Json]:
-    """Writes the files of a test into a folder, and gives its arguments with their paths.
+def with_files(source: str, files: dict[str, str]) -> str:
+    """The source, which writes some files into its scratch folder before it is called.
 
     Args:
-        arguments: With the names of the files where the tool takes paths.
+        source: A tool's.
         files: The text of each file by its name; of a workbook JSON, the rows of each sheet by its name.
-        folder: Is made.
-
-    Raises:
-        ValueError: A name leads out of the folder, or the text of a workbook is not of that form.
     """
-    folder.mkdir(parents=True)
-    folder.chmod(0o755)
+    return f"{source}\n\n{_WRITING}\n\n_write_files({files!r})\n" if files else source
+
+
+def usable(files: dict[str, str]) -> bool:
+    """Whether these files can be written."""
     for name, text in files.items():
-        if Path(name).name != name or name.startswith(".") or not (isinstance(text, str) and writable(Path(name))):
-            raise ValueError(f"a test cannot bring the file {name!r}")
-        path = folder / name
-        if path.suffix.lower() == _WORKBOOK:
-            _write_workbook(path, text)
-        else:
-            path.write_text(text, encoding="utf-8")
-        path.chmod(0o644)
-
-    def with_path(value: Json) -> Json:
-        if isinstance(value, list):
-            return [with_path(inner) for inner in value]
-        return str(folder / value) if isinstance(value, str) and value in files else value
-
-    return {name: with_path(value) for name, value in arguments.items()}
+        path = Path(name)
+        if path.name != name or name.startswith(".") or not (isinstance(text, str) and writable(path)):
+            return False
+        if path.suffix.lower() == _WORKBOOK and not _is_workbook(text):
+            return False
+    return True
 
 
-def _write_workbook(path: Path, text: str) -> None:
-    import openpyxl  # type: ignore[import-untyped]  # it has no types
-
-    book = openpyxl.Workbook()
-    book.remove(book.active)
+def _is_workbook(text: str) -> bool:
     try:
-        for title, rows in json.loads(text).items():
-            sheet = book.create_sheet(title)
-            for row in rows:
-                sheet.append(row)
-        book.save(path)
-    except (AttributeError, TypeError, IndexError) as error:
-        raise ValueError(f"{path.name} must be sheets with their rows: {error}") from None
+        sheets = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(sheets, dict) and all(
+        isinstance(rows, list) and all(isinstance(row, list) for row in rows) for rows in sheets.values()
+    )
 
 
 def _texts(value: Json) -> list[str]:
     if isinstance(value, list):
         return [text for inner in value for text in _texts(inner)]
     return [value] if isinstance(value, str) else []
-
-
-def _key(arguments: dict[str, Json]) -> str:
-    return json.dumps(arguments, sort_keys=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks import Report, check
-from mcp_tools.create.bench import Bench, fitted, misfits, without_absent, writable
+from mcp_tools.create.bench import Bench, Call, fitted, misfits, usable, without_absent, writable
 from mcp_tools.create.examiner import Examiner, agree, passes, told
 from mcp_tools.create.file_arguments import other_values
 from mcp_tools.create.form import remembered
@@ -82,8 +81,7 @@ async def prove(
     written = read_function(proposal.code, proposal.name, proposal.capabilities) if readable else None
     if written is None:
         return _scratch(_NOT_SAID, proposal, None, _findings(report))
-    with tempfile.TemporaryDirectory(prefix="alita-tests-") as folder:
-        return await _Trial(proposal, written, report, examiner, sandbox, library, watcher, Path(folder)).result()
+    return await _Trial(proposal, written, report, examiner, sandbox, library, watcher).result()
 
 
 class _Trial:
@@ -98,7 +96,6 @@ class _Trial:
         sandbox: Sandbox,
         library: Shelf,
         watcher: Watcher,
-        folder: Path,
     ) -> None:
         self.proposal = proposal
         self.written = written
@@ -117,7 +114,7 @@ class _Trial:
             run_id=proposal.run_id,
             capabilities=proposal.capabilities,
         )
-        self.bench = Bench(self.request, sandbox, folder)
+        self.bench = Bench(self.request, sandbox)
 
     async def result(self) -> Creation:
         """The tool, or the value with the reason."""
@@ -162,7 +159,7 @@ class _Trial:
 
     async def _judged(self, draft: Tool, first: Outcome, problems: list[str]) -> Creation:
         """Looks for the tool in the library, examines it, and keeps it if nothing speaks against it."""
-        again = await self.bench.call_other(draft, self.arguments)
+        again = await self.bench.call_anew(draft, self.arguments)
         if again.ok and again.value != first.value:
             problems.append("two calls with the same arguments give different results: let chance come from a seed")
         if problems:
@@ -185,15 +182,14 @@ class _Trial:
         known = [test.arguments for test in passed]
         suite = [*(test for test in suite if test.arguments not in known), *passed]
         problems += failed
-        tried = [self.bench.with_files(test) for test in suite]
-        bases = [*(test.arguments for test in tried if not test.raises), self.arguments, *varied]
+        calls = [Call(test.arguments, test.files) for test in suite if not test.raises]
+        calls += [Call(arguments) for arguments in (self.arguments, *varied)]
         if not failed:
-            draft, idle = await self._without_idle(draft, bases)
+            draft, idle = await self._without_idle(draft, calls)
             problems += idle
             suite = [replace(test, arguments=fitted(test.arguments, draft)) for test in suite]
-            tried = [replace(test, arguments=fitted(test.arguments, draft)) for test in tried]
             self.arguments = fitted(self.arguments, draft)
-        outcomes = [await self.bench.run(draft, fitted(base, draft)) for base in bases]
+        outcomes = [await self.bench.run(draft, _fitted_call(call, draft)) for call in calls]
         good = [outcome for outcome in outcomes if outcome is not None and outcome.ok]
         problems += dict.fromkeys(
             f"a result is not what it promises: {m}" for o in good for m in validate_result(draft, o.value)
@@ -206,7 +202,7 @@ class _Trial:
         proof = {"runs": self.bench.runs, "mutants": 0, "killed": 0}
         if not problems:
             slowest = max(outcome.seconds for outcome in good)
-            proof["mutants"], proof["killed"] = await self.bench.killed(draft, tried, slowest)
+            proof["mutants"], proof["killed"] = await self.bench.killed(draft, suite, slowest)
             if proof["mutants"] and not proof["killed"]:
                 problems.append(
                     f"the tests fail none of {proof['mutants']} wrong versions of the code: they prove nothing"
@@ -250,10 +246,10 @@ class _Trial:
     async def _same(self, tool: Tool, draft: Tool, sets: Sequence[dict[str, Json]]) -> bool:
         results = set()
         for arguments in sets:
-            ours = await self.bench.run(draft, arguments)
+            ours = await self.bench.run(draft, Call(arguments))
             if ours is None:
                 return False
-            theirs = await self.bench.call_other(tool, arguments)
+            theirs = await self.bench.call_anew(tool, arguments)
             if ours.ok != theirs.ok or not (agree(ours.value, theirs.value) and agree(theirs.value, ours.value)):
                 return False
             if ours.ok:
@@ -267,7 +263,7 @@ class _Trial:
 
         async def runs() -> None:
             for arguments in varied:
-                await self.bench.run(draft, arguments)
+                await self.bench.run(draft, Call(arguments))
 
         tests, _ = await asyncio.gather(self._tests(draft), runs())
         return tests
@@ -280,11 +276,11 @@ class _Trial:
             tests = await self.examiner.tests(self.written.text, draft, files)
         except (ModelFixableError, StoppedError) as failure:
             return f"it could not be examined: {failure.message}"
-        usable = [replace(test, arguments=without_absent(test.arguments, draft.input_schema)) for test in tests]
-        usable = [test for test in usable if not misfits(draft, test.arguments)]
-        usable = [test for test in usable if test.raises or not validate_result(draft, test.expected)]
-        others = [test for test in usable if not test.raises and test.arguments != self.arguments]
-        return usable if others else "the examiner found no test with other arguments than the question's"
+        tests = [replace(test, arguments=without_absent(test.arguments, draft.input_schema)) for test in tests]
+        tests = [test for test in tests if usable(test.files) and not misfits(draft, test.arguments)]
+        tests = [test for test in tests if test.raises or not validate_result(draft, test.expected)]
+        others = [test for test in tests if not test.raises and test.arguments != self.arguments]
+        return tests if others else "the examiner found no test with other arguments than the question's"
 
     async def _settled(self, draft: Tool, tests: Sequence[Test]) -> tuple[list[Test], list[str]]:
         """The tests that hold, and what the tool does wrong in those that it fails."""
@@ -298,11 +294,7 @@ class _Trial:
         """The tests that pass, and those that do not with what came of them."""
         suite, disputed = [], []
         for test in tests:
-            try:
-                outcome = await self.bench.call(draft, self.bench.with_files(test).arguments)
-            except ValueError as unusable:
-                self.watcher.note(f"a test is dropped: {unusable}")
-                continue
+            outcome = await self.bench.call(draft, Call(test.arguments, test.files))
             if passes(test, outcome):
                 suite.append(test if test.raises else replace(test, expected=outcome.value))
             else:
@@ -332,14 +324,14 @@ class _Trial:
             failed.append("mend the code or the docstring; or say as objection why a test is wrong, and propose again")
         return failed
 
-    async def _without_idle(self, draft: Tool, bases: Sequence[dict[str, Json]]) -> tuple[Tool, list[str]]:
+    async def _without_idle(self, draft: Tool, calls: Sequence[Call]) -> tuple[Tool, list[str]]:
         """The tool without parameters that change no result, and what stands in the way of taking one out."""
 
-        async def run(arguments: dict[str, Json]) -> Outcome | None:
-            return await self.bench.run(draft, arguments)
+        async def run(call: Call) -> Outcome | None:
+            return await self.bench.run(draft, call)
 
         problems = []
-        for name in await without_effect(draft.input_schema, bases, run, fixed=self.bench.paths(self.arguments)):
+        for name in await without_effect(draft.input_schema, calls, run, fixed=self.bench.paths(self.arguments)):
             shorter = without_parameter(self.source, draft.name, name)
             if shorter is None and name in draft.input_schema["required"]:
                 problems.append(
@@ -356,11 +348,11 @@ class _Trial:
         assert written is not None
         if isinstance(again, Problem):
             return draft, [f"without the parameters that change no result: {again.message}"]
-        before = [await self.bench.run(draft, base) for base in bases]
+        before = [await self.bench.run(draft, call) for call in calls]
         self.bench.forget()
         self.written = written
-        for base, old in zip(bases, before, strict=True):
-            new = await self.bench.run(again, fitted(base, again))
+        for call, old in zip(calls, before, strict=True):
+            new = await self.bench.run(again, _fitted_call(call, again))
             if old is not None and old.ok and (new is None or not new.ok or new.value != old.value):
                 return draft, ["it gives other results without the parameters that change no result"]
         return again, [*shortcomings(written)]
@@ -408,3 +400,7 @@ def _findings(report: Report) -> list[str]:
 
 def _failure(spec: ToolSpec, problem: Problem) -> str:
     return f"{spec.name} fails with the question's own arguments: {problem.message}\n{problem.traceback}".strip()
+
+
+def _fitted_call(call: Call, tool: Tool) -> Call:
+    return replace(call, arguments=fitted(call.arguments, tool))

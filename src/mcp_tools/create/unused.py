@@ -7,14 +7,16 @@ import io
 import re
 import tokenize
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from random import Random
 
 from mcp_tools.checks.scopes import parameters
+from mcp_tools.create.bench import Call
 from mcp_tools.create.variations import vary
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.tool import Json
 
-Run = Callable[[dict[str, Json]], Awaitable[Outcome | None]]
+Run = Callable[[Call], Awaitable[Outcome | None]]
 """Calls the tool; None where its schema does not take the arguments."""
 
 _FEWEST = 2
@@ -28,7 +30,7 @@ _WIDE: dict[type, tuple[Json, ...]] = {
 
 
 async def without_effect(
-    schema: dict[str, Json], bases: Sequence[dict[str, Json]], run: Run, *, fixed: Collection[str] = ()
+    schema: dict[str, Json], bases: Sequence[Call], run: Run, *, fixed: Collection[str] = ()
 ) -> list[str]:
     """The parameters that change no result, whatever values they take beside the others.
 
@@ -37,7 +39,7 @@ async def without_effect(
 
     Args:
         schema: The tool's inputSchema.
-        bases: Arguments with which the tool gives results.
+        bases: Calls, of which some give results.
         run: Calls the tool.
         fixed: Parameters that cannot take other values here.
     """
@@ -48,14 +50,14 @@ async def without_effect(
     return found
 
 
-async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[dict[str, Json]], run: Run) -> bool:
+async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[Call], run: Run) -> bool:
     compared = 0
     for base in bases:
         before = await run(base)
         if before is None or not before.ok:
             continue
-        for other in alternatives(base.get(name, schema.get("default")), schema):
-            after = await run({**base, name: other})
+        for other in alternatives(base.arguments.get(name, schema.get("default")), schema):
+            after = await run(replace(base, arguments={**base.arguments, name: other}))
             if after is not None and after.ok:
                 compared += 1
                 if after.value != before.value:

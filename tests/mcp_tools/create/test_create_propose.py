@@ -17,9 +17,10 @@ from mcp_tools.create import Creation
 from mcp_tools.create.examiner import Examiner
 from mcp_tools.create.propose import Proposal, prove
 from mcp_tools.errors import CreationError
+from mcp_tools.library import Library
 from mcp_tools.packages import file_packages
 from mcp_tools.run import run_tool
-from mcp_tools.sandbox.protocol import Sandbox
+from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Capabilities, Json, Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -563,6 +564,40 @@ async def test_a_tool_over_files_is_proved_with_files_that_the_tests_bring(case:
     assert (len(done.passed), done.failed) == (4, [])
 
 
+class Recording:
+    """A sandbox that remembers what it was asked to run."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.ran: list[tuple[str, str, tuple[Path, ...]]] = []
+
+    async def run(self, job: Job) -> Outcome:
+        self.ran.append((job.source, json.dumps(job.arguments), job.read))
+        return await self._sandbox.run(job)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+
+async def test_the_same_proposal_makes_the_same_calls_so_that_it_can_be_replayed(case: Case, tmp_path: Path) -> None:
+    table = tmp_path / "sales.csv"
+    table.write_text("region,amount\nnorth,10\nsouth,5\n")
+    forms = sales_tests("a.csv", "region,amount\nnorth,4\nsouth,2\n")
+    more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True)}
+    runs = []
+    for number in range(2):
+        recording: Any = Recording(case.sandbox)
+        shelf = LibraryShelf(Library(tmp_path / f"tools_{number}"))
+        creation = await Case(recording, shelf).prove(
+            SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more
+        )
+        assert creation.choice == "create", creation.reason
+        shelf.library.close()
+        runs.append(recording.ran)
+    assert runs[0] == runs[1]
+    assert len(runs[0]) < 60
+
+
 async def test_a_workbook_is_brought_as_rows(case: Case, tmp_path: Path) -> None:
     code = (
         SALES.replace("import csv", "import pandas as pd")
@@ -596,7 +631,7 @@ async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tm
     more: dict[str, Any] = {"files": (table,), "capabilities": Capabilities(read=True)}
     creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*sales_tests(name, "[]")), **more)
     assert (creation.choice, creation.value) == ("scratch", 15.0)
-    assert "no test with other arguments was left" in creation.reason
+    assert "the examiner found no test with other arguments" in creation.reason
 
 
 async def test_a_tool_over_a_kind_of_file_that_no_test_can_bring_is_not_kept(case: Case, tmp_path: Path) -> None:
