@@ -24,13 +24,10 @@ _GENERIC = (
 _PLACEHOLDER = re.compile(
     rf"(?:(?:{_GENERIC.replace(' ', '|')})_?\d+|args?|arguments?|params?|parameters?|vars?|foo|bar|baz)"
 )
-_SAYS_NOTHING = words(
-    """
-    a an the of to for in thi that these it i are be as value given input parameter argument function tool return
-    returned int integer float number str string text bool list dict
-    """
-)
+_SAYS_NOTHING = words("a an the of to for in thi that these it i are be as function tool return returned")
 """Words that add nothing to a name, without the plural's s."""
+_SAYS_THE_TYPE = words("value given input parameter argument int integer float number str string text bool list dict")
+"""Words that add nothing to a parameter's name and type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +149,13 @@ def shortcomings(written: Written) -> Iterator[str]:
     spec = written.spec
     if not spec.parameters:
         yield f"{spec.name} takes no parameter, so that its result is always the same"
-    if not _adds_to(spec.name, written.summary):
+    if not _words(written.summary) - _words(spec.name) - _SAYS_NOTHING:
         yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
     yield from placeholders(spec)
     for parameter in spec.parameters:
         if not parameter.description.strip():
             yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
-        elif not _adds_to(parameter.name, parameter.description):
+        elif not _words(parameter.description) - _words(parameter.name) - _SAYS_NOTHING - _SAYS_THE_TYPE:
             yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
 
 
@@ -167,11 +164,6 @@ def placeholders(spec: ToolSpec) -> Iterator[str]:
     for parameter in spec.parameters:
         if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
             yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
-
-
-def _adds_to(name: str, description: str) -> bool:
-    """Whether a description says something that the name does not."""
-    return bool(_words(description) - _words(name) - _SAYS_NOTHING)
 
 
 def _words(text: str) -> set[str]:

@@ -102,6 +102,15 @@ def test_descriptions_that_say_nothing_are_told(said: str) -> None:
     assert any("'length_feet'" in told for told in shortcomings(written(source)))
 
 
+@pytest.mark.parametrize(
+    ("said", "is_enough"),
+    [("Convert length.", False), ("Convert a length of a text.", True), ("", False)],
+)
+def test_a_function_is_described_beyond_its_name(said: str, is_enough: bool) -> None:
+    source = FUNCTION.replace("Convert a length from feet to metres.", said)
+    assert any("says no more than its name" in told for told in shortcomings(written(source))) is not is_enough
+
+
 def test_examples_are_read_as_far_as_they_are_literal() -> None:
     shown = """
     >>> convert_length(10.0)
