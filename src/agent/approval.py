@@ -151,7 +151,8 @@ def approve_as(mode: ApprovalMode, ask: Approve) -> Approve:
 
 def proposal_of(tool: Tool) -> Proposal:
     """What someone is shown who decides about a tool."""
-    return Proposal(tool.name, _signature(tool), tool.description, tool.source, _checks(tool))
+    purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
+    return Proposal(tool.name, _signature(tool), purpose, tool.source, _checks(tool))
 
 
 def _signature(tool: Tool) -> str:

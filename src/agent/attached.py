@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +16,13 @@ from agent.models.protocol import Role
 from agent.state import AttachedFile, State, Step
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import printable
+from mcp_tools.tool import Json
 
 TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
 TREES = frozenset(["json", "jsonld", "xml"])
 PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"])
 ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])
+_TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
 """Files of archives that are looked at; programs find the others by the names in the archive's summary."""
 ROOM_OF_ALL = 24_000
@@ -61,7 +64,7 @@ async def with_files(
     for path in paths if context.reader is not None else ():
         if str(path) in known:
             continue
-        seen = await attach(context, path, path.name)
+        seen: AttachedFile = {**await attach(context, path, path.name), "since": len(state.get("steps", [])) + 1}
         if not source or context.guard is None or not await context.guard.blocks_page(source, seen["beginning"]):
             new.append(seen)
     return {"attached": [*before, *new]} if new else {}
@@ -90,7 +93,7 @@ def granted(state: State, context: Context) -> tuple[Path, ...]:
     folders = [
         Path(os.path.commonpath([Path(path).parent for path in file["data"]])) for file in attached if file["data"]
     ]
-    if context.workspace is not None and context.workspace.folder.is_dir():
+    if context.workspace is not None and context.workspace.is_used:
         folders.append(context.workspace.folder)
     return tuple(dict.fromkeys((*present(state, context), *folders)))
 
@@ -136,6 +139,15 @@ def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
             for start in range(1, len(parts)):
                 ends["/".join(parts[start:])].add(path)
     return {name: min(paths) for name, paths in {**ends, **whole}.items() if len(paths) == 1}
+
+
+def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
+    """The arguments with the path of an attached file for its name, in parameters that are called path or file."""
+    paths = paths_by_name(state.get("attached", []))
+    return {
+        name: paths.get(value, value) if isinstance(value, str) and _TAKES_PATH.search(name) else value
+        for name, value in arguments.items()
+    }
 
 
 def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:

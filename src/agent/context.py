@@ -20,11 +20,13 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
     from agent.approval import Approval
+    from agent.python_session import PythonSession
     from agent.store.journaled_browser import JournaledBrowser
     from agent.store.journaled_files import JournaledFiles
     from agent.store.journaled_web import JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from agent.workspace import Workspace
+    from mcp_tools.create.examiner import Examiner
 
 
 class RoleModels(Protocol):
@@ -52,10 +54,16 @@ class Context:
     """Asks the user about a doubtful action; None asks nobody."""
     approval: Approval | None = None
     """Decides which proved tools are kept; None keeps all."""
+    python: PythonSession | None = None
+    """Runs the programs that a capable model writes; None where no program runs."""
+    examiner: Examiner | None = None
+    """Writes tests for the tools that a capable model proposes, and remembers them."""
     reader: JournaledFiles | None = None
     """Reads the files that came with the question, and those of the web; None where nothing does."""
     workspace: Workspace | None = None
     """Keeps what was read and computed for programs; None where nothing is kept."""
+    reads_pictures: bool = False
+    """Whether the coordinator's model reads pictures itself."""
     sees: bool = False
     """Whether a model was named that reads pictures."""
     seed: int | None = None

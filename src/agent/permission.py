@@ -44,7 +44,7 @@ def origins_of(state: State, context: Context) -> Origins:
     own = [done["finding"] for done in steps if _is_private(done, servers, has_files=bool(files))]
     told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]
     return Origins(
-        wanted=_said(state),
+        wanted=words_of_user(state),
         foreign=[*files, *(done["finding"] for done in steps), *(context.web.texts if context.web is not None else ())],
         described=told,
         private=[*files, *own],
@@ -68,7 +68,7 @@ def _is_well_known(url: str) -> bool:
 async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:
     """The failed step of an action that nobody but foreign text wants; None where it may be done."""
     decision = decision_of(state)
-    if await may_be_done(verdict, decision.action, decision.input, _said(state), context):
+    if await may_be_done(verdict, decision.action, decision.input, words_of_user(state), context):
         return None
     return {"steps": [step(state, ok=False, finding=f"This was not done: {verdict.why}. {_ADVICE}")]}
 
@@ -97,7 +97,7 @@ async def may_be_done(verdict: Verdict, name: str, action: str, wanted: str, con
     return False
 
 
-def _said(state: State) -> str:
+def words_of_user(state: State) -> str:
     """What the user wrote."""
     return "\n".join(state.get("said") or [state["question"]])
 

@@ -24,11 +24,19 @@ _TYPES = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": 
 _TOKENS = 600
 
 
-async def describe_picture(context: Context, file: AttachedFile, question: str) -> str:
-    """What the vision role says of a picture, for the question; empty without such a role, or when it cannot say.
+def can_be_sent(file: AttachedFile) -> bool:
+    """Whether endpoints take such a picture."""
+    return not file["problem"] and file["kind"] in _TYPES and file["size"] <= LARGEST
 
-    The request names the picture's place, and the journal keeps that: the picture itself is put in when it is sent.
-    """
+
+def picture_part(file: AttachedFile) -> dict[str, Any]:
+    """The part of a message that names a picture; the picture itself is put in when the message is sent."""
+    place = f"{Path(file['path']).as_uri()}#{_TYPES[file['kind']]}"
+    return {"type": "image_url", "image_url": {"url": place}}
+
+
+async def describe_picture(context: Context, file: AttachedFile, question: str) -> str:
+    """What the vision role says of a picture, for the question; empty without such a role, or when it cannot say."""
     if not context.sees:
         context.emit(Note(f"{file['name']} is known by its text only: name a model for `vision` to have it looked at"))
         return ""
@@ -37,9 +45,7 @@ async def describe_picture(context: Context, file: AttachedFile, question: str) 
         context.emit(Note(f"{file['name']} is not shown to the vision model: {what} cannot be sent"))
         return ""
     messages = load_prompt("agent", "picture").render(question=question)
-    place = f"{Path(file['path']).as_uri()}#{_TYPES[file['kind']]}"
-    text = messages[-1]["content"]
-    messages[-1]["content"] = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": place}}]
+    messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, picture_part(file)]
     try:
         completion = await context.complete(Role.VISION, messages, temperature=0, max_tokens=_TOKENS)
     except (ModelOutputError, ModelRefusedError, ModelDeclinedError) as refused:

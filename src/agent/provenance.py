@@ -29,6 +29,7 @@ _PATH = re.compile(r"(?:~|/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:|\\\\).*", re.DOTALL)
 _WRITTEN_OUT = re.compile(r"\s*[(\[]?\s*\b(?:dot|punkt|point|punto)\b\s*[)\]]?\s*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9+_-]{12,}")
 _WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{12,}")
+_TOKENS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBERED = re.compile(r"\d(?:[ ./-]?\d){4,}|\w+(?:[-./]\w+)*")
 _PIECE = 24
@@ -118,6 +119,10 @@ class Origins:
         """Whether the user wrote it."""
         squeezed = _squeezed(text)
         return not squeezed or squeezed in self._wanted
+
+    def has_word_of(self, text: str) -> bool:
+        """Whether at least one word or number of a text is the user's."""
+        return bool(set(_TOKENS.findall(text.casefold())) & set(_TOKENS.findall(self.wanted.casefold())))
 
     def names_site(self, url: str) -> bool:
         """Whether the user names the site of an address."""

@@ -13,7 +13,7 @@ from agent.pictures import WithPictures
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledModel
 
-_SEEING = frozenset({Role.VISION, Role.BROWSER})
+_SEEING = frozenset({Role.COORDINATOR, Role.VISION, Role.BROWSER})
 """Roles whose messages may name pictures."""
 
 

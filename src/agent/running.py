@@ -18,6 +18,7 @@ from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.follow_up import FOLLOWS, FollowUp, understand
 from agent.models.protocol import Role
+from agent.python_session import PythonSession
 from agent.run_models import RunModels
 from agent.run_settings import wish_of
 from agent.sandboxes import BudgetedSandbox
@@ -26,6 +27,7 @@ from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
 from agent.workspace import FOLDER, Workspace
+from agent.writer import examiner_of
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
     from agent.web.opening import RunWeb
+    from mcp_tools.sandbox.protocol import Sandbox
 
 PICTURES = "browser"
 """The folder of a run in which is kept what its browser saw and downloaded."""
@@ -104,6 +107,7 @@ class Running:
         self._error: str | None = None
         self._control: RunControl | None = None
         self._web: RunWeb | None = None
+        self._python: PythonSession | None = None
         self._draining = False
 
     def drain(self) -> None:
@@ -202,7 +206,7 @@ class Running:
         await importing
         guard = self._guard()
         decided = Approval(journal, budget, self.settings.approval, self._manner.approve)
-        return Context(
+        context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
             library=JournaledLibrary(opened.library(self.settings), journal),
             sandbox=JournaledSandbox(BudgetedSandbox(sandbox, budget) if sandbox else None, journal),
@@ -216,6 +220,7 @@ class Running:
             approval=decided if "approval" in self._run.configuration else None,
             reader=self._reader(),
             workspace=Workspace(self._journal.home / FOLDER),
+            reads_pictures=self.settings.sees(Role.COORDINATOR),
             sees=self.settings.sees(Role.VISION),
             seed=self.settings.seed,
             apart=self._apart,
@@ -225,7 +230,14 @@ class Running:
             secrets=self._around.redactor.secrets,
             streams=self._around.streams,
             strategy_of=self.settings.strategy_of,
+            python=self._python_session(sandbox),
         )
+        return replace(context, examiner=examiner_of(context))
+
+    def _python_session(self, sandbox: Sandbox | None) -> PythonSession:
+        folders = [self._folder / name for name in (FILES, WEB, PICTURES, FOLDER)]
+        self._python = PythonSession(sandbox, self._journal, self._budget, folders)
+        return self._python
 
     def _import_ahead(self) -> None:
         import_module("agent.graph")
@@ -322,6 +334,8 @@ class Running:
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""
         try:
+            if self._python is not None:
+                await self._python.aclose()
             if self._web is not None:
                 await self._web.aclose()
             await self._journal.aclose()

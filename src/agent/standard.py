@@ -1,41 +1,56 @@
-"""The strategy for capable models: one structured call for each decision, and no rule that overrules it."""
+"""The standard strategy: a capable model decides in a growing conversation, by calling functions."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.attached import ROOM_OF_ALL
+from agent.attached import ROOM_OF_ALL, unread_files
 from agent.browser.opening import BROWSER_USE
 from agent.browser.protocol import Outcome
 from agent.context import Context
 from agent.conversation import Conversation
-from agent.creating import create_tool
-from agent.deciding import ask_for_tool, ask_until_possible, next_action
-from agent.models.protocol import Role
+from agent.deciding.asked_before import asked_before
+from agent.deciding.refusals import refusal_of
+from agent.errors import ModelOutputError
+from agent.functions import decision_of_call, functions_for
+from agent.messages import messages_for
+from agent.models.protocol import Completion, Role, ToolCall
 from agent.permission import is_asked_for
-from agent.programs.written import run_written
+from agent.programs.in_session import run_in_session
+from agent.proposing import propose_tool
 from agent.provenance import Origins
 from agent.restating import restate
-from agent.state import Decision, State
-from agent.steps import READING
-from agent.strategy import PromptLimits, Update, strategy_for
-from mcp_tools.create import StandardRecipe
+from agent.state import Decision, Reply, State
+from agent.steps import step_number, value_text
+from agent.strategy import Choice, PromptLimits, Update, strategy_for
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.web.specialist.evidence import Evidence, Wanted
 
+ATTEMPTS = 3
+"""How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
+_MOST_CALLS = 8
+"""Of one reply."""
+_TOKENS = 8_000
+"""Of one reply; it may hold a whole module."""
+_EMPTY = "Your reply was empty. Call a function, or reply with the answer."
+_NO_CALL = "A tool is wanted and not an answer: call a function."
+_CUT = "Your reply was cut off at {} tokens. Write less at once."
+_LAST = "No more calls are possible: {}. Reply with the best answer that the above allows, and say where it is unsure."
 LIMITS = PromptLimits(
-    reading=READING,
-    section=READING,
+    reading=8_000,
+    section=8_000,
     files=ROOM_OF_ALL,
     addresses=3_000,
-    evidence=READING,
+    evidence=8_000,
     history=16_000,
-    answer=2_000,
-    tests=300,
     thoughts=12_000,
 )
 
@@ -45,16 +60,84 @@ class Standard:
 
     limits = LIMITS
 
-    async def decide(self, state: State, context: Context) -> list[Decision]:
-        """One structured call, asked again with the reason while its decision cannot be carried out."""
-        return [await next_action(state, context, ask_until_possible, ask_for_tool)]
+    async def decide(self, state: State, context: Context) -> Choice:
+        """The next actions: a call that needs no model, else what the model calls, or its answer.
+
+        Raises:
+            ModelOutputError: In several attempts the model gave nothing that can be carried out, and no rule applies.
+        """
+        if not state.get("steps") and (known := asked_before(state)) is not None:
+            return _by_rule(replace(known, is_final=True), state)
+        if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
+            return Choice([end])
+        replies: list[Reply] = []
+        problem = ""
+        for _ in range(ATTEMPTS):
+            choice = await self._turn(state, context, replies)
+            replies = choice.replies
+            if choice.decisions:
+                return choice
+            problem = replies[-1]["remark"] or "; ".join(map(_first_line, replies[-1]["refused"].values()))
+        if (rule := _fallback(state)) is not None:
+            chosen = _by_rule(rule, state)
+            return Choice(chosen.decisions, [*replies, *chosen.replies])
+        raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
+
+    async def _turn(self, state: State, context: Context, replies: list[Reply]) -> Choice:
+        """One reply of the model, with what can be done of it."""
+        try:
+            completion = await self._ask(state, context, replies)
+        except ModelOutputError as unusable:
+            message = Completion(unusable.text).as_message()
+            return Choice([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
+        message = completion.as_message()
+        if not completion.tool_calls:
+            text, is_cut = completion.text.strip(), completion.finish == "length"
+            if text and not is_cut and state.get("wish") != "create":
+                return Choice([Decision("answer", answer=text)], replies)
+            remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
+            return Choice([], [*replies, Reply(message=message, refused={}, remark=remark)])
+        decisions: list[Decision] = []
+        refused: dict[str, str] = {}
+        for call in completion.tool_calls:
+            decision = None if call.problem else decision_of_call(call, completion.text)
+            reason = call.problem if decision is None else _refusal_of(decision, decisions, state)
+            if decision is None or reason:
+                refused[call.id] = reason
+            else:
+                decisions.append(decision)
+        return Choice(decisions, [*replies, Reply(message=message, refused=refused, remark="")])
+
+    async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
+        messages = messages_for(
+            state,
+            [*state.get("replies", []), *replies],
+            most_steps=context.budget.limits.steps,
+            with_pictures=context.reads_pictures,
+        )
+        messages += [{"role": "user", "content": closing}] if closing else []
+        return await context.complete(
+            Role.COORDINATOR, messages, tools=functions_for(state), max_tokens=_TOKENS, on_delta=context.on_answer
+        )
+
+    async def best_guess(self, state: State, context: Context) -> str:
+        """The best answer that the conversation allows; empty where the model gives none.
+
+        Raises:
+            ModelError: The model could not be asked.
+            ModelOutputError: It gave nothing usable.
+            StoppedError: A limit of the run is reached.
+        """
+        limit = state.get("limit")
+        why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
+        return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
-        """The model plans a search that has parts, and chooses what is quoted."""
-        from agent.web.specialist.research import research
+        """What the best pages say, quoted by rules."""
+        from agent.web.specialist.research import AsAsked, research
 
         assert context.web is not None
-        return await research(wanted, context, context.web)
+        return await research(wanted, context, context.web, AsAsked())
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """The coordinator reads the finding, and answers itself."""
@@ -74,12 +157,12 @@ class Standard:
         return await context.browser.do(task, url, files, ask, driver=BROWSER_USE, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
-        """One program, with a second attempt that sees the failure."""
-        return await run_written(state, context)
+        """The model's own program, in the session of the run."""
+        return await run_in_session(state, context)
 
     async def create(self, state: State, context: Context) -> Update:
-        """A spec, tests by an examiner, and one function a round."""
-        return await create_tool(state, context, StandardRecipe())
+        """The model's own tool, proved with tests that an examiner writes from its definition."""
+        return await propose_tool(state, context)
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked about every message."""
@@ -92,3 +175,52 @@ class Standard:
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The model's answer is believed."""
         return text
+
+
+def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) -> str:
+    """Why a call is not carried out; empty where it is."""
+    if len(before) == _MOST_CALLS:
+        return f"More than {_MOST_CALLS} calls at once."
+    if any(decision.input == other.input for other in before):
+        return "The same call comes before it."
+    return refusal_of(decision, state) or ""
+
+
+def _first_line(refusal: str) -> str:
+    """Without what follows it for the model, such as an earlier result."""
+    return refusal.partition("\n")[0]
+
+
+def _by_rule(decision: Decision, state: State) -> Choice:
+    """A decision that no model made, in the form of a call, so that the conversation tells of it."""
+    name, arguments = decision.tool, decision.arguments
+    if decision.action == "read_file":
+        name, arguments = "read", {"source": decision.file}
+    elif decision.action == "search":
+        name, arguments = "search", {"query": decision.query}
+    call = ToolCall(f"rule_{step_number(state)}", name, json.dumps(arguments))
+    message = Completion("", tool_calls=(call,)).as_message()
+    return Choice([replace(decision, call=call.id)], [Reply(message=message, refused={}, remark="")])
+
+
+def _tool_wanted(state: State) -> Decision | None:
+    """The end of a run that is for a tool: there is one, or several attempts have failed; None before."""
+    steps = state.get("steps", [])
+    if steps and (state.get("created") or state.get("used") or steps[-1].get("is_final")):
+        value = steps[-1]["value"]
+        return Decision("answer", "The tool is there.", answer="" if value is None else value_text(value))
+    tries = sum(step["action"] == "create_tool" for step in steps)
+    return Decision("answer", "No tool could be created.") if tries >= ATTEMPTS else None
+
+
+def _fallback(state: State) -> Decision | None:
+    """What needs no model where it fails: an unread file is read, else the question is searched for, once."""
+    if state.get("wish") == "create":
+        return None
+    why = "The model chose nothing that can be done."
+    if files := unread_files(state):
+        return Decision("read_file", why, file=files[0]["name"])
+    searched = any(step["action"] == "search" for step in state.get("steps", []))
+    if searched or "search" in state.get("without", []) or state.get("files"):
+        return None
+    return Decision("search", why, query=one_line(state["question"], 200))

@@ -33,6 +33,21 @@ class Step(TypedDict):
     """The result as JSON, when the step computed one."""
     note: NotRequired[str]
     """What alita says of the finding, shown beside it; nothing that others wrote is in it."""
+    call: NotRequired[str]
+    """The id of the model's function call that asked for it."""
+    is_final: NotRequired[bool]
+    """Whether the model said that the result is the answer."""
+
+
+class Reply(TypedDict):
+    """One reply of a model that calls functions."""
+
+    message: dict[str, Any]
+    """As the conversation goes on with it, in Chat Completions form."""
+    refused: dict[str, str]
+    """Why a call was not carried out, by its id."""
+    remark: str
+    """What the model is told after it; empty where the observations say all."""
 
 
 class AttachedFile(TypedDict):
@@ -60,6 +75,8 @@ class AttachedFile(TypedDict):
     """Paths of what was made of it for programs: its text, a transcript, its members."""
     problem: str
     """Why it cannot be read; empty when it can."""
+    since: NotRequired[int]
+    """The number of the step that brought it; missing where it came with the question."""
 
 
 class CitedSource(TypedDict):
@@ -100,6 +117,9 @@ class State(TypedDict, total=False):
     """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
     an external one `server`, the server's name."""
     decision: dict[str, Json]
+    pending: list[dict[str, Json]]
+    """Decisions of the same turn that come after it."""
+    replies: Annotated[list[Reply], operator.add]
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]
     used: Annotated[list[str], operator.add]
@@ -139,12 +159,22 @@ class Decision:
     """Where the browser begins, for `browse`."""
     task: str = ""
     """What it does there; the question without."""
+    code: str = ""
+    """The program, or the module of the tool, where the model that decided wrote it."""
+    objection: str = ""
+    """Why a test that an earlier version of the tool failed is wrong."""
+    is_final: bool = False
+    """Whether its result is the answer."""
+    call: str = ""
+    """The id of the model's function call."""
 
     @property
     def input(self) -> str:
         """What the action works on, in short; equal inputs make a repetition."""
         if self.action == "use_tool":
             return call_text(self.tool, dict(sorted(self.arguments.items())))
+        if self.code:
+            return f"{self.action} {self.code}"
         if self.action == "read_file" and self.file:
             where = f" find {self.find!r}" if self.find else ""
             return f"read_file {self.file}{where}" + (f" page {self.page}" if self.page > 1 else "")

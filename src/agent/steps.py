@@ -43,6 +43,8 @@ def step(state: State, *, ok: bool, finding: str, value: Json = None, note: str 
     )
     if note:
         done["note"] = note
+    if decision.call:
+        done |= {"call": decision.call, "is_final": decision.is_final}
     return done
 
 

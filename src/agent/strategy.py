@@ -6,7 +6,7 @@ they work with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent.context import Context
     from agent.conversation import Conversation
     from agent.provenance import Origins
-    from agent.state import Decision, State
+    from agent.state import Decision, Reply, State
     from agent.web.specialist.evidence import Evidence, Wanted
     from mcp_tools.tool import Json
 
@@ -43,12 +43,18 @@ class PromptLimits:
     """Characters of what one search found."""
     history: int
     """Characters of a conversation's turns; beyond, the older turns are summarised."""
-    answer: int
-    """Tokens of the best guess that ends a run."""
-    tests: int
-    """Tokens of the tests that an examiner writes."""
     thoughts: int
     """Tokens for thinking, added to every limit of output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is done next."""
+
+    decisions: list[Decision]
+    """At least one; they are carried out one after the other."""
+    replies: list[Reply] = field(default_factory=list)
+    """What a model that calls functions wrote meanwhile, also where nothing of it could be carried out."""
 
 
 class Strategy(Protocol):
@@ -59,11 +65,21 @@ class Strategy(Protocol):
         """How much prompts show, and how much is written."""
         ...
 
-    async def decide(self, state: State, context: Context) -> list[Decision]:
-        """The coordinator's next actions; at least one.
+    async def decide(self, state: State, context: Context) -> Choice:
+        """The coordinator's next actions.
 
         Raises:
             ModelOutputError: The model gave no decision that can be carried out.
+        """
+        ...
+
+    async def best_guess(self, state: State, context: Context) -> str:
+        """The best answer to what is known so far, where no further action is possible; it may be empty.
+
+        Raises:
+            ModelError: The model could not be reached, or refused.
+            ModelOutputError: The model gave nothing usable.
+            StoppedError: A limit of the run is reached.
         """
         ...
 

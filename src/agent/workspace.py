@@ -40,6 +40,8 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        self.is_used = False
+        """Whether this run has kept anything so far; what a later process finds there says nothing about that."""
 
     def keep_text(self, name: str, text: str) -> Path:
         """Keeps a text.
@@ -67,6 +69,7 @@ class Workspace:
         return self.keep_text(name, out.getvalue())
 
     def _keep(self, name: str, content: bytes) -> Path:
+        self.is_used = True
         plain = Path(safe_name(name) or "file")
         try:
             for number in itertools.count(1):

@@ -1,4 +1,4 @@
-"""The agent's models as the writer and examiner of new tools, and its events as their watcher."""
+"""The agent's model as the examiner of new tools, and its events as their watcher."""
 
 from __future__ import annotations
 
@@ -10,50 +10,23 @@ from agent.events import CandidateChecked, Event, Note, SpecWritten, TrialFinish
 from agent.models.protocol import Role
 from agent.steps import value_text
 from mcp_tools.create import Candidate
-from mcp_tools.create.protocol import Part
+from mcp_tools.create.examiner import Examiner
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
-_SPEC_TOKENS = 900
-_CODE_TOKENS = 600
-_END_OF_CODE = "\n```\n"
-"""What follows code that the prompt has begun is an explanation that nobody reads; elsewhere, it may open the code."""
-_ROLE = {"writer": Role.WRITER, "examiner": Role.EXAMINER}
+_TEST_TOKENS = 3_000
 
 
-class ModelWriter:
-    """Asks the models of the writer and examiner roles."""
+def examiner_of(context: Context) -> Examiner:
+    """The examiner of a run: it remembers what it said."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    @property
-    def name(self) -> str:
-        """The writer's model."""
-        return self._context.models.for_role(Role.WRITER).name
-
-    async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
-        """A JSON value that fits the schema."""
-        role = _ROLE[part]
-        most = self._context.strategy(role).limits.tests if part == "examiner" else _SPEC_TOKENS
-        completion = await self._context.complete(role, messages, schema=schema, temperature=0, max_tokens=most)
+    async def fill(messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
+        completion = await context.complete(
+            Role.EXAMINER, messages, schema=schema, temperature=0, max_tokens=_TEST_TOKENS
+        )
         return completion.parsed
 
-    async def write(
-        self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
-    ) -> list[str]:
-        """`count` independent texts."""
-        begun = messages[-1]["role"] == "assistant"
-        completions = await self._context.sample(
-            _ROLE[part],
-            messages,
-            count,
-            temperature=temperature,
-            seed=seed,
-            max_tokens=_CODE_TOKENS,
-            stop=[_END_OF_CODE] if begun else None,
-        )
-        return [completion.text for completion in completions]
+    return Examiner(fill, context.models.for_role(Role.EXAMINER).name)
 
 
 class EventWatcher:

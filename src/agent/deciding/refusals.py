@@ -28,7 +28,7 @@ def refusal_of(decision: Decision, state: State) -> str | None:
     if repeated and not _knows_more(state.get("files", []), steps, repeated[-1], decision):
         done = f"{preview(wanted, _HINT_LENGTH)}\n{preview(repeated[-1]['finding'], _HINT_LENGTH)}"
         result = data_block("what was done, and its result", done)
-        return f"{decision.action} was already done and gave {result}\nChoose another action, or answer."
+        return f"{decision.action} was already done and gave a result.\n{result}\nChoose another action, or answer."
     return None
 
 

@@ -147,7 +147,8 @@ def lines_of(event: Event, tally: Tally, *, verbose: bool) -> list[str]:
         case Ended():
             return [_line_of(event.attempt, tally)]
         case Stepped() if verbose:
-            return [f"  {event.task_id}: {event.action} ({event.reason})"]
+            reason = f" ({event.reason})" if event.reason else ""
+            return [f"  {event.task_id}: {event.action}{reason}"]
         case Said() if verbose:
             return [f"  {event.task_id}: {event.text}"]
     return []

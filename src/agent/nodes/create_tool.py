@@ -13,4 +13,4 @@ from agent.state import State
 
 async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Creates a tool for the question; where none could be proven, a scratch program's result is the finding."""
-    return await runtime.context.strategy(Role.WRITER).create(state, runtime.context)
+    return await runtime.context.strategy(Role.COORDINATOR).create(state, runtime.context)

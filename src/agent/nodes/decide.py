@@ -2,41 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from agent.ahead import begin_ahead
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
 from agent.models.protocol import Role
 from agent.nodes.plan import tools_now
 from agent.state import Decision, State
+from agent.steps import value_text
 
 Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
+_LONGEST_ANSWER = 4_000
+"""Characters of a result that can be an answer as it is."""
 
 
 async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
-    """Chooses the next action; a limit that is reached, or no usable decision, leads to the best-effort answer."""
+    """Chooses the next action; a limit that is reached, or no usable decision, leads to the best-effort answer.
+
+    Needs no model where the last result is the answer, or where the last reply asked for several actions.
+    """
     context = runtime.context
     done = len(state.get("steps", []))
     context.journal.step = done + 1
+    if (answer := _final_result(state)) is not None:
+        return _go(Decision("answer", "The result is the answer.", answer=answer), {"pending": []}, context, done)
     if limit := context.budget.exceeded(done):
         return _give_up(context, f"the limit of {limit} is reached", limit)
+    if pending := state.get("pending"):
+        return _go(Decision(**pending[0]), {"pending": pending[1:]}, context, done)
     tools = await tools_now(state, context)
     try:
-        decision, *_ = await context.strategy(Role.COORDINATOR).decide({**state, "tools": tools}, context)
+        choice = await context.strategy(Role.COORDINATOR).decide({**state, "tools": tools}, context)
     except ModelOutputError as problem:
         context.emit(Note(problem.message))
         return _give_up(context, "no usable decision", None)
     except StoppedError as stopped:
         return _give_up(context, stopped.message, context.budget.exceeded(done))
+    first, *rest = choice.decisions
+    begin_ahead(rest, state, context)
+    pending = [decision.as_json() for decision in rest]
+    return _go(first, {"tools": tools, "replies": choice.replies, "pending": pending}, context, done)
+
+
+def _go(decision: Decision, update: dict[str, Any], context: Context, done: int) -> Command[Route]:
     context.journal.mark(decision.action, decision.why)
     context.emit(StepStarted(done + 1, context.budget.limits.steps, decision.action, decision.why))
-    return Command(goto=decision.action, update={"decision": decision.as_json(), "tools": tools})
+    return Command(goto=decision.action, update={**update, "decision": decision.as_json()})
+
+
+def _final_result(state: State) -> str | None:
+    """The last result, if the model called it the answer and nothing speaks against that."""
+    steps = state.get("steps", [])
+    if not steps or not steps[-1].get("is_final") or not steps[-1]["ok"] or steps[-1]["value"] is None:
+        return None
+    text = value_text(steps[-1]["value"]).strip()
+    return text if 0 < len(text) <= _LONGEST_ANSWER else None
 
 
 def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:
     context.journal.mark("answer", why)
-    return Command(goto="answer", update={"decision": Decision("answer", why).as_json(), "limit": limit})
+    decision = Decision("answer", why).as_json()
+    return Command(goto="answer", update={"decision": decision, "limit": limit, "pending": []})

@@ -10,6 +10,7 @@ from agent.attached import look_at_files
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.external import SERVER
+from agent.functions import DRAFT
 from agent.state import State
 from mcp_tools.clients.plain_schema import plain_schema
 from mcp_tools.library.trust import SERVED, errors_of
@@ -33,7 +34,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     if drafts:
         context.emit(Note(f"not approved here, so treated as drafts: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
-    tools = [_shown(tool) for tool in found if not wants_tool or tool.name not in drafts]
+    tools = [shown_tool(tool) for tool in found if not wants_tool or tool.name not in drafts]
     if not wants_tool:
         tools += await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)
     for tool in tools:
@@ -41,14 +42,21 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     return {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
 
 
-def _shown(tool: Tool) -> dict[str, Json]:
+def shown_tool(tool: Tool) -> dict[str, Json]:
     """A tool of the library as prompts and rules see it; what a draft says of itself is data, and nothing more."""
     if tool.status in SERVED:
         asked = tool.provenance.get("asked")
-        return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema, "asked": asked}
+        said = f"{tool.description}{_returns(tool)}"
+        return {"name": tool.name, "description": said, "inputSchema": tool.input_schema, "asked": asked}
     description = data_block(f"tool {tool.name}, not approved", tool.description)
     schema = plain_schema(tool.input_schema, described=False)
-    return {"name": tool.name, "description": description, "inputSchema": schema}
+    return {"name": tool.name, "description": description, "inputSchema": schema, DRAFT: True}
+
+
+def _returns(tool: Tool) -> str:
+    """What a tool says of its result."""
+    described = tool.output_schema.get("properties", {}).get("result", {}).get("description", "")
+    return f"\n\nReturns:\n    {described}" if described else ""
 
 
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from agent.events import FileRead, Note
 from agent.models.protocol import Role
 from agent.nodes.read_page import read_page
 from agent.pages import means_page
-from agent.pictures import describe_picture
+from agent.pictures import can_be_sent, describe_picture
 from agent.state import AttachedFile, State
 from agent.steps import decision_of, step
 from mcp_tools.text import printable
@@ -42,7 +42,8 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
         return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
     context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
-    seen = await describe_picture(context, file, state["question"]) if file["kind"] in PICTURES else ""
+    is_shown = context.reads_pictures and "since" not in file and can_be_sent(file)
+    seen = await describe_picture(context, file, state["question"]) if file["kind"] in PICTURES and not is_shown else ""
     return {"steps": [step(state, ok=True, finding=_finding(file, part, seen))]}
 
 

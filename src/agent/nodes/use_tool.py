@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.attached import granted, paths_by_name
+from agent.attached import granted, with_paths
 from agent.calls import CallResult, call_external, call_tool
 from agent.context import Context
 from agent.events import Note
@@ -17,9 +16,6 @@ from agent.provenance import of_call
 from agent.state import State
 from agent.steps import decision_of, step
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.tool import Json
-
-_TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 
 
 async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -41,7 +37,7 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         runtime.context.emit(Note(gone.message))
         return {"steps": [step(state, ok=False, finding=str(gone))]}
     result = await call_tool(
-        runtime.context, tool, _with_paths(decision.arguments, state), read=granted(state, runtime.context)
+        runtime.context, tool, with_paths(decision.arguments, state), read=granted(state, runtime.context)
     )
     return _found(state, tool.name, result)
 
@@ -50,13 +46,4 @@ def _found(state: State, name: str, result: CallResult) -> dict[str, Any]:
     return {
         "steps": [step(state, ok=result.ok, finding=result.finding, value=result.value)],
         "used": [name] if result.ok else [],
-    }
-
-
-def _with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
-    """The arguments with the path of an attached file for its name, in parameters that are called path or file."""
-    paths = paths_by_name(state.get("attached", []))
-    return {
-        name: paths.get(value, value) if isinstance(value, str) and _TAKES_PATH.search(name) else value
-        for name, value in arguments.items()
     }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from agent.attached import granted
 from agent.context import Context
 from agent.events import ToolCalled
+from agent.external import SERVER
 from agent.programs.paths import with_paths
 from agent.state import AttachedFile, State
+from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.text import one_line
@@ -71,3 +74,19 @@ def failure_of(outcome: Outcome) -> str:
     """Why a program gave nothing."""
     problem = outcome.problem
     return f"{problem.message}\n{problem.traceback}".strip() if problem else "it printed nothing"
+
+
+def own_tools(state: State) -> list[dict[str, Any]]:
+    """The shown tools of the library; those of external servers cannot be imported."""
+    return [tool for tool in state.get("tools", []) if SERVER not in tool]
+
+
+async def modules_of(state: State, context: Context) -> dict[str, str]:
+    """The sources of the library's tools that were shown, importable by name."""
+    found = {}
+    for shown in own_tools(state):
+        try:
+            found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
+        except (UnknownToolError, LibraryError):
+            continue
+    return found

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args
 
 from agent.context import Context
-from agent.deciding.one_call import ask
 from agent.deciding.refusals import refusal_of, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
 from agent.external import SERVER
 from agent.models.protocol import Message, Role
+from agent.small.decision import ask
 from agent.small.extracting import from_reading
 from agent.small.rules import by_files, has_data, must_operate_a_site, read_on, shows_code
 from agent.state import Action, Decision, State, Step

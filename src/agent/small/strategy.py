@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 from agent.browser.protocol import Outcome
 from agent.context import Context
 from agent.conversation import Conversation
-from agent.creating import create_tool
-from agent.deciding import next_action
 from agent.models.protocol import Role
 from agent.provenance import Origins
 from agent.small.browser import DRIVER
 from agent.small.browser.quoted import is_asked
+from agent.small.choosing import choose
+from agent.small.creating import create_tool
 from agent.small.extracting import believed
 from agent.small.programs.run import run_programs
-from agent.small.questions import ask_in_parts, ask_which_fits
 from agent.small.restating import restate_reference
-from agent.state import Decision, State
-from agent.strategy import PromptLimits, Update
-from mcp_tools.create.small import VotingRecipe
+from agent.state import State
+from agent.steps import evidence_text
+from agent.strategy import Choice, PromptLimits, Update
+from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ LIMITS = PromptLimits(
     addresses=0,
     evidence=1_500,
     history=4_000,
-    answer=200,
-    tests=160,
     thoughts=0,
 )
 """A small model reads slowly, loses itself in long texts, and gets long tests wrong."""
+_TOKENS = 200
+_UNKNOWN = frozenset({"unknown", "unknown."})
 
 
 class Small:
@@ -45,9 +45,22 @@ class Small:
 
     limits = LIMITS
 
-    async def decide(self, state: State, context: Context) -> list[Decision]:
+    async def decide(self, state: State, context: Context) -> Choice:
         """A few small questions, with rules where they are sure; always one decision."""
-        return [await next_action(state, context, ask_in_parts, ask_which_fits)]
+        return Choice([await choose(state, context)])
+
+    async def best_guess(self, state: State, context: Context) -> str:
+        """One short answer from the evidence."""
+        reason = "No more steps are possible." if state.get("limit") else ""
+        evidence = evidence_text(state.get("steps", []))
+        messages = load_prompt("agent.small", "answer").render(
+            question=state["question"], evidence=evidence, reason=reason
+        )
+        completion = await context.complete(
+            Role.COORDINATOR, messages, temperature=0, max_tokens=_TOKENS, on_delta=context.on_answer
+        )
+        text = completion.text.strip()
+        return "" if text.lower() in _UNKNOWN else text
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """Rules search and quote; the model copies the answer."""
@@ -76,7 +89,7 @@ class Small:
 
     async def create(self, state: State, context: Context) -> Update:
         """Functions and whole programs, whose results vote."""
-        return await create_tool(state, context, VotingRecipe())
+        return await create_tool(state, context)
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked only about a message that points back."""

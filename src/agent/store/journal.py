@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -20,6 +22,8 @@ from mcp_tools.tool import Json
 
 SCHEMA = 1
 FILE = "journal.jsonl"
+_STEP: ContextVar[int] = ContextVar("_STEP", default=0)
+"""The step for which a task works ahead; 0 for the step that is under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ class Journal:
             return record.output
         if self._file is None:
             raise self._miss(kind, request)
-        return await self._perform(_Asked(kind, key, nth, self.step, stored, fresh), perform)
+        return await self._perform(_Asked(kind, key, nth, _STEP.get() or self.step, stored, fresh), perform)
 
     async def _perform(self, asked: _Asked, perform: Callable[[], Awaitable[Json]]) -> Json:
         # Their blobs are known from now on: another call may refer to them before this one has ended.
@@ -187,6 +191,15 @@ class Journal:
         if error is not None:
             raise error
         return output
+
+    @contextmanager
+    def ahead(self, step: int) -> Iterator[None]:
+        """Calls of tasks that are created inside belong to a later step."""
+        before = _STEP.set(step)
+        try:
+            yield
+        finally:
+            _STEP.reset(before)
 
     def mark(self, action: str, why: str) -> None:
         """Writes down what the present step does, unless that stands there; nothing in a replay."""

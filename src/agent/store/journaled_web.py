@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, replace
@@ -81,6 +82,8 @@ class JournaledWeb:
         self._guard = guard
         self._budget = budget
         self._pages: dict[str, Page] = {}
+        self._ahead: dict[str, asyncio.Task[Any]] = {}
+        """What was begun before its step came, by address or query."""
         self.links: set[str] = set()
         """What searches found and pages link to, in canonical form, with the pages themselves."""
         self.texts: list[str] = []
@@ -95,6 +98,26 @@ class JournaledWeb:
     def _link(self, addresses: Iterable[str]) -> None:
         self.links.update(map(canonical, addresses))
 
+    def read_ahead(self, url: str) -> None:
+        """Begins to read a page; `read` waits for it, and meets its problem."""
+        self._begin(url, self.read(url))
+
+    def search_ahead(self, query: str) -> None:
+        """Begins a search; the same `search` waits for it."""
+        self._begin(f"search {query}", self.search(query))
+
+    def _begin(self, key: str, work: Coroutine[Any, Any, Any]) -> None:
+        if key in self._ahead:
+            work.close()
+        else:
+            self._ahead[key] = asyncio.create_task(work)
+
+    async def aclose(self) -> None:
+        """Ends what was begun and is not wanted any more."""
+        for task in self._ahead.values():
+            task.cancel()
+        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits of the first engine that has any; known leaks are left out.
 
@@ -102,6 +125,9 @@ class JournaledWeb:
             WebProblem: No engine could be asked.
             StoppedError: The run's time is over.
         """
+        if (begun := self._begun(f"search {query}")) is not None:
+            hits: list[Result] = await begun
+            return hits
         if self._guard is not None and self._guard.blocks_query(query):
             raise WebProblem("leak", f"{query!r} is not searched for.", remedy=_LEAK_REMEDY)
         started = time.monotonic()
@@ -141,6 +167,11 @@ class JournaledWeb:
         _raise_problem(output)
         return output
 
+    def _begun(self, key: str) -> asyncio.Task[Any] | None:
+        """What was begun ahead, once; None for the task itself."""
+        task = self._ahead.get(key)
+        return None if task is None or task is asyncio.current_task() else self._ahead.pop(key)
+
     async def read(self, url: str) -> Page:
         """The page at an address; a page is read once in a run.
 
@@ -148,6 +179,9 @@ class JournaledWeb:
             WebProblem: It could not be had, or is a known leak.
             StoppedError: The run's time is over.
         """
+        if (begun := self._begun(url)) is not None:
+            page_read: Page = await begun
+            return page_read
         if url in self._pages:
             return self._pages[url]
         started = time.monotonic()

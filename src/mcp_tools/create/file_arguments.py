@@ -1,23 +1,16 @@
-"""Attached files as arguments of a tool: their paths are parameters that a rule adds, and no model copies.
-
-The other arguments of such a tool mostly name something in the files. What else stands in the same column, or under the
-same key, are the values with which it can be tried.
-"""
+"""Values with which a tool over files can be tried: what else stands in the same column, or under the same key."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Job, Sandbox
-from mcp_tools.tool import Json, Parameter
+from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from mcp_tools.create.protocol import Request
-    from mcp_tools.create.spec import Wanted
 
 _MOST_SETS = 4
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls")
@@ -72,29 +65,6 @@ def _collect(value, key, columns):
         columns.setdefault(key, []).append(str(value))
 """
 """For each text the other values of the first column, or of the first key, that holds it."""
-
-
-def with_paths(wanted: Wanted, files: Sequence[Path]) -> Wanted:
-    """The spec with a parameter in front for each file, and the arguments with the paths."""
-    if not files:
-        return wanted
-    names = path_names(files)
-    given = {name: str(path) for name, path in zip(names, files, strict=True)}
-    kept = tuple(p for p in wanted.spec.parameters if p.name not in given)
-    added = tuple(Parameter(name, "str", f"Path of a file such as {Path(path).name}.") for name, path in given.items())
-    arguments = {name: value for name, value in wanted.arguments.items() if name not in given}
-    return replace(wanted, spec=replace(wanted.spec, parameters=(*added, *kept)), arguments={**given, **arguments})
-
-
-def path_names(files: Sequence[Path]) -> list[str]:
-    """What the parameters are called."""
-    return ["path"] if len(files) == 1 else [f"path_{number}" for number in range(1, len(files) + 1)]
-
-
-def without_paths(arguments: dict[str, Json], files: Sequence[Path]) -> dict[str, Json]:
-    """The arguments that may take other values: there is no second file of the kind to try."""
-    paths = {str(path) for path in files}
-    return {name: value for name, value in arguments.items() if not (isinstance(value, str) and value in paths)}
 
 
 async def other_values(arguments: dict[str, Json], request: Request, sandbox: Sandbox) -> list[dict[str, Json]]:

@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.browser.logins import hidden, login_for
+from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import Tabs
 from agent.copied import has_words
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
-from agent.provenance import FINE, of_typed
+from agent.provenance import FINE, Verdict, of_typed
 from agent.small.browser.actions import Action, perform, reason_of, settle
 from agent.small.browser.memory import Memory
 from agent.small.browser.questions import PART, ask_next, with_text
@@ -219,7 +219,7 @@ class Compact:
                     return await self._next()
                 action = replace(action, found="")
             action = await with_text(self._ask, self._task.question, action)
-            if action.deed == "type" and (ruled := of_typed(action.text, self._view.url, self._origins)) != FINE:
+            if action.deed == "type" and (ruled := self._of_typed(action.text)) != FINE:
                 self._apart.append(ActionRefused(self._hidden(str(action)), ruled.why))
                 raise ModelOutputError(ruled.why)
         except ModelOutputError as problem:
@@ -229,6 +229,13 @@ class Compact:
             return await self._next()
         self._garbage = 0
         return self._judged(action)
+
+    def _of_typed(self, text: str) -> Verdict:
+        """Whether a text may be typed: a small model fills in what a page asks for, whatever the user wants."""
+        ruled = of_typed(text, self._view.url, self._origins)
+        if ruled == FINE and not (self._origins.has_word_of(text) or USER in text or PASSWORD in text):
+            return Verdict("refused", "nothing of what is typed is in the user's own words")
+        return ruled
 
     async def _is_stated(self, found: str) -> bool:
         """Whether a page states what was found, and does not only tell its reader to say so."""

@@ -6,10 +6,10 @@ from agent.attached import granted
 from agent.context import Context
 from agent.models.protocol import Message
 from agent.programs.scripts import failure_of
-from agent.programs.written import LIMITS, no_program, run_written
 from agent.small.programs.examples import nearest
 from agent.small.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
 from agent.small.programs.voting import Printed, vote
+from agent.small.programs.written import LIMITS, no_program, run_written
 from agent.state import Action, State, Step
 from agent.steps import preview, reading_of, step
 from agent.strategy import Update

@@ -17,8 +17,8 @@ from agent.models.protocol import Message, Role
 from agent.programs.scripts import failure_of
 from agent.steps import value_text
 from mcp_tools.create.answers import answer_key
-from mcp_tools.create.assemble import assemble_program
 from mcp_tools.create.literals import as_number
+from mcp_tools.create.small.assemble import assemble_program
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 

@@ -5,21 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
 
-from agent.context import Context
-from agent.errors import ModelOutputError
-from agent.models.protocol import Role
-from agent.web.specialist.evidence import Strategy, Wanted
+from agent.web.specialist.evidence import Strategy
 from agent.web.specialist.terms import COMMON, Terms, names_in, plain, terms_of
-from mcp_tools.prompt import load_prompt
 
 QUERIES = 3
 _LONGEST_QUERY = 160
 _MOST_WORDS = 10
-_TOKENS = 300
-_PLAIN_LENGTH = 110
-"""Characters up to which a question may be searched for as it is."""
 _COMPARES = re.compile(
     r"\b(?:compare|compared|difference|differ|versus|vs|between|more|less|fewer|than|older|younger|taller|higher|longer"
     r"|larger|bigger|smaller|earlier|later|first|faster|or|both|each|combined|total)\b",
@@ -50,22 +42,6 @@ class Plan:
     strategy: Strategy
     queries: tuple[str, ...]
     freshness: str = ""
-
-
-async def planned(wanted: Wanted, context: Context) -> Plan:
-    """The plan for what is wanted; the model is asked only where the question has parts or is long."""
-    by_rule = plan_by_rule(wanted.aim)
-    if is_plain(wanted.aim):
-        return by_rule
-    try:
-        return await _asked(wanted, context)
-    except ModelOutputError:
-        return by_rule
-
-
-def is_plain(aim: str) -> bool:
-    """Whether one query is enough, so that nobody need think about it."""
-    return len(aim) <= _PLAIN_LENGTH and len(clauses(aim)) == 1 and not _compared(aim)
 
 
 def plan_by_rule(aim: str) -> Plan:
@@ -126,25 +102,3 @@ def _without_names(aim: str, names: Sequence[str], kept: str) -> str:
         if name != kept:
             aim = aim.replace(name, " ")
     return _COMPARES.sub(" ", aim)
-
-
-async def _asked(wanted: Wanted, context: Context) -> Plan:
-    messages = load_prompt("agent", "search_plan").render(question=wanted.question, aim=wanted.aim, found=wanted.so_far)
-    completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
-    form: dict[str, Any] = completion.parsed
-    queries = usable([str(query) for query in form["queries"]])
-    if not queries:
-        raise ModelOutputError("The plan of the search has no query.")
-    return Plan(form["strategy"], queries, "" if form["freshness"] == "any" else form["freshness"])
-
-
-_FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "strategy": {"enum": list(get_args(Strategy))},
-        "queries": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": QUERIES},
-        "freshness": {"enum": ["any", "day", "week", "month", "year"]},
-    },
-    "required": ["strategy", "queries", "freshness"],
-    "additionalProperties": False,
-}

@@ -14,12 +14,12 @@ from agent.provenance import of_query
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
 from agent.web.protocol import Page, Result, WebProblem
-from agent.web.specialist.assessing import MOST_MISSING, Assessment, assess, by_rule
+from agent.web.specialist.assessing import MOST_MISSING, Assessment, by_rule
 from agent.web.specialist.confirming import stating, value_in
 from agent.web.specialist.credibility import credibility_of, rank
 from agent.web.specialist.evidence import Evidence, Quote, Source, Wanted
 from agent.web.specialist.hits import Hits
-from agent.web.specialist.planning import Plan, broader, planned, words_of
+from agent.web.specialist.planning import Plan, broader, freshness_of, usable, words_of
 from agent.web.specialist.quoting import ReadPage, read_closely
 from agent.web.specialist.relevance import relevance_of
 from agent.web.specialist.terms import Terms, terms_of
@@ -35,6 +35,8 @@ _PAGES = {"targeted": 3, "broader": 4, "verification": 4}
 """Pages that are read at first, by strategy."""
 _MORE_PAGES = 2
 """Pages that are read after a follow-up, and for a second source."""
+_QUOTED = 8
+"""Passages of the best page that are quoted for a model that reads them all."""
 _BATCHES = 2
 """Of pages, where some cannot be read."""
 
@@ -57,16 +59,16 @@ class Researcher(Protocol):
         ...
 
 
-class ByModel:
-    """The model plans a search that has parts, chooses what is quoted, and says what is missing."""
+class AsAsked:
+    """The query is searched for as it is written, and rules quote: the model that asked reads, and asks on itself."""
 
     async def plan(self, wanted: Wanted, context: Context) -> Plan:
-        """The model's plan; a plain question is searched for as it is."""
-        return await planned(wanted, context)
+        """One query."""
+        return Plan("targeted", usable([wanted.aim]), freshness_of(wanted.aim))
 
     async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
-        """The model's assessment; that of rules where it gives none."""
-        return await assess(wanted, pages, terms, context)
+        """Many quotations, and no further search."""
+        return replace(by_rule(wanted, pages, terms, most=_QUOTED), queries=())
 
     async def conclude(
         self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
@@ -75,9 +77,7 @@ class ByModel:
         return assessment
 
 
-async def research(
-    wanted: Wanted, context: Context, web: JournaledWeb, researcher: Researcher | None = None
-) -> Evidence:
+async def research(wanted: Wanted, context: Context, web: JournaledWeb, researcher: Researcher) -> Evidence:
     """What the web says about it; what a limit of the run ended is given as far as it came.
 
     Args:
@@ -86,7 +86,7 @@ async def research(
         web: Searches and reads.
         researcher: The model's part.
     """
-    inquiry = _Inquiry(wanted, context, web, researcher or ByModel())
+    inquiry = _Inquiry(wanted, context, web, researcher)
     try:
         await inquiry.run()
     except StoppedError as stopped:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mcp_tools.create.assemble import assemble, assemble_program
 from mcp_tools.create.passages import named, with_names
 from mcp_tools.create.protocol import Program, Request, Writer
+from mcp_tools.create.small.assemble import assemble, assemble_program
 from mcp_tools.create.small.attempts import Attempt, repeats, snippets_for
 from mcp_tools.create.small.snippets import as_beginning, as_prompt
 from mcp_tools.create.small.substitute import with_parameters, with_values
-from mcp_tools.create.trial import TRIAL_LIMITS
+from mcp_tools.create.small.trial import TRIAL_LIMITS
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Json, ToolSpec

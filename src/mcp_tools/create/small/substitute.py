@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from mcp_tools.create.needed import touched
+from mcp_tools.create.small.needed import touched
 from mcp_tools.tool import Json
 
 

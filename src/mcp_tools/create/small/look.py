@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcp_tools.create.protocol import Request, Shelf
-from mcp_tools.create.spec import Wanted
+from mcp_tools.create.small.spec import Wanted
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.library import validate_arguments
 from mcp_tools.library.trust import SERVED

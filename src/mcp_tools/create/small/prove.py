@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from mcp_tools.create.mutants import mutants
 from mcp_tools.create.protocol import Candidate, Request, Test
-from mcp_tools.create.spec import Wanted
-from mcp_tools.create.trial import passed, varied
-from mcp_tools.create.vote import Verdict
+from mcp_tools.create.small.spec import Wanted
+from mcp_tools.create.small.trial import passed, varied
+from mcp_tools.create.small.vote import Verdict
 from mcp_tools.sandbox.protocol import Limits, Outcome, Sandbox
 from mcp_tools.tool import Json
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_tools.create.assemble import assemble
 from mcp_tools.create.passages import in_brief
 from mcp_tools.create.protocol import Candidate, Request, Writer
-from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
+from mcp_tools.create.small.assemble import assemble
+from mcp_tools.create.small.spec import LONGEST_SHOWN, Wanted
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import call_text
 
 
-def ask_for_code(prompts: str, name: str, wanted: Wanted, request: Request, **more: str) -> list[dict[str, Any]]:
+def ask_for_code(name: str, wanted: Wanted, request: Request, **more: str) -> list[dict[str, Any]]:
     """The messages that ask for the code of a tool.
 
     Args:
-        prompts: The package of the prompt.
         name: The prompt.
         wanted: The spec.
         request: What the tool is wanted for.
         more: Values of placeholders that only this prompt has.
     """
-    return load_prompt(prompts, name).render(
+    return load_prompt("mcp_tools.create.small", name).render(
         **more,
         question=in_brief(request.question),
         signature=wanted.spec.signature,
@@ -31,11 +30,9 @@ def ask_for_code(prompts: str, name: str, wanted: Wanted, request: Request, **mo
     )
 
 
-async def repair(
-    candidate: Candidate, wanted: Wanted, request: Request, writer: Writer, failure: str, *, prompts: str
-) -> str:
+async def repair(candidate: Candidate, wanted: Wanted, request: Request, writer: Writer, failure: str) -> str:
     """The source of a corrected version."""
-    messages = load_prompt(prompts, "repair").render(
+    messages = load_prompt("mcp_tools.create.small", "repair").render(
         question=in_brief(request.question),
         call=call_text(wanted.spec.name, wanted.arguments, longest=LONGEST_SHOWN),
         source=candidate.source,

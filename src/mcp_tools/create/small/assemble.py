@@ -10,8 +10,8 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 
-from mcp_tools.create.needed import bound, names_used, needed_for, touched
-from mcp_tools.create.rename import rename_functions
+from mcp_tools.create.small.needed import bound, names_used, needed_for, touched
+from mcp_tools.create.small.rename import rename_functions
 from mcp_tools.packages import imported
 from mcp_tools.tool import ToolSpec
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 
 from mcp_tools.create.form import remembered
 from mcp_tools.create.protocol import Candidate, Creation, Shelf, Test
-from mcp_tools.create.prove import doubts, suite_of
-from mcp_tools.create.vote import Verdict
-from mcp_tools.create.workshop import Workshop
+from mcp_tools.create.small.prove import doubts, suite_of
+from mcp_tools.create.small.vote import Verdict
+from mcp_tools.create.small.workshop import Workshop
 from mcp_tools.create.written import placeholders
 from mcp_tools.errors import ArgumentsError, LibraryError
 from mcp_tools.library import validate_arguments, validate_result
@@ -45,7 +45,7 @@ async def keep(shop: Workshop, verdict: Verdict, library: Shelf, *, rejected: tu
         return scratch
     suite = suite_of(verdict, winner, shop.argument_sets, shop.tests, shop.first_test)
     found, mutation = await doubts(verdict, winner, suite, wanted, shop.request, shop.sandbox)
-    found += [*placeholders(wanted.spec), *shop.recipe.objections(shop, verdict, winner)]
+    found += placeholders(wanted.spec)
     if found:
         return replace(scratch, reason="; ".join(found))
     packages = _capabilities(shop, winner).packages
@@ -99,7 +99,7 @@ def _provenance(
             **mutation,
         },
         "model": shop.writer.name,
-        "prompts": prompts_hash(shop.recipe.prompts),
+        "prompts": prompts_hash("mcp_tools.create.small"),
         "run": request.run_id,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcp_tools.create.assemble import COMMON_MODULES
+from mcp_tools.create.small.assemble import COMMON_MODULES
 from mcp_tools.errors import CreationError
 from mcp_tools.library import valid_name
 

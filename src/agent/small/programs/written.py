@@ -8,15 +8,14 @@ from typing import Any
 from agent.attached import files_text, granted
 from agent.context import Context
 from agent.events import Note, ToolCalled
-from agent.external import SERVER
 from agent.models.protocol import Message, Role
 from agent.programs.paths import with_paths
-from agent.programs.scripts import failure_of
+from agent.programs.scripts import failure_of, modules_of, own_tools
 from agent.state import State
 from agent.steps import evidence_text, step
 from agent.strategy import Update
-from mcp_tools.create.assemble import extract_code
-from mcp_tools.errors import LibraryError, StoppedError, UnknownToolError
+from mcp_tools.create.small.assemble import extract_code
+from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits
@@ -39,7 +38,7 @@ async def run_written(state: State, context: Context, begun: Sequence[Message] =
         begun: How the reply begins, for a model that goes on from there.
     """
     messages = _messages(state, context)
-    modules = await _modules(state, context)
+    modules = await modules_of(state, context)
     finding = ""
     for _ in range(_ATTEMPTS_WITH_FILES if state.get("attached") else _ATTEMPTS):
         try:
@@ -61,14 +60,14 @@ async def run_written(state: State, context: Context, begun: Sequence[Message] =
 def _messages(state: State, context: Context) -> list[Message]:
     given: dict[str, Any] = {
         "question": state["question"],
-        "tools": "; ".join(f"{tool['name']}: {tool['description']}" for tool in _own(state)) or "none",
+        "tools": "; ".join(f"{tool['name']}: {tool['description']}" for tool in own_tools(state)) or "none",
         "evidence": evidence_text(state.get("steps", [])),
     }
     attached = state.get("attached")
     if not attached:
-        return load_prompt("agent", "run_code").render(**given)
+        return load_prompt("agent.small", "run_code").render(**given)
     files = files_text(attached, context.strategy(Role.WRITER).limits.files)
-    return load_prompt("agent", "run_code_files").render(**given, files=files)
+    return load_prompt("agent.small", "run_code_files").render(**given, files=files)
 
 
 def _job(source: str, modules: dict[str, str], state: State, context: Context) -> Job:
@@ -84,19 +83,3 @@ def no_program(state: State, context: Context, finding: str) -> Update:
     """The failed step of a program that gave nothing."""
     context.emit(Note(f"no program: {one_line(finding)}"))
     return {"steps": [step(state, ok=False, finding=f"No program gave a result: {finding}")]}
-
-
-def _own(state: State) -> list[dict[str, Any]]:
-    """The shown tools of the library; those of external servers cannot be imported."""
-    return [tool for tool in state.get("tools", []) if SERVER not in tool]
-
-
-async def _modules(state: State, context: Context) -> dict[str, str]:
-    """The sources of the library's tools that were shown, importable by name."""
-    found = {}
-    for shown in _own(state):
-        try:
-            found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
-        except (UnknownToolError, LibraryError):
-            continue
-    return found

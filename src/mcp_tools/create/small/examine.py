@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_tools.create.protocol import Test, Writer
-from mcp_tools.create.spec import LONGEST_SHOWN, Wanted
-from mcp_tools.create.spec_values import type_schema
+from mcp_tools.create.small.spec import LONGEST_SHOWN, Wanted
+from mcp_tools.create.small.spec_values import type_schema
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import call_text
 
@@ -35,10 +35,10 @@ def examples_schema(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-async def write_tests(wanted: Wanted, writer: Writer, *, prompts: str) -> list[Test]:
+async def write_tests(wanted: Wanted, writer: Writer) -> list[Test]:
     """Examples with expected results, none of them the question's own call."""
     spec = wanted.spec
-    messages = load_prompt(prompts, "examine").render(
+    messages = load_prompt("mcp_tools.create.small", "examine").render(
         purpose=spec.purpose,
         signature=spec.signature,
         call=call_text(spec.name, wanted.arguments, longest=LONGEST_SHOWN),

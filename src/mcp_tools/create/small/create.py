@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mcp_tools.create.file_arguments import with_paths
-from mcp_tools.create.keep import keep
-from mcp_tools.create.look import look
 from mcp_tools.create.protocol import Creation, Request, Shelf, Watcher, Writer
-from mcp_tools.create.recipe import Recipe
-from mcp_tools.create.workshop import Workshop
+from mcp_tools.create.small.keep import keep
+from mcp_tools.create.small.look import look
+from mcp_tools.create.small.paths import with_paths
+from mcp_tools.create.small.spec import write_spec
+from mcp_tools.create.small.workshop import Workshop
 from mcp_tools.sandbox.protocol import Sandbox
 
 
 async def create_tool(
-    request: Request, *, recipe: Recipe, writer: Writer, sandbox: Sandbox, library: Shelf, watcher: Watcher
+    request: Request, *, writer: Writer, sandbox: Sandbox, library: Shelf, watcher: Watcher
 ) -> Creation:
     """Creates the tool that a question lacks, proves it and keeps it.
 
@@ -23,7 +23,7 @@ async def create_tool(
     Raises:
         CreationError: No program gave any result.
     """
-    wanted = with_paths(await recipe.write_spec(request, writer), request.files)
+    wanted = with_paths(await write_spec(request, writer), request.files)
     for change in wanted.changes:
         watcher.note(change)
     watcher.spec_written(wanted.spec, wanted.arguments)
@@ -32,6 +32,6 @@ async def create_tool(
         return Creation(
             wanted.spec, wanted.arguments, found.tool, "reuse", found.value, "in the library", found.rejected
         )
-    workshop = Workshop(wanted, request, recipe, writer, sandbox, watcher)
+    workshop = Workshop(wanted, request, writer, sandbox, watcher)
     verdict = await workshop.work()
     return await keep(workshop, verdict, library, rejected=found.rejected)

@@ -5,25 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from agent.attached import file_named, files_text
 from agent.context import Context
-from agent.deciding.refusals import refusal_of
-from agent.deciding.streamed import AnswerInside
-from agent.errors import ModelOutputError
 from agent.external import SERVER, arguments_schema
-from agent.models.json_text import misfit
 from agent.models.protocol import Message, Role
+from agent.small.streamed import AnswerInside
 from agent.state import ACTIONS, Action, AttachedFile, Decision, State
 from agent.steps import evidence_text
 from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-ATTEMPTS = 3
-"""How often a decision that cannot be carried out is asked again, each time with the reason."""
 _WHY_LENGTH = 160
 """Of a small model's reason, which would ramble; another's is held to nothing."""
 _TOKENS = 500
@@ -61,45 +54,17 @@ _READING: dict[str, Any] = {
 }
 
 
-async def ask_until_possible(
-    state: State, context: Context, *, hint: str = "", possible: Collection[Action] = ACTIONS
-) -> Decision:
-    """The model's decision, asked again with the reason while it cannot be carried out.
-
-    Raises:
-        ModelOutputError: The model gave no decision that can be carried out, in several attempts.
-    """
-    refusal, reason = "", ""
-    for _ in range(ATTEMPTS):
-        told = f"\nYour last decision was refused: {refusal}" if refusal else ""
-        try:
-            decision = await ask(state, context, hint + told, possible, all_examples=False)
-        except ModelOutputError as problem:
-            refusal = reason = problem.message
-            continue
-        refused = refusal_of(decision, state)
-        if refused is None:
-            return decision
-        refusal, reason = refused, f"{one_line(decision.input, 80)} is not possible here, or was already done"
-    raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts; the last one: {reason}")
-
-
 async def ask(
     state: State,
     context: Context,
-    hint: str = "",
     possible: Collection[Action] = ACTIONS,
-    *,
-    all_examples: bool = True,
 ) -> Decision:
     """The model's decision among the possible actions, and the tools that the state shows.
 
     Args:
         state: Of the run.
         context: Of the run.
-        hint: Added to the situation.
         possible: The actions that may be chosen.
-        all_examples: Whether examples are shown of decisions, too, that are not possible now.
 
     Raises:
         ModelOutputError: What the model wrote is no decision.
@@ -107,7 +72,7 @@ async def ask(
     tools, steps, without = state["tools"], state.get("steps", []), state.get("without", [])
     possible = [action for action in possible if action not in without]
     attached = state.get("attached", []) if "run_code" in possible else []
-    hint = f"\nNot possible here: {', '.join(without)}.{hint}" if without else hint
+    hint = f"\nNot possible here: {', '.join(without)}." if without else ""
     schema = decision_schema(tools, possible)
     messages = decision_messages(
         state["question"],
@@ -118,8 +83,6 @@ async def ask(
         attached,
         context.strategy(Role.COORDINATOR).limits.files,
     )
-    if not all_examples:
-        messages = fitting_examples(messages, schema)
     completion = await context.complete(
         Role.COORDINATOR,
         messages,
@@ -161,24 +124,7 @@ def decision_messages(
         lines.append(files_text(attached, room))
     if evidence:
         lines.append(f"Evidence: {evidence}")
-    return load_prompt("agent", "decide").render(situation="\n".join(lines) + hint)
-
-
-def fitting_examples(messages: Sequence[Message], schema: dict[str, Any]) -> list[Message]:
-    """The messages without the examples of a decision that the schema does not allow here: a tool that is not there."""
-    kept: list[Message] = []
-    wanted = json.dumps(schema)
-    for message in messages:
-        if message["role"] == "assistant" and not _fits(message["content"], wanted):
-            kept.pop()  # the question of the example
-        else:
-            kept.append(message)
-    return kept
-
-
-@lru_cache(maxsize=256)
-def _fits(example: str, wanted: str) -> bool:
-    return misfit(json.loads(example), json.loads(wanted)) is None
+    return load_prompt("agent.small", "decide").render(situation="\n".join(lines) + hint)
 
 
 def _external_line(tool: dict[str, Json]) -> str:

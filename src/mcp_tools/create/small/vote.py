@@ -11,7 +11,7 @@ from decimal import Decimal
 from mcp_tools.create.answers import answer_key
 from mcp_tools.create.literals import as_number
 from mcp_tools.create.protocol import Candidate, Program, Test
-from mcp_tools.create.trial import passed, result_key, varied
+from mcp_tools.create.small.trial import passed, result_key, varied
 from mcp_tools.tool import Json
 
 _NO_ANSWER: tuple[Json, ...] = (None, "", [], {})

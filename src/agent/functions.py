@@ -1,0 +1,117 @@
+"""What a capable model can call: each action, and each retrieved tool, as a typed function of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent.external import SERVER, arguments_schema
+from agent.models.protocol import ToolCall
+from agent.state import Action, Decision, State
+from mcp_tools.text import one_line
+
+DRAFT = "draft"
+"""Marks a tool of the library that the user did not approve."""
+FINAL = "final_answer"
+"""The argument that says that a result is the answer."""
+_FINAL: dict[str, Any] = {"type": "boolean", "description": "The result is the answer itself; the run ends with it."}
+_TEXT: dict[str, Any] = {"type": "string"}
+_LONGEST_REASON = 300
+
+
+def _function(name: str, description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+_FUNCTIONS: dict[Action, dict[str, Any]] = {
+    "run_code": _function(
+        "run_python",
+        "Runs Python in this run's own session: variables stay from call to call. print() what you want to see.",
+        {"code": _TEXT, FINAL: _FINAL | {"description": "What it prints is the answer itself, in the form asked for."}},
+        ["code"],
+    ),
+    "create_tool": _function(
+        "create_tool",
+        "Writes a general tool, calls it with `arguments`, tests it, and keeps it for later questions.",
+        {
+            "code": {
+                "type": "string",
+                "description": "A module with one typed public function: Google docstring with Args (meaning, unit), "
+                "Returns, Raises and an example; ValueError for bad input.",
+            },
+            "arguments": {"type": "object", "description": "This question's values."},
+            "objection": {"type": "string", "description": "Why a test that it failed before is wrong."},
+            FINAL: _FINAL,
+        },
+        ["code", "arguments"],
+    ),
+    "read_file": _function(
+        "read",
+        "Reads an attached file, a web page (address or `link 7`), or a later part of it.",
+        {
+            "source": _TEXT,
+            "page": {"type": "integer", "minimum": 1},
+            "find": {"type": "string", "description": "Show only the places with these words."},
+        },
+        ["source"],
+    ),
+    "search": _function("search", "Searches the web and quotes the best pages.", {"query": _TEXT}, ["query"]),
+    "browse": _function(
+        "browse",
+        "Operates a site in a browser: clicks, forms, log-ins. To read a page, use read.",
+        {"url": _TEXT, "task": _TEXT},
+        ["url", "task"],
+    ),
+}
+_ACTIONS: dict[str, Action] = {form["function"]["name"]: action for action, form in _FUNCTIONS.items()}
+
+
+def functions_for(state: State) -> list[dict[str, Any]]:
+    """The functions of a run, in Chat Completions form; those of actions first, so that their text stays the same."""
+    tools = [_tool_function(tool) for tool in state["tools"] if tool["name"] not in _ACTIONS]
+    if state.get("wish") == "create":
+        return [_FUNCTIONS["create_tool"], *tools]
+    without = state.get("without", [])
+    return [*(form for action, form in _FUNCTIONS.items() if action not in without), *tools]
+
+
+def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool as a function. What a server or a draft says of itself is data: a block of the first message holds it."""
+    schema = arguments_schema(tool)
+    properties = {**schema.get("properties", {})}
+    properties.setdefault(FINAL, _FINAL)
+    said = "A tool of the library that is not approved." if tool.get(DRAFT) else str(tool["description"])
+    said = f"A tool of the connected server {tool[SERVER]}." if SERVER in tool else said
+    form = _function(str(tool["name"]), said, properties, schema.get("required", []))
+    extra = {key: value for key, value in schema.items() if key not in {"properties", "required", "type", "title"}}
+    form["function"]["parameters"] |= extra
+    return form
+
+
+def decision_of_call(call: ToolCall, said: str = "") -> Decision:
+    """The decision that a function call without a problem stands for; what the model said with it is its reason."""
+    why, arguments = one_line(said, _LONGEST_REASON), call.values
+    action = _ACTIONS.get(call.name)
+    is_final = arguments.get(FINAL) is True
+    if action == "run_code":
+        return Decision(action, why, code=arguments["code"], is_final=is_final, call=call.id)
+    if action == "create_tool":
+        given, objection = arguments["arguments"], arguments.get("objection", "")
+        return Decision(
+            action, why, arguments=given, code=arguments["code"], objection=objection, is_final=is_final, call=call.id
+        )
+    if action == "read_file":
+        page, find = arguments.get("page", 1), arguments.get("find", "")
+        return Decision(action, why, file=arguments["source"], page=page, find=find, call=call.id)
+    if action == "search":
+        return Decision(action, why, query=arguments["query"].strip(), call=call.id)
+    if action == "browse":
+        return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
+    given = {name: value for name, value in arguments.items() if name != FINAL}
+    return Decision("use_tool", why, tool=call.name, arguments=given, is_final=is_final, call=call.id)

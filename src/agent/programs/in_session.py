@@ -1,0 +1,168 @@
+"""A program that the deciding model wrote: run in the run's session, where it may search, read and call servers."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+from agent.attached import file_named, granted
+from agent.calls import call_external
+from agent.context import Context
+from agent.events import ToolCalled
+from agent.external import SERVER
+from agent.permission import may_be_done, origins_of, words_of_user
+from agent.programs.scripts import modules_of
+from agent.provenance import Verdict, of_address, of_call, of_query
+from agent.state import State
+from agent.steps import decision_of, step, step_number
+from agent.strategy import Update
+from agent.web.address import is_address
+from agent.web.protocol import WebProblem
+from mcp_tools.errors import ModelFixableError, StoppedError
+from mcp_tools.sandbox.protocol import SessionOutcome
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, call_text
+
+_MOST_CALLS = 100
+"""Of one block to the run's functions."""
+_SHOWN = 8_000
+"""Characters of output that an observation shows; the whole is kept in a file."""
+_LONGEST_TEXT = 2_000_000
+_LOST = "The session was started anew: variables of earlier programs are gone."
+
+
+class HostError(ModelFixableError):
+    """Why a call of a program to the run's functions gives nothing; it becomes an exception in the program."""
+
+
+async def run_in_session(state: State, context: Context) -> Update:
+    """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
+    assert context.python is not None
+    decision = decision_of(state)
+    try:
+        outcome = await context.python.run(
+            decision.code,
+            files=granted(state, context),
+            modules=await modules_of(state, context),
+            functions=_functions(state, context),
+            answer=_Host(state, context).answer,
+        )
+    except StoppedError as stopped:
+        return {"steps": [step(state, ok=False, finding=stopped.message)]}
+    printed = outcome.stdout.strip()
+    text = printed or _plain(outcome.value)
+    told = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
+    context.emit(ToolCalled("program", {}, outcome.ok, told, outcome.seconds))
+    value = text if outcome.ok and text else None
+    note = _LOST if outcome.fresh else ""
+    finding = _finding(outcome, text, state, context)
+    return {"steps": [step(state, ok=outcome.ok, finding=finding, value=value, note=note)]}
+
+
+def _finding(outcome: SessionOutcome, text: str, state: State, context: Context) -> str:
+    shown = text
+    if len(text) > _SHOWN and context.workspace is not None:
+        path = context.workspace.keep_text(f"step_{step_number(state)}.txt", text)
+        half, kept = _SHOWN // 2, "both its ends" if outcome.cut else "the whole"
+        shown = f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out; {kept}: {path} …]\n{text[-half:]}"
+    problem = outcome.problem
+    parts = [
+        shown,
+        f"stderr:\n{outcome.stderr.strip()[-2_000:]}" if outcome.stderr.strip() else "",
+        f"It failed: {problem.message}\n{problem.traceback}".strip() if problem else "",
+    ]
+    return "\n".join(part for part in parts if part) or "It printed nothing."
+
+
+def _plain(shown: str) -> str:
+    """A value as people write it: a text without its quotes."""
+    try:
+        value = ast.literal_eval(shown)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return shown
+    return value if isinstance(value, str) else shown
+
+
+def _functions(state: State, context: Context) -> list[str]:
+    without = state.get("without", [])
+    names = ["read(source, page=1, find='')"]
+    if context.web is not None and "search" not in without:
+        names.append("search(query)")
+    return [*names, *(name for tool in state["tools"] if SERVER in tool and (name := str(tool["name"])).isidentifier())]
+
+
+class _Host:
+    """Answers a program's calls under the same rules as the model's own."""
+
+    def __init__(self, state: State, context: Context) -> None:
+        self._state = state
+        self._context = context
+        self._calls = 0
+
+    async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
+        """The result of a call.
+
+        Raises:
+            HostError: It is not allowed, or gives nothing.
+        """
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            raise HostError(f"A program may call the run's functions {_MOST_CALLS} times.")
+        try:
+            if name == "search":
+                return await self._search(_text(arguments, "query"))
+            if name == "read":
+                return await self._read(arguments)
+            return await self._external(name, arguments)
+        except WebProblem as problem:
+            raise HostError(f"{problem.message} {problem.remedy}".strip()) from None
+
+    async def _search(self, query: str) -> Json:
+        assert self._context.web is not None
+        await self._allowed(of_query(query, origins_of(self._state, self._context)), "search", f"search {query}")
+        found = await self._context.web.search(query)
+        return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found]
+
+    async def _read(self, arguments: dict[str, Json]) -> Json:
+        source, context = _text(arguments, "source"), self._context
+        if is_address(source):
+            if context.web is None or "search" in self._state.get("without", []):
+                raise HostError("Pages of the web are not read in this run.")
+            await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
+            return (await context.web.read(source)).markdown[:_LONGEST_TEXT]
+        file = file_named(source, self._state)
+        if file is None or context.reader is None:
+            raise HostError(f"There is no attached file {source[:200]!r}.")
+        page, find = arguments.get("page", 1), arguments.get("find", "")
+        if not isinstance(page, int) or page < 1 or not isinstance(find, str):
+            raise HostError("read(source, page=1, find=''): page is a number from 1 on, find a text.")
+        place = Path(file["path"])
+        part = await context.reader.read(place, file["name"], page=page, find=find, limit=_LONGEST_TEXT)
+        if problem := part.get("problem"):
+            raise HostError(str(problem))
+        return str(part["text"])
+
+    async def _external(self, name: str, arguments: dict[str, Json]) -> Json:
+        tool = next((one for one in self._state["tools"] if one["name"] == name and SERVER in one), None)
+        if tool is None:
+            raise HostError(f"There is no function {name[:80]!r}.")
+        names = {text for file in self._state.get("attached", []) for text in (file["name"], file["path"])}
+        origins = origins_of(self._state, self._context)
+        verdict = of_call(name, arguments, origins, read_only=tool.get("readOnly") is True, files=names)
+        await self._allowed(verdict, "use_tool", call_text(name, arguments))
+        result = await call_external(self._context, name, arguments)
+        if not result.ok:
+            raise HostError(result.finding)
+        return result.value
+
+    async def _allowed(self, verdict: Verdict, kind: str, action: str) -> None:
+        if not await may_be_done(verdict, kind, action, words_of_user(self._state), self._context):
+            raise HostError(f"This was not done: {verdict.why}. Only the user can ask for it.")
+
+
+def _text(arguments: dict[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise HostError(f"{name} is a text that is not empty.")
+    return value.strip()
