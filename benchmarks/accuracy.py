@@ -32,7 +32,7 @@ from agent.models.roles import model_settings, open_models
 from agent.nodes.evaluate import final_form
 from agent.settings import Settings
 from agent.steps import value_text
-from mcp_tools.create.assemble import extract_code
+from mcp_tools.create.small.assemble import extract_code
 from mcp_tools.library import Library
 from mcp_tools.prompt import parse_prompt
 from mcp_tools.sandbox import Job, Limits, Sandbox, open_sandbox

@@ -2,7 +2,7 @@
 
     python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32]
 
-A local server answers every question with one decision after 200 ms: one model call a question. The runner is the real
+A local server answers every question after 200 ms: one model call a question. The runner is the real
 one: processes, journal of every run, ledger with a sync before an attempt counts. Ideal is the waiting alone, questions
 / at once x 200 ms in whole rounds. Wall time is from the first question's begin to the last line in the ledger;
 processor time is that of runner and workers between these moments; memory is what all of them hold at the end (shared
@@ -28,7 +28,7 @@ from table import Figure, as_text, at_most, time_at_most
 
 ROOT = Path(__file__).parents[1]
 DELAY = 0.2
-DECISION = json.dumps({"why": "It is known.", "next": {"action": "answer", "answer": "FINAL ANSWER: 42"}})
+ANSWER = "FINAL ANSWER: 42"
 Figures = dict[str, Any]
 
 
@@ -41,7 +41,7 @@ class Answering(asyncio.Protocol):
             "object": "chat.completion",
             "created": 1,
             "model": "m",
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": DECISION}, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 10, "completion_tokens": 5},
         }
     ).encode()

@@ -380,16 +380,17 @@ def tool(name: str, body: int) -> Tool:
 
 
 def _settings(folder: Path) -> Any:
+    note = {"source": "note.txt"}
     lines = [
-        {"json": {"why": "w", "next": {"action": "answer", "answer": "tea"}}, "when": "step 2"},
-        {"json": {"why": "w", "next": {"action": "answer", "answer": "tea"}}, "when": "card", "repeat": True},
-        {"json": {"why": "w", "next": {"action": "read_file", "file": "note.txt", "find": "tea"}}, "when": "step 1"},
-        {"json": {"why": "w", "next": {"action": "read_file", "file": "note.txt"}}},
+        {"text": "tea", "when": "Looking for tea."},
+        {"text": "tea", "when": "card", "repeat": True},
+        {"say": "Looking for tea.", "tool": "read", "arguments": {**note, "find": "tea"}, "when": "Reading it."},
+        {"say": "Reading it.", "tool": "read", "arguments": note},
     ]
-    script, note = folder / "script.jsonl", folder / "note.txt"
-    if not note.exists():
+    script, path = folder / "script.jsonl", folder / "note.txt"
+    if not path.exists():
         script.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        note.write_text("tea\n")
+        path.write_text("tea\n")
     flags = {"model": f"scripted:{script}", "tools_dir": str(folder / "none"), "engines": "index", "use_cache": False}
     return read_settings(flags, environment={"ALITA_HOME": str(folder / "home")}, current=folder)
 

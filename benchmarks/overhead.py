@@ -2,8 +2,8 @@
 
     python benchmarks/overhead.py [--json] [--repeat 5]
 
-A scripted OpenAI-compatible server answers at once: so many times "use this tool, with these arguments", then the
-answer. Each repetition takes three fresh processes, one after the other, at the same server:
+A scripted OpenAI-compatible server answers at once: so many calls of one tool of the library, each with other
+arguments, then the answer. Each repetition takes three fresh processes, one after the other, at the same server:
 
 - alita: the real `Alita.ask`, journal on disk, sandbox at work, after one question that warms it up;
 - trip: a bare httpx2 client that sends the very bodies that alita sent, for the server's own round trip;
@@ -47,14 +47,8 @@ def script(body: dict[str, Any]) -> Any:
     from support.openai_server import Step
 
     wanted = int(body["model"].removeprefix("calls-"))
-    messages = body["messages"]
-    is_bare = "tools" in body
-    done = sum(m["role"] == "tool" for m in messages) if is_bare else messages[-1]["content"].count("<data source=")
-    if is_bare:
-        return Step(text="done") if done >= wanted else Step(tools=[("multiply_modulo", arguments_of(done))])
-    chosen = {"action": "use_tool", "tool": "multiply_modulo", "arguments": arguments_of(done)}
-    chosen = {"action": "answer", "answer": "done"} if done >= wanted else chosen
-    return Step(text=json.dumps({"why": "It does what is asked.", "next": chosen}))
+    done = sum(message["role"] == "tool" for message in body["messages"])
+    return Step(text="done") if done >= wanted else Step(tools=[("multiply_modulo", arguments_of(done))])
 
 
 class Bench:
@@ -147,12 +141,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 def without_tools(body: dict[str, Any]) -> dict[str, Any]:
     """A first request as it would be with an empty library: its tools come and go with the question."""
-    stripped: dict[str, Any] = json.loads(json.dumps(body))
-    last, shape = stripped["messages"][-1], stripped["response_format"]["json_schema"]["schema"]
-    last["content"] = last["content"].partition("\nTools:")[0]
-    branches = shape["properties"]["next"]["anyOf"]
-    branches[:] = [branch for branch in branches if branch["properties"]["action"].get("const") != "use_tool"]
-    return stripped
+    return {**body, "tools": [tool for tool in body["tools"] if tool["function"]["name"] != "multiply_modulo"]}
 
 
 def _size(body: Any) -> int:

@@ -28,19 +28,10 @@ from mcp_tools.library import Library
 
 ALITA = str(Path(sys.executable).with_name("alita"))
 PYTHON = sys.executable
-DIRECT = [{"json": {"why": "A greeting.", "next": {"action": "answer", "answer": "Good morning!"}}}]
+DIRECT = [{"text": "Good morning!"}]
 WITH_TOOL: list[Any] = [
-    {
-        "json": {
-            "why": "multiply_modulo computes exactly this.",
-            "next": {
-                "action": "use_tool",
-                "tool": "multiply_modulo",
-                "arguments": {"number": 1000, "factor": 7, "modulus": 97},
-            },
-        }
-    },
-    {"json": {"why": "The evidence states it.", "next": {"action": "answer", "answer": "16"}}},
+    {"tool": "multiply_modulo", "arguments": {"number": 1000, "factor": 7, "modulus": 97}},
+    {"text": "16"},
 ]
 
 

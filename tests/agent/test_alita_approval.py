@@ -30,7 +30,7 @@ class Someone:
         return self.decision
 
 
-SCRATCH = decide("answer", answer=ANSWER, when=f"gives {ANSWER}")
+SCRATCH = decide("answer", answer=ANSWER, when=f"Its result here: {ANSWER}")
 
 
 async def test_an_approved_tool_is_kept_and_was_shown_with_its_checks(desk):
@@ -39,7 +39,7 @@ async def test_an_approved_tool_is_kept_and_was_shown_with_its_checks(desk):
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
     [shown] = someone.shown
     assert (shown.name, shown.signature) == ("nth_fibonacci", "nth_fibonacci(n: int) -> int")
-    assert shown.purpose.rstrip(".") == "The n-th Fibonacci number"
+    assert shown.purpose == "Compute a Fibonacci number."
     assert shown.source == desk.library.get("nth_fibonacci").source
     assert any("tests pass" in line for line in shown.checks)
     assert all("\n" not in line for line in shown.checks)

@@ -3,30 +3,31 @@
 import pytest
 
 from agent.conversation import Conversation, Turn
-from agent.events import Note
-from support.fibonacci import ANSWER, CREATION, QUESTION, STORY, decide
+from agent.errors import ModelError
+from agent.events import StepStarted
+from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide
 
-RUN_CODE = [
-    decide("run_code", when=QUESTION) | {"repeat": True},
-    {"role": "writer", "when": "one-off", "text": "print(1)"},
-]
+CREATES = [decide("create_tool"), *CREATION]
+UNWILLING = [decide("answer", answer="365"), decide("run_code", code="print(365)"), *CREATES]
+"""A model that would answer and compute before it creates anything."""
 
 
 async def test_a_tool_is_created_where_the_model_would_not_create_one(desk):
-    answer = await desk.plays(decide("answer", answer="365", when=QUESTION), *CREATION).ask(QUESTION, wish="create")
+    answer = await desk.plays(*UNWILLING).ask(QUESTION, wish="create")
     assert (answer.text, answer.tools_created, answer.status) == (ANSWER, ("nth_fibonacci",), "answered")
-    assert answer.usage.calls == 3, "without tools to choose from there is nothing to decide"
+    assert answer.usage.calls == 4
+    assert [event.action for event in desk.of(StepStarted)] == ["create_tool", "answer"]
 
 
 async def test_the_tool_of_the_library_that_fits_is_found_instead(desk):
     await desk.plays(*STORY).ask(QUESTION)
-    answer = await desk.plays(decide("run_code") | {"repeat": True}).ask(QUESTION, wish="create")
+    answer = await desk.plays().ask(QUESTION, wish="create")
     assert (answer.text, answer.tools_created, answer.tools_used) == (ANSWER, (), ("nth_fibonacci",))
 
 
 async def test_neither_arithmetic_nor_an_earlier_answer_stands_in_for_a_tool(desk):
     await desk.plays(decide("answer", answer=ANSWER, when=QUESTION)).ask(QUESTION)
-    answer = await desk.plays(*CREATION).ask(QUESTION, wish="create")
+    answer = await desk.plays(*CREATES).ask(QUESTION, wish="create")
     assert answer.tools_created == ("nth_fibonacci",)
     failing = {"text": "no", "repeat": True}
     assert (await desk.plays(failing).ask("What is 2 + 2?", wish="create")).text != "4"
@@ -36,35 +37,40 @@ async def test_a_follow_up_is_no_way_around_it(desk):
     await desk.plays(decide("answer", answer=ANSWER, when=QUESTION)).ask(QUESTION)
     restated = {"role": "planner", "json": {"question": QUESTION}}
     talk = Conversation([Turn("What is the 60th Fibonacci number?", "1548008755920", "261122-000000-aaaa", "answered")])
-    answer = await desk.plays(restated, *CREATION).ask("and the 57th?", wish="create", conversation=talk)
+    answer = await desk.plays(restated, *CREATES).ask("and the 57th?", wish="create", conversation=talk)
     assert (answer.tools_created, answer.restated) == (("nth_fibonacci",), QUESTION)
 
 
 async def test_where_no_tool_comes_there_is_no_guess(desk):
     answer = await desk.plays({"text": "no", "repeat": True}).ask(QUESTION, wish="create")
     assert (answer.text, answer.status, answer.tools_created) == ("", "no_answer", ())
-    assert any(event.text.startswith("no tool: ") for event in desk.of(Note))
+    assert "gave no valid action" in desk.notes
+    assert desk.of(StepStarted) == [], "nothing else is done in its place"
+
+
+async def test_a_tool_that_never_works_is_tried_a_few_times(desk):
+    broken = [decide("create_tool", code=CODE.replace("return a", f"return a // 0  # {n}")) for n in range(9)]
+    answer = await desk.plays(*broken).ask(QUESTION, wish="create")
+    assert (answer.text, answer.status, answer.tools_created, answer.steps) == ("", "no_answer", (), 3)
 
 
 async def test_a_replay_goes_the_same_way(desk):
-    first = await desk.plays(*CREATION).ask(QUESTION, wish="create")
+    first = await desk.plays(*CREATES).ask(QUESTION, wish="create")
     again = await desk.plays().replay(first.run_id)
     assert (again.text, again.tools_created, again.usage) == (first.text, first.tools_created, first.usage)
 
 
 async def test_a_resumed_run_is_for_the_same(desk):
-    spec = [line for line in CREATION if "json" in line and line["role"] == "writer"]
-    with pytest.raises(Exception, match="script"):
-        await desk.plays(*spec).ask(QUESTION, wish="create")
-    rest = [line for line in CREATION if line not in spec]
-    answer = await desk.plays(*RUN_CODE, *rest).resume()
+    with pytest.raises(ModelError, match="script"):
+        await desk.plays(CREATES[0]).ask(QUESTION, wish="create")
+    answer = await desk.plays(*UNWILLING).resume()
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
 
 
 async def test_a_fork_is_for_the_same(desk):
-    first = await desk.plays(*CREATION).ask(QUESTION, wish="create")
+    first = await desk.plays(*CREATES).ask(QUESTION, wish="create")
     desk.library.delete("nth_fibonacci")
-    answer = await desk.plays(*RUN_CODE, *CREATION).replay(first.run_id, until=0)
+    answer = await desk.plays(*UNWILLING).replay(first.run_id, until=0)
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
 
 

@@ -20,7 +20,7 @@ from support.external import is_alive, plain, starts, write_servers
 from support.fibonacci import decide
 
 QUESTION = "Please add the whole numbers 20 and 22 at the server."
-USE = decide("use_tool", tool="calc__add", arguments={"a": 20, "b": 22}, when="- calc__add: ")
+USE = decide("use_tool", tool="calc__add", arguments={"a": 20, "b": 22})
 FOUND = decide("answer", answer="42", when="calc__add(a=20, b=22) = 42")
 
 
@@ -104,7 +104,7 @@ async def test_several_questions_use_one_connection(desk, log):
 
 async def test_a_tool_that_fails_is_an_observation(desk, log):
     serve(desk, log)
-    use = decide("use_tool", tool="calc__fail", arguments={}, when="- calc__fail: ")
+    use = decide("use_tool", tool="calc__fail", arguments={})
     tell = decide("answer", answer="It burns.", when="calc__fail() failed: the disk is on fire")
     answer = await desk.plays(tell, use).ask("Please let the disk fail always.")
     assert (answer.text, answer.tools_used) == ("It burns.", ())
@@ -113,7 +113,7 @@ async def test_a_tool_that_fails_is_an_observation(desk, log):
 async def test_arguments_that_do_not_fit_are_told_and_not_sent(desk, log):
     serve(desk, log)
     big = "x" * 300
-    wrong = decide("use_tool", tool="calc__echo", arguments={"text": big}, when="- calc__echo")
+    wrong = decide("use_tool", tool="calc__echo", arguments={"text": big})
     answer = await desk.plays(decide("answer", answer="said", when=f"calc__echo(text='{big}') = x"), wrong).ask(
         "Say again a text."
     )
@@ -138,7 +138,7 @@ async def test_a_missing_variable_is_named(desk, log):
 async def test_a_secret_reaches_the_server_and_no_file(desk, log, monkeypatch):
     monkeypatch.setenv("WEATHER_KEY", "correct-horse-battery")
     serve(desk, log, env={"KEY": "${WEATHER_KEY}"})
-    use = decide("use_tool", tool="calc__env", arguments={}, when="- calc__env: ")
+    use = decide("use_tool", tool="calc__env", arguments={})
     tell = decide("answer", answer="told", when='"KEY": "[hidden]"')
     question = "Tell the environment, with correct-horse-battery in it."
     assert (await desk.plays(tell, use).ask(question)).text == "told"
@@ -150,7 +150,7 @@ async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-servers-0123456789")
     monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
     serve(desk, log)
-    use = decide("use_tool", tool="calc__env", arguments={}, when="- calc__env: ")
+    use = decide("use_tool", tool="calc__env", arguments={})
     answer = await desk.plays(decide("answer", answer="told", when="calc__env() = "), use).ask("Tell the environment.")
     journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
     (reply,) = [r["output"]["reply"] for r in map(json.loads, journal.splitlines()) if "call" in r.get("request", {})]
@@ -159,8 +159,8 @@ async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
 
 async def test_tools_that_a_server_adds_are_shown_from_then_on(desk, log):
     serve(desk, log)
-    grow = decide("use_tool", tool="calc__grow", arguments={}, when="- calc__grow: ")
-    use = decide("use_tool", tool="calc__grown", arguments={}, when="- calc__grown: ")
+    grow = decide("use_tool", tool="calc__grow", arguments={})
+    use = decide("use_tool", tool="calc__grown", arguments={}, when="calc__grown of calc")
     end = decide("answer", answer="done", when="no tool grown")
     answer = await desk.plays(end, use, grow).ask("Please grow, and say what has grown.")
     assert (answer.text, answer.steps) == ("done", 2)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import get_args
 
 import pytest
 
-from agent.deciding.one_call import decision_schema
+from agent.functions import decision_of_call, functions_for
 from agent.graph import build_graph
+from agent.models.protocol import ToolCall
 from agent.nodes.decide import Route
+from agent.small.decision import decision_schema
 from agent.state import ACTIONS, State
 
 ROOMS = {"plan", "decide", "evaluate"}
@@ -33,6 +36,18 @@ def test_the_model_can_choose_every_action():
         action = branch["properties"]["action"]
         offered |= set(action.get("enum", [])) | ({action["const"]} if "const" in action else set())
     assert offered == set(ACTIONS)
+
+
+def test_the_model_can_call_every_action():
+    """An answer needs no call, and the functions of a tool are its own."""
+    tool = {"name": "t", "description": "", "inputSchema": {"type": "object"}}
+    calls = [
+        ToolCall(
+            "c", form["function"]["name"], json.dumps(dict.fromkeys(form["function"]["parameters"]["required"], ""))
+        )
+        for form in functions_for({"question": "q", "tools": [tool]})
+    ]
+    assert {decision_of_call(call).action for call in calls} == set(ACTIONS) - {"answer"}
 
 
 @pytest.mark.parametrize("page", ["docs/architecture.md"])

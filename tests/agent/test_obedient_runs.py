@@ -136,7 +136,7 @@ async def test_a_doubtful_action_is_done_where_the_question_asks_for_it(bench, t
 
     def reply(body: dict[str, Any]) -> Any:
         step = model.reply(body)
-        if "wanted" in json.dumps(body["response_format"]):
+        if "wanted" in json.dumps(body.get("response_format")):
             asked.append(shown(body["messages"][-1]))
             step.text = json.dumps({"why": "The pages of the file are asked for.", "wanted": "yes"})
         return step

@@ -17,16 +17,15 @@ import agent.small
 import mcp_tools.create
 import mcp_tools.create.small
 from agent import permission, restating
-from agent.deciding.one_call import decision_schema, fitting_examples
 from agent.models.openai import OpenAIModel
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
 from agent.small import extracting, questions, research
 from agent.small.browser import questions as browser_questions
-from agent.web.specialist import assessing, planning
-from mcp_tools.create.assemble import extract_code
-from mcp_tools.create.examine import examples_schema
-from mcp_tools.create.spec import SPEC_SCHEMA, Wanted
+from agent.small.decision import decision_schema
+from mcp_tools.create.small.assemble import extract_code
+from mcp_tools.create.small.examine import examples_schema
+from mcp_tools.create.small.spec import SPEC_SCHEMA, Wanted
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.tool import Parameter, ToolSpec
 from support.decisions import FIBONACCI
@@ -46,13 +45,9 @@ SCHEMAS: dict[str, Any] = {
     "extract": extracting._FORM,
     "restate": restating._SCHEMA,
     "search_extract": research._ANSWER,
-    "search_quotes": assessing._form(4),
     "search_next": research._QUERY,
-    "search_plan": planning._FORM,
     "browser_step": browser_questions._form(DEEDS),
     "browser_value": browser_questions._text_form(()),
-    "spec": SPEC_SCHEMA,
-    "examine": examples_schema(VOWELS),
     "small_spec": SPEC_SCHEMA,
     "small_examine": examples_schema(VOWELS),
     "states": questions.word_schema(("fact", "order")),
@@ -105,14 +100,13 @@ async def test_examples_are_sent_in_the_form_that_is_sent(
     messages = prompt.render(
         **{name: data_block("-", "-") if name in prompt.data else "-" for name in prompt.placeholders}
     )
-    schema = decision_schema([]) if name == "decide" else SCHEMAS[name]
-    sent = fitting_examples(messages, schema)
-    await model.complete(sent, schema=schema)
+    schema = SCHEMAS[name]
+    await model.complete(messages, schema=schema)
     await model.aclose()
     body = openai_server.requests[-1]
     wanted = FORMS[rung](body, schema)
     examples = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
-    assert len(examples) >= len(EXAMPLES[name]) - (name == "decide")
+    assert len(examples) >= len(EXAMPLES[name])
     for example in examples:
         jsonschema.validate(json.loads(example), wanted)
 

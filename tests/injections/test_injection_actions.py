@@ -13,7 +13,7 @@ import pytest
 from injection_cases import Case, Seen, is_answered, load_cases, obedience
 
 from injections import World
-from support.obedient import Obedient, shown
+from support.obedient import Obedient, read_by
 from support.openai_server import OpenAIServer
 
 CASES = [case for case in load_cases() if case.order]
@@ -49,7 +49,8 @@ class Obeys(Obedient):
         """What the order of the case wants, step by step, once its words were read."""
         order = self.case.order
         assert order
-        read = shown(messages[-1]) + json.dumps(self.asked[-1]["schema"], ensure_ascii=False)
+        forms = [self.asked[-1]["schema"], self.asked[-1]["tools"]]
+        read = read_by(messages) + json.dumps(forms, ensure_ascii=False)
         self.was_read |= " ".join(order.when.split()) in " ".join(read.split())
         if self.was_read:
             steps = [

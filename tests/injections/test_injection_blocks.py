@@ -42,7 +42,7 @@ def use(**arguments: Any) -> dict[str, Any]:
 
 def program(statement: str, canary: str) -> str:
     """A program with an evil text, of which nothing stands in its source."""
-    return f"```python\ntext = bytes.fromhex('{evil(canary).encode().hex()}').decode()\n{statement}\n```"
+    return f"text = bytes.fromhex('{evil(canary).encode().hex()}').decode()\n{statement}"
 
 
 def tool(**more: Any) -> dict[str, Any]:
@@ -64,7 +64,6 @@ NAMED = f"{TOKEN}canary-name.txt"
 BOOK = {"sheets": {"canary-sheet": [["mill", evil("canary-head")], ["Zarechye", evil("canary-cell")]]}}
 TABLE = f'mill,"{evil("canary-head")}"\nZarechye,"{evil("canary-cell")}"\n'
 QUESTION = "When was the mill in Zarechye built?"
-CODE = [{"action": "run_code"}]
 
 CASES = {
     "page": (case("page", f"{QUESTION} See {SITE}/", pages=PAGE), [read(f"{SITE}/"), read("link 1")]),
@@ -102,7 +101,7 @@ PROGRAMS = {
     "output": ("canary-output", program("print(text)", "canary-output")),
     "traceback": ("canary-traceback", program("raise ValueError(text)", "canary-traceback")),
 }
-CASES |= {name: (case(name, QUESTION), CODE) for name in PROGRAMS}
+CASES |= {name: (case(name, QUESTION), [{"action": "run_code", "code": code}]) for name, (_, code) in PROGRAMS.items()}
 
 
 class Sent:
@@ -121,8 +120,8 @@ async def test_foreign_text_stands_in_blocks_of_data_only(name, openai_server, t
     from agent.layers import read_settings
 
     one, steps = CASES[name]
-    wrote, code = PROGRAMS.get(name, ("", "1826"))
-    model = Obedient(*steps, otherwise=code)
+    wrote, _ = PROGRAMS.get(name, ("", ""))
+    model = Obedient(*steps, otherwise="1826")
     openai_server.default = model.reply
     with World(one, tmp_path / "world") as world:
         world.redirect(f"{SITE}/gone", f"{SITE}/canary-path")

@@ -51,9 +51,9 @@ def test_the_wheel_holds_all_that_is_read_at_run_time(wheel: Path) -> None:
         "mcp_tools/py.typed",
         "agent/cli/help.txt",
         "agent/models/prices.json",
-        "agent/prompts/decide.md",
+        "agent/prompts/standard.md",
         "agent/small/prompts/needs.md",
-        "mcp_tools/create/prompts/spec.md",
+        "mcp_tools/create/small/prompts/spec.md",
     } <= names
     others = {name.split("/")[0] for name in names}
     assert {name for name in others if not name.endswith(".dist-info")} == {"agent", "mcp_tools", "gaia_benchmark.py"}

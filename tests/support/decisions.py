@@ -28,6 +28,8 @@ PRIME: dict[str, Any] = {
 SEARCH = {"json": {"why": "so", "next": {"action": "search"}}}
 CREATE = {"json": {"why": "so", "next": {"action": "create_tool"}}}
 USE = {"json": {"why": "so", "next": {"action": "use_tool", "tool": "nth_fibonacci", "arguments": {"n": 57}}}}
+SEARCHING = {"tool": "search", "arguments": {"query": "q"}}
+"""The same as a capable model writes it: a call of a function."""
 
 
 class Weak(ScriptedModel):
@@ -55,8 +57,7 @@ def context_with(model: ScriptedModel) -> Context:
 
 async def choose(state: State, context: Context) -> Decision:
     """The next action, by the strategy of the coordinator's model."""
-    decision, *_ = await context.strategy(Role.COORDINATOR).decide(state, context)
-    return decision
+    return (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
 
 
 def state_of(

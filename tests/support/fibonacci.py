@@ -10,38 +10,65 @@ from support.openai_server import Step
 
 QUESTION = "What is the 57th Fibonacci number?"
 ANSWER = "365435296162"
-CODE = """```python
+CODE = '''"""Fibonacci numbers."""
+
+
 def nth_fibonacci(n: int) -> int:
+    """Compute a Fibonacci number.
+
+    Args:
+        n: Position in the sequence, counted from 1.
+
+    Returns:
+        The n-th Fibonacci number; the first two are 1.
+
+    Raises:
+        ValueError: If n is below 1.
+
+    Example:
+        >>> nth_fibonacci(10)
+        55
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, not {n}")
     a, b = 0, 1
     for _ in range(n):
         a, b = b, a + b
     return a
-```"""
-SPEC = {
-    "purpose": "The n-th Fibonacci number.",
-    "name": "nth_fibonacci",
-    "parameters": [{"name": "n", "type": "int", "value": 57}],
-    "returns": "int",
+'''
+TESTS = {
+    "tests": [
+        {"arguments": {"n": n}, "expected": expected, "raises": expected is None, "because": "the sequence"}
+        for n, expected in ((1, 1), (2, 1), (3, 2), (10, 55), (0, None))
+    ]
 }
-TESTS = [{"arguments": {"n": 10}, "expected": 55}, {"arguments": {"n": 2}, "expected": 1}]
-CREATE = {"why": "It must be computed.", "next": {"action": "create_tool"}}
-DONE = {"why": "The result is there.", "next": {"action": "answer", "answer": ANSWER}}
 
 Line = dict[str, Any]
+_FUNCTIONS = {"read_file": "read", "run_code": "run_python"}
 
 
-def decide(action: str, *, when: str = "", why: str = "", **more: Any) -> Line:
+def call_of(action: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    """The function that an action is, and its arguments."""
+    if action == "use_tool":
+        return more["tool"], more.get("arguments", {})
+    if action == "create_tool":
+        more = {"code": CODE, "arguments": {"n": 57}, **more}
+    if action == "read_file":
+        more["source"] = more.pop("file", more.get("source", ""))
+    return _FUNCTIONS.get(action, action), more
+
+
+def decide(action: str, *, when: str = "", answer: str = "", **more: Any) -> Line:
     """A line of a script in which the coordinator chooses an action."""
-    chosen = {"why": why or f"{action} it is", "next": {"action": action, **more}}
-    return {"role": "coordinator", "json": chosen, **({"when": when} if when else {})}
+    line: Line = {"role": "coordinator", **({"when": when} if when else {})}
+    if action == "answer":
+        return {**line, "text": answer}
+    tool, arguments = call_of(action, **more)
+    return {**line, "tool": tool, "arguments": arguments}
 
 
-CREATION: list[Line] = [
-    {"role": "writer", "when": "def nth_fibonacci", "text": CODE},
-    {"role": "writer", "json": SPEC},
-    {"role": "examiner", "json": TESTS},
-]
-"""What the creation of the tool asks, in any order."""
+CREATION: list[Line] = [{"role": "examiner", "json": TESTS}]
+"""What the creation of the tool asks besides."""
 STORY: list[Line] = [
     decide("answer", answer=ANSWER, when="nth_fibonacci(n=57) = "),
     decide("create_tool", when=QUESTION),
@@ -62,22 +89,14 @@ def text_of(body: dict[str, Any]) -> str:
 
 
 def kind_of(body: dict[str, Any]) -> str:
-    """What a request asks for: `decide`, `spec`, `examine` or `write`."""
-    form = body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {})
-    if "next" in form:
-        return "decide"
-    if "purpose" in form:
-        return "spec"
-    return "examine" if form else "write"
+    """What a request asks for: `decide` or `examine`."""
+    return "decide" if body.get("tools") else "examine"
 
 
 def reply(body: dict[str, Any]) -> Step:
     """The server's answer in the same story."""
-    kind = kind_of(body)
-    if kind == "write":
-        return Step(text=CODE)
-    if kind == "decide":
-        value: Any = DONE if "nth_fibonacci(n=57) = " in text_of(body) else CREATE
-    else:
-        value = SPEC if kind == "spec" else {"value": TESTS}
-    return Step(text=json.dumps(value))
+    if kind_of(body) == "examine":
+        return Step(text=json.dumps(TESTS))
+    if "nth_fibonacci(n=57) = " in text_of(body):
+        return Step(text=ANSWER)
+    return Step(tools=[call_of("create_tool")])

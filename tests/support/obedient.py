@@ -2,8 +2,8 @@
 
 An order is a JSON object that stands anywhere in the messages:
 
-- an action in the form of a decision: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for
-  `search`, `read_file`, `use_tool`, `answer` and the others;
+- an action: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for `search`, `read_file`,
+  `use_tool`, `answer` and the others; it becomes a call of a function, or a decision in the small strategy's form;
 - a step of browser-use: `{"navigate": {"url": "…"}}`, `{"input": {"field": "Comment", "text": "…"}}`,
   `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number; the same
   two for the small model's browser, where `{"navigate": …}` is not possible;
@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent.models.json_text import misfit
-from agent.models.protocol import Completion, Message, ToolChoice, Usage
+from agent.models.protocol import Completion, Message, ToolCall, ToolChoice, Usage
+from support.fibonacci import call_of
 from support.openai_server import Step
 
 _STEPS = ("navigate", "input", "click", "send_keys", "upload_file", "search")
@@ -39,7 +40,7 @@ class Obedient:
 
     def __init__(self, *first: dict[str, Any], name: str = "obedient", otherwise: str = "unknown") -> None:
         self.asked: list[dict[str, Any]] = []
-        """Each request: its messages and its schema."""
+        """Each request: its messages, its schema and its functions."""
         self.obeyed: list[dict[str, Any]] = []
         self._first = list(first)
         self._name = name
@@ -64,7 +65,13 @@ class Obedient:
         on_delta: Callable[[str], None] | None = None,
     ) -> Completion:
         """What the newest order wants, in the form that is asked for; see `agent.models.protocol.Model`."""
-        self.asked.append({"messages": list(messages), "schema": schema})
+        self.asked.append({"messages": list(messages), "schema": schema, "tools": list(tools or [])})
+        if tools:
+            called = self._call(messages, tools)
+            if isinstance(called, str):
+                return Completion(called, Usage(calls=1), model=self._name)
+            call = ToolCall(f"call_{len(self.asked)}", called[0], json.dumps(called[1]))
+            return Completion("", Usage(calls=1), None, (call,), "tool_calls", self._name)
         value = self._answer(messages, schema)
         text = value if schema is None else json.dumps(value)
         return Completion(str(text), Usage(calls=1), None if schema is None else value, model=self._name)
@@ -85,7 +92,11 @@ class Obedient:
         """What it answers through an `OpenAIServer`: `openai_server.default = obedient.reply`."""
         form = body.get("response_format", {}).get("json_schema")
         schema = form["schema"] if form else None
-        self.asked.append({"messages": body["messages"], "schema": schema})
+        tools = body.get("tools") or []
+        self.asked.append({"messages": body["messages"], "schema": schema, "tools": tools})
+        if tools:
+            called = self._call(body["messages"], tools)
+            return Step(text=called) if isinstance(called, str) else Step(tools=[called])
         if schema is not None and list(schema.get("properties", {})) == ["value"]:
             inner = schema["properties"]["value"]
             return Step(text=json.dumps({"value": self._answer(body["messages"], inner)}))
@@ -94,9 +105,22 @@ class Obedient:
 
     def orders_in(self, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
         """The orders that were not obeyed yet, the newest first; those of our own examples are none."""
-        text = shown(messages[-1])
-        found = [order for order in objects_in(text) if order not in self.obeyed]
+        found = [order for order in objects_in(read_by(messages)) if order not in self.obeyed]
         yield from reversed(found)
+
+    def _call(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str | tuple[str, dict[str, Any]]:
+        """The call that comes first or that is ordered, or the answer."""
+        functions = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+        if self._first and (call := _as_call(self._first[0], functions)) is not None:
+            self._first.pop(0)
+            return call
+        for order in self.orders_in(messages):
+            said = order.get("say", order.get("answer"))
+            call = said if isinstance(said, str) else _as_call(order, functions)
+            if call is not None:
+                self.obeyed.append(order)
+                return call
+        return self._otherwise
 
     def _answer(self, messages: Sequence[Message], schema: dict[str, Any] | None) -> Any:
         if schema is not None and self._first and _fits(decision := _decided(self._first[0]), schema):
@@ -109,6 +133,26 @@ class Obedient:
                     self.obeyed.append(order)
                     return value
         return _nothing_ordered(schema, self._otherwise)
+
+
+def _as_call(order: dict[str, Any], functions: dict[str, dict[str, Any]]) -> str | tuple[str, dict[str, Any]] | None:
+    """An action as a call of one of the functions; None where it is none."""
+    if "action" not in order:
+        return None
+    if order["action"] == "answer":
+        return str(order.get("answer"))
+    try:
+        name, arguments = call_of(**order)
+    except (KeyError, TypeError):
+        return None
+    return (name, arguments) if name in functions and _fits(arguments, functions[name]) else None
+
+
+def read_by(messages: Sequence[Message]) -> str:
+    """What a model reads besides its instructions and their examples: in a conversation with results, all of it."""
+    if not any(message["role"] == "tool" for message in messages):
+        return shown(messages[-1])
+    return "\n".join(shown(message) for message in messages if message["role"] in ("user", "tool"))
 
 
 def shown(message: Message) -> str:

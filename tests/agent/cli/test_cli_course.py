@@ -206,7 +206,7 @@ def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
     The question without its file is asked all the same: it holds what is needed.
     """
     arithmetic(shell)
-    shell.write("none.jsonl", {"json": {"why": "so", "next": {"action": "answer", "answer": "303"}}})
+    shell.write("none.jsonl", {"text": "303"})
     first = shell.run(*RUN, "--max-questions", "2")
     assert first.returncode == 0, first.stderr
     assert "Nothing was handed in." in first.stderr

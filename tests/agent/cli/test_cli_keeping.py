@@ -20,7 +20,7 @@ from agent.cli.keeping import shown
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, write_script
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
-SCRATCH = decide("answer", answer=ANSWER, when=f"gives {ANSWER}")
+SCRATCH = decide("answer", answer=ANSWER, when=f"Its result here: {ANSWER}")
 
 
 class Tty:

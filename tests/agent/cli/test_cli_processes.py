@@ -392,8 +392,7 @@ KEY = "sk-the-key-of-the-user-0123456789abcdef"
 
 def test_no_stream_of_a_run_shows_a_key(alita, openai_server, tmp_path):
     text = f"The key is {KEY}, says the file."
-    decision = {"why": f"I saw {KEY}", "next": {"action": "answer", "answer": text}}
-    openai_server.default = lambda _: Step(text=json.dumps(decision))
+    openai_server.default = lambda _: Step(text=text)
     arguments = ("--base-url", openai_server.url, "--model", "gpt-test", "Which key does the file name?")
     for flag in ("--json-stream", "--json", "-v"):
         ended = alita(*arguments, flag, "--no-cache", OPENAI_API_KEY=KEY)
@@ -411,7 +410,7 @@ def test_no_stream_of_a_run_shows_a_key(alita, openai_server, tmp_path):
 
 def test_what_is_kept_can_be_read_by_its_user_alone(alita, openai_server, tmp_path):
     (tmp_path / "here" / "notes.txt").write_text("The ferry leaves at nine.")
-    openai_server.default = lambda _: Step(text=json.dumps({"why": "", "next": {"action": "answer", "answer": "nine"}}))
+    openai_server.default = lambda _: Step(text="nine")
     question = ("-f", "notes.txt", "When does the ferry leave?")
     arguments = ("--base-url", openai_server.url, "--model", "gpt-test", *question)
     assert alita(*arguments, OPENAI_API_KEY=KEY).code == 0

@@ -172,8 +172,8 @@ async def test_ask_and_create_tool_work_and_their_tool_is_served(home: Path, lib
 
 
 async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: Library) -> None:
-    rather = decide("run_code") | {"repeat": True}
-    model = write_script(home / "script.jsonl", [rather, *CREATION, {"text": "no", "repeat": True}])
+    rather = [decide("create_tool", when="no function 'run_python'"), decide("run_code", code="print(1)")]
+    model = write_script(home / "script.jsonl", [*rather, *CREATION, {"text": "no", "repeat": True}])
     async with Client(on_stdio("--model", model), mode="auto") as client:
         made = await client.call_tool("create_tool", {"question": QUESTION})
         found = await client.call_tool("create_tool", {"question": QUESTION})
@@ -181,7 +181,7 @@ async def test_create_tool_leads_to_a_tool_or_says_why_not(home: Path, library: 
     assert (made.structured_content or {}).get("created") == ["nth_fibonacci"]
     assert (found.structured_content or {}).get("reused") == ["nth_fibonacci"]
     assert none.is_error
-    assert "no tool: " in str(none.content)
+    assert "no tool was proved and kept (the model gave no valid action" in str(none.content)
 
 
 async def test_two_questions_wait_for_each_other(home: Path, library: Library) -> None:

@@ -26,11 +26,7 @@ def ask(tmp_path: Path, site: Site) -> Any:
     script = write_script(
         tmp_path / "script.jsonl",
         [
-            decide("answer", answer="1874 [1]", when="step 1 search"),
-            {
-                "json": {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""},
-                "when": "Passages:\n<data",
-            },
+            decide("answer", answer="1874 [1]", when='<data source="search">'),
             decide("search", query="lighthouse lit"),
         ],
     )

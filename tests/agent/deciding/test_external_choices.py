@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.deciding.one_call import decision_messages
 from agent.models.scripted import ScriptedModel
+from agent.small.decision import decision_messages
 from agent.small.questions import ask_in_parts
 from support.decisions import FIBONACCI, Weak, choose, context_with, done, state_of
 
@@ -38,9 +38,12 @@ def test_without_external_tools_the_prompt_is_as_before() -> None:
     assert "servers" not in decision_messages(QUESTION, [], [FIBONACCI], "")[-1]["content"]
 
 
-async def test_a_strong_model_chooses_an_external_tool() -> None:
-    decision = await choose(state_of(QUESTION, tools=[FORECAST]), context_with(ScriptedModel([USE])))
+async def test_a_capable_model_calls_an_external_tool_of_which_it_reads_as_data() -> None:
+    model = ScriptedModel([{"tool": "weather__forecast", "arguments": {"city": "Oslo"}}])
+    decision = await choose(state_of(QUESTION, tools=[FORECAST]), context_with(model))
     assert (decision.action, decision.tool, decision.arguments) == ("use_tool", "weather__forecast", {"city": "Oslo"})
+    assert '<data source="weather__forecast of weather">' in model.requests[0][-1]["content"]
+    assert model.requests[0][-1]["content"].count("</data>") == 1
 
 
 @pytest.mark.parametrize("need", ["fact", "site", "compute"])

@@ -6,39 +6,46 @@ from typing import Any
 
 import pytest
 
-from agent.deciding import ATTEMPTS
+from agent.errors import ModelOutputError
 from agent.models.scripted import ScriptedModel
+from agent.standard import ATTEMPTS
 from agent.state import State
-from support.decisions import FIBONACCI, PRIME, SEARCH, USE, Weak, choose, context_with, done, state_of
+from support.decisions import FIBONACCI, SEARCHING, USE, Weak, choose, context_with, done, state_of
+from support.fibonacci import CODE
 
-RUN_CODE = {"json": {"why": "so", "next": {"action": "run_code"}}}
-ANSWER = {"json": {"why": "so", "next": {"action": "answer", "answer": "42"}}}
-CREATE = {"json": {"why": "so", "next": {"action": "create_tool"}}}
+CREATING = {"tool": "create_tool", "arguments": {"code": CODE, "arguments": {"n": 57}}}
+USING = {"tool": "nth_fibonacci", "arguments": {"n": 57}}
 
 
 def wished(question: str, **more: Any) -> State:
     return {**state_of(question, **more), "wish": "create"}
 
 
-@pytest.mark.parametrize("kind", [ScriptedModel, Weak])
-async def test_with_no_tool_that_may_fit_one_is_created_without_a_call(kind: type[ScriptedModel]) -> None:
-    model = kind([])
+async def test_with_no_tool_that_may_fit_a_small_models_is_created_without_a_call() -> None:
+    model = Weak([])
     assert (await choose(wished("Open www.example.com and log in."), context_with(model))).action == "create_tool"
     assert not model.requests
 
 
-@pytest.mark.parametrize("line", [RUN_CODE, SEARCH, ANSWER], ids=["run_code", "search", "answer"])
-async def test_what_is_not_possible_is_asked_again_and_then_a_tool_is_created(line: Any) -> None:
-    model = ScriptedModel([line | {"repeat": True}])
-    decision = await choose(wished("q", tools=[PRIME]), context_with(model))
-    assert (decision.action, len(model.requests)) == ("create_tool", ATTEMPTS)
+NOT_POSSIBLE = [{"tool": "run_python", "arguments": {"code": "print(1)"}}, SEARCHING, "42"]
 
 
-async def test_a_strong_model_chooses_between_the_shown_tools_and_a_new_one() -> None:
-    model = ScriptedModel([CREATE])
-    assert (await choose(wished("q", tools=[FIBONACCI]), context_with(model))).action == "create_tool"
-    assert "A tool is wanted" in model.requests[0][-1]["content"]
-    decision = await choose(wished("q", tools=[FIBONACCI]), context_with(ScriptedModel([USE])))
+@pytest.mark.parametrize("line", NOT_POSSIBLE, ids=["run_code", "search", "answer"])
+async def test_what_is_not_possible_is_asked_again_and_nothing_else_is_done_instead(line: Any) -> None:
+    model = ScriptedModel([line, CREATING])
+    assert (await choose(wished("q"), context_with(model))).action == "create_tool"
+    reason = "A tool is wanted and not an answer" if line == "42" else "there is no function"
+    assert reason in model.requests[1][-1]["content"]
+    only = ScriptedModel([line] * ATTEMPTS)
+    with pytest.raises(ModelOutputError, match="gave no valid action"):
+        await choose(wished("q"), context_with(only))
+
+
+async def test_a_capable_model_chooses_between_the_shown_tools_and_a_new_one() -> None:
+    model = ScriptedModel([CREATING])
+    decision = await choose(wished("q", tools=[FIBONACCI]), context_with(model))
+    assert (decision.action, decision.code, decision.arguments) == ("create_tool", CODE, {"n": 57})
+    decision = await choose(wished("q", tools=[FIBONACCI]), context_with(ScriptedModel([USING])))
     assert (decision.action, decision.tool) == ("use_tool", "nth_fibonacci")
 
 
@@ -51,16 +58,19 @@ async def test_a_weak_model_says_whether_a_tool_fits(verdict: str, action: str) 
 async def test_a_tool_that_failed_is_followed_by_a_new_one() -> None:
     steps = [done("use_tool", "nth_fibonacci(n=57)", ok=False)]
     state = wished("q", tools=[FIBONACCI], steps=steps)
-    assert (await choose(state, context_with(ScriptedModel([USE | {"repeat": True}])))).action == "create_tool"
+    assert (await choose(state, context_with(ScriptedModel([USING, CREATING])))).action == "create_tool"
 
 
+@pytest.mark.parametrize("kind", [ScriptedModel, Weak])
 @pytest.mark.parametrize("action", ["use_tool", "create_tool"])
-async def test_a_result_is_the_answer(action: str) -> None:
-    decision = await choose(wished("q", steps=[done(action, value=[1, 2])]), context_with(ScriptedModel([])))
+async def test_a_result_is_the_answer(action: str, kind: type[ScriptedModel]) -> None:
+    state = {**wished("q", steps=[done(action, value=[1, 2])]), "used": ["nth_fibonacci"]}
+    decision = await choose(state, context_with(kind([])))
     assert (decision.action, decision.answer) == ("answer", "1, 2")
 
 
-async def test_a_creation_that_failed_is_not_tried_again() -> None:
-    state = wished("q", tools=[FIBONACCI], steps=[done("create_tool", ok=False)])
-    decision = await choose(state, context_with(ScriptedModel([])))
+@pytest.mark.parametrize(("kind", "tries"), [(ScriptedModel, ATTEMPTS), (Weak, 1)])
+async def test_creations_that_failed_are_not_tried_for_ever(kind: type[ScriptedModel], tries: int) -> None:
+    state = wished("q", tools=[FIBONACCI], steps=[done("create_tool", ok=False, number=n) for n in range(tries)])
+    decision = await choose(state, context_with(kind([])))
     assert (decision.action, decision.answer) == ("answer", "")

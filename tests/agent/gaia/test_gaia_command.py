@@ -23,9 +23,8 @@ def server(openai_server):
 
 def test_true_answers_and_annotations_reach_nothing_but_the_score(tmp_path, server):
     """Neither a prompt nor a file that is written, nor the environment or the command line of a child."""
-    use = {"why": "A program is needed.", "next": {"action": "run_code"}}
     program = "import os, sys\nprint(dict(os.environ), sys.argv, open('/proc/self/environ').read())"
-    server.answer(use).answer(f"```python\n{program}\n```")
+    server.answer(tool=("run_python", {"code": program}))
     members = {
         "Final answer": CANARY,
         "Annotator Metadata": {"Steps": CANARY, "Tools": CANARY},
@@ -63,7 +62,7 @@ def test_the_documented_command_goes_on_with_resume(tmp_path, server):
     code, out, err = finished(command(*base, "--resume", "--verbose", folder=tmp_path, url=server.url))
     assert code == 0, err
     assert "3 right of 3, 100.0 % of all selected" in out
-    assert "t2: answer (It is known.)" in err
+    assert "t2: answer\n" in err
     rows = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
     assert rows == [{"task_id": f"t{i}", "model_answer": str(i)} for i in range(3)]
     results = json.loads((tmp_path / "mine.results.json").read_text())
@@ -137,11 +136,10 @@ def test_epochs_stay_in_every_figure_of_a_run_that_ends_early_or_goes_on_without
 
 def test_killed_in_the_middle_of_a_run_what_was_paid_for_is_not_paid_again(tmp_path, server):
     questions = question_file(tmp_path, 1)
-    use = {"why": "A program is needed.", "next": {"action": "run_code"}}
-    server.answer(use).answer("```python\nprint(6 * 7)\n```").hang(20)
+    server.answer(tool=("run_python", {"code": "print(6 * 7)"})).hang(20)
     base = [questions, "--output", "o.json", "--resume"]
     process = command(*base, folder=tmp_path, url=server.url)
-    while len(server.requests) < 3 and process.poll() is None:
+    while len(server.requests) < 2 and process.poll() is None:
         time.sleep(0.05)
     process.kill()
     process.communicate()

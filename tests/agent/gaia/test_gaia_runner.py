@@ -128,11 +128,10 @@ async def test_an_interrupt_lets_the_running_question_end_and_begins_no_other(be
 
 
 async def test_a_second_interrupt_ends_it_and_a_resumed_run_goes_on_from_the_journal(bench, openai_server):
-    use = {"why": "A program is needed.", "next": {"action": "run_code"}}
-    openai_server.answer(use).answer("```python\nprint(6 * 7)\n```").hang(20)
+    openai_server.answer(tool=("run_python", {"code": "print(6 * 7)"})).hang(20)
 
     async def interrupt_twice():
-        while len(openai_server.requests) < 3:  # noqa: ASYNC110 - the server has no event to wait for
+        while len(openai_server.requests) < 2:  # noqa: ASYNC110 - the server has no event to wait for
             await asyncio.sleep(0.05)
         bench.running.interrupt()
         bench.running.interrupt()
@@ -183,12 +182,12 @@ async def test_epochs_are_asked_anew_with_seeds_of_their_own(bench, openai_serve
 
 
 async def test_what_it_goes_without_is_not_offered(bench, openai_server):
-    openai_server.answer({"why": "", "next": {"action": "search"}})
+    openai_server.answer(tool=("search", {"query": "cards"})).answer("7")
     outcome = await bench.run(selection=Selection(ids=("t0",)), flags={"without": "search,create"})
 
-    first = openai_server.requests[0]
-    assert "Not possible here: search, create_tool." in first["messages"][-1]["content"]
-    assert '"search"' not in json.dumps(first["response_format"])
+    first, second = openai_server.requests
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["run_python", "read", "browse"]
+    assert "there is no function 'search'" in second["messages"][-1]["content"]
     assert outcome.attempts[0].routes == ("answer",)
 
 

@@ -26,7 +26,7 @@ def use(*actions, when=""):
 @NEEDS_CHROMIUM
 async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
     desk.plays(
-        decide("answer", answer="42", when="step 1 browse"),
+        decide("answer", answer="42", when='<data source="browse">'),
         decide("browse", url=site.url + "/notices", task="How many seats does the reading room have?"),
         use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}),
     )
@@ -40,6 +40,11 @@ async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
     again = await desk.replay(answer.run_id)
     assert (again.text, again.usage) == (answer.text, answer.usage)
     assert desk.of(BrowserStepped) == steps
+
+
+def names_of(body):
+    """The functions that a request offers: those of the coordinator have `browse` among them."""
+    return {tool["function"]["name"] for tool in body.get("tools", [])}
 
 
 SEEN = use({"done": {"text": "There is a sign.", "success": True, "files_to_display": []}})
@@ -61,10 +66,9 @@ async def test_a_model_that_reads_pictures_is_shown_the_screen(desk, site, opena
         told = json.dumps(body)
         if body["model"] == "tiny-2":
             return Step(text="A white sign with black letters.")
-        if "response_format" not in body or "evaluation_previous_goal" in json.dumps(body["response_format"]):
+        if not names_of(body) & {"browse"}:
             return Step(text=json.dumps(SEEN["json"]))
-        chosen = {"action": "answer", "answer": "white"} if "white sign" in told else {"action": "browse", **where}
-        return Step(text=json.dumps({"why": "so", "next": chosen}))
+        return Step(text="white") if "white sign" in told else Step(tools=[("browse", where)])
 
     where = {"url": site.url + "/sign", "task": "Look at the sign."}
     openai_server.default = reply
@@ -92,7 +96,7 @@ LONG = "How many seats does the reading room of the old town library have on a S
 @NEEDS_CHROMIUM
 async def test_the_task_itself_is_no_page_that_quotes_the_question(desk, site):
     desk.plays(
-        decide("answer", answer="42", when="step 1 browse"),
+        decide("answer", answer="42", when='<data source="browse">'),
         decide("browse", url=site.url + "/notices", task=LONG),
         use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}, when="<browser_state>"),
     )
@@ -105,10 +109,8 @@ async def test_the_task_itself_is_no_page_that_quotes_the_question(desk, site):
 async def test_what_was_downloaded_is_attached_and_can_be_read(desk, site, openai_server):
     def reply(body):
         told = body["messages"][-1]["content"]
-        if "response_format" not in body:
-            return Step(text="read")
-        if "evaluation_previous_goal" not in json.dumps(body["response_format"]):
-            return Step(text=json.dumps({"why": "so", "next": decided(json.dumps(body["messages"]))}))
+        if "browse" in names_of(body):
+            return decided(json.dumps(body["messages"]))
         text = told if isinstance(told, str) else "".join(part.get("text", "") for part in told)
         link = re.search(r"\[(\d+)\]<a[^\[]*Tides 2026 \(CSV\)", text)
         is_done = len([path for path in site.paths() if path.endswith(".csv")]) > 0
@@ -116,11 +118,12 @@ async def test_what_was_downloaded_is_attached_and_can_be_read(desk, site, opena
         return Step(text=json.dumps(use(done if is_done else {"click": {"index": int(link[1])}})["json"]))
 
     def decided(told):
-        if "step 2 read_file" in told:
-            return {"action": "answer", "answer": "read"}
+        if "read_file tides-2026.csv" in told:
+            return Step(text="read")
         if re.search(r"Downloaded: /\S+/browser/1/tides-2026\.csv", told):
-            return {"action": "read_file", "file": "tides-2026.csv"}
-        return {"action": "browse", "url": site.url + "/tides", "task": "Download the tides of 2026 as CSV."}
+            return Step(tools=[("read", {"source": "tides-2026.csv"})])
+        where = {"url": site.url + "/tides", "task": "Download the tides of 2026 as CSV."}
+        return Step(tools=[("browse", where)])
 
     openai_server.default = reply
     flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
@@ -146,7 +149,9 @@ async def test_a_page_of_another_host_is_neither_operated_nor_read_instead(desk,
 
 
 async def test_without_an_address_the_model_is_told_to_search(desk):
-    desk.plays(decide("answer", answer="I do not know.", when="search for it first"), decide("browse"))
+    desk.plays(
+        decide("answer", answer="I do not know.", when="search for it first"), decide("browse", url="", task="Look.")
+    )
     answer = await desk.ask("Who won?")
     assert answer.text == "I do not know."
     assert any("needs the address" in event.text for event in desk.of(Note))

@@ -53,7 +53,8 @@ class Page(HTMLParser):
 
 @pytest.fixture
 async def run_id(desk: Any) -> str:
-    answer = await desk.plays(*STORY).ask(QUESTION)
+    answered, create, *others = STORY
+    answer = await desk.plays(answered, {**create, "say": "create_tool it is"}, *others).ask(QUESTION)
     return str(answer.run_id)
 
 
@@ -154,7 +155,10 @@ def test_the_page_stands_alone_and_needs_no_script(trace):
 async def test_nothing_in_a_run_becomes_markup_or_steers_the_terminal(desk):
     evil = "</pre></details><script>alert(1)</script><img src=x onerror='a'>\x1b]0;owned\x07\x1b[2J\u202e\u200b"
     question = f"Say {evil}\n└─ 99 model  spoofed"
-    lines = [{**decide("answer", answer=evil, why=evil[:100]), "repeat": True}]
+    lines = [
+        {**decide("run_code", code=f"print({evil!r})"), "say": evil[:100]},
+        decide("answer", answer=evil, when='<data source="run_code">'),
+    ]
     await desk.plays(*lines).ask(question)
     trace = read_trace(desk.runs)
     page = Page(render_page(trace))

@@ -21,12 +21,8 @@ from support.openai_server import Step
 from support.site.server import Site
 from support.web_server import WebServer
 
-QUOTED: dict[str, Any] = {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""}
-
-
-def quoted(**said: Any) -> dict[str, Any]:
-    """What the model makes of the passages."""
-    return {"json": QUOTED | said, "when": "Passages:\n<data"}
+FOUND = '<data source="search">'
+"""How a model is told what a search brought."""
 
 
 @pytest.fixture
@@ -50,8 +46,7 @@ def indexed(desk, towns, tmp_path):
 
 async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
     lines = [
-        decide("answer", answer="It was lit on 9 October 1874 [1].", when="step 1 search"),
-        quoted(answer="9 October 1874"),
+        decide("answer", answer="It was lit on 9 October 1874 [1].", when=FOUND),
         decide("search", query="when was the lighthouse first lit"),
     ]
     answer = await indexed.plays(*lines).ask("When was the lighthouse of Grey Point first lit?")
@@ -60,7 +55,7 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
     assert (source.number, source.url) == (1, f"{towns[0].url}/lighthouse")
     assert "was lit for the first time on 9 October 1874" in source.quote
     [asked, *_] = indexed.of(WebSearched)
-    assert (asked.source, asked.query, asked.ok) == ("index", "lighthouse first lit", True)
+    assert (asked.source, asked.query, asked.ok) == ("index", "when was the lighthouse first lit", True)
     assert "Grey Point lighthouse" in [page.title for page in indexed.of(PageRead) if page.ok]
     kept = indexed.runs / answer.run_id / "workspace" / "search_1.json"
     assert json.loads(kept.read_text())[0]["url"] == f"{towns[0].url}/lighthouse"
@@ -81,7 +76,7 @@ async def test_a_run_remembers_where_it_may_search_and_read(indexed):
 
 
 async def test_a_replay_searches_and_reads_nothing_and_tells_the_same(indexed, towns):
-    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
     answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")
     told = [(type(e), getattr(e, "url", "")) for e in indexed.events if isinstance(e, WebSearched | PageRead)]
     for site in towns:
@@ -97,7 +92,7 @@ async def test_a_replay_searches_and_reads_nothing_and_tells_the_same(indexed, t
 async def test_a_trace_shows_what_was_found_and_read(indexed, towns):
     from agent.traces.calls import call_of
 
-    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
     answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")
     calls = [call_of(r) for r in Journal.replay(journal_path(indexed.runs, answer.run_id)).records()]
     web = [call for call in calls if call.kind == "web"]
@@ -106,30 +101,12 @@ async def test_a_trace_shows_what_was_found_and_read(indexed, towns):
     assert f"read {towns[0].url}/lighthouse" in [call.title for call in web]
 
 
-async def test_what_is_missing_is_asked_for_and_a_second_source_is_found(desk, towns, tmp_path):
-    one, two = towns
-    folder = tmp_path / "pages.txt"
-    folder.write_text(f"{one.url}/lighthouse\n{one.url}/museum\n{two.url}/ferry\n")
-    desk.flags |= {"engines": "index", "web_index": str(folder), "allow_private": True}
-    lines = [
-        decide("answer", answer="37", when="step 1 search"),
-        quoted(missing=["the museum"], queries=["museum of knots"]) | {"when": "Passages:\n<data"},
-        quoted(answer="37 metres"),
-        decide("search", query="height of the lighthouse"),
-    ]
-    await desk.plays(*lines).ask("How high is the lighthouse?")
-    queries = [e.query for e in desk.of(WebSearched) if e.ok]
-    assert queries[:2] == ["height lighthouse", "museum of knots"]
-    journal = (desk.runs / desk.events[0].run_id / "journal.jsonl").read_text()
-    assert "a second, independent source was not found" in journal
-
-
 async def test_every_link_that_was_shown_leads_on_to_the_end_of_the_run_and_after_a_resume(indexed, towns):
     site = towns[0]
     lines = [
-        decide("answer", answer="knots", when="step 3 read_file"),
+        decide("answer", answer="knots", when="looking for 'opening'"),
         decide("read_file", file="link 1", find="opening", when="There is no 'link 99'"),
-        decide("read_file", file="link 99", when="step 2 read_file"),
+        decide("read_file", file="link 99", when=f"read_file {site.url}/ferry"),
         decide("read_file", file=f"{site.url}/ferry", when="`link N` follows the link [text][N], now and later."),
         decide("read_file", file=f"{site.url}/lighthouse"),
     ]
@@ -167,16 +144,13 @@ async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, t
     """At the very path that the model was told, also where the folder of runs is relative, as in a benchmark."""
 
     def reply(body: dict[str, Any]) -> Step:
-        prompt = body["messages"][-1]["content"]
-        if "response_format" not in body:
-            [path] = set(re.findall(r"It is kept as (\S+?)\.(?: |$)", prompt))
-            return Step(text=f"```python\nprint(len(open({path!r}, 'rb').read()))\n```")
-        chosen = {"action": "read_file", "file": f"{web.url}/data.7z"}
-        if "A program printed: 306" in prompt:
-            chosen = {"action": "answer", "answer": "306"}
-        elif "It is kept as" in prompt:
-            chosen = {"action": "run_code"}
-        return Step(text=json.dumps({"why": "so", "next": chosen}))
+        results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
+        if not results:
+            return Step(tools=[("read", {"source": f"{web.url}/data.7z"})])
+        if len(results) == 2:
+            return Step(text="306" if "306" in results[1] else results[1])
+        [path] = set(re.findall(r"It is kept as (\S+?)\.(?: |$)", results[0]))
+        return Step(tools=[("run_python", {"code": f"print(len(open({path!r}, 'rb').read()))"})])
 
     openai_server.default = reply
     desk.flags |= {"model": "tiny", "base_url": openai_server.url, "api_key": "k", "allow_private": True}
@@ -190,23 +164,27 @@ async def test_a_fetched_file_that_is_no_page_can_be_opened_by_a_program(desk, t
     assert answer.text == "306"
 
 
-async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns):
-    program = "```python\nimport pandas as pd\nprint(len(pd.read_csv('tides-2026.csv')))\n```"
-    lines = [
-        decide("answer", answer="done", when="A program printed:"),
-        {"role": "writer", "text": program},
-        decide("run_code", when="step 1 read_file"),
-        decide("read_file", file=f"{towns[0].url}/files/tides-2026.csv"),
-    ]
-    answer = await indexed.plays(*lines).ask("How many tides are there in 2026?")
-    assert answer.text == "done"
+async def test_a_table_of_the_web_is_computed_over_by_a_program(indexed, towns, openai_server):
+    def reply(body: dict[str, Any]) -> Step:
+        results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
+        if not results:
+            return Step(tools=[("read", {"source": f"{towns[0].url}/files/tides-2026.csv"})])
+        if len(results) == 2:
+            return Step(text=results[1].splitlines()[1])
+        path = re.findall(r"(?<![\w:/])/\w[\w/.-]+/tides-2026\.csv", str(body["messages"]))[0]
+        return Step(tools=[("run_python", {"code": f"import pandas as pd\nprint(len(pd.read_csv({path!r})))"})])
+
+    openai_server.default = reply
+    flags = {"model": "tiny", "base_url": openai_server.url, "api_key": "k"}
+    answer = await indexed.ask("How many tides are there in 2026?", **flags)
+    assert answer.text == "12"
     assert [(e.name, e.ok) for e in indexed.of(ToolCalled)] == [("program", True)]
     assert [e.type for e in indexed.of(FileRead)] == ["csv"]
 
 
 async def test_a_private_address_is_refused_unless_allowed(indexed, towns):
     lines = [
-        decide("answer", answer="unknown", when="step 1 read_file"),
+        decide("answer", answer="unknown", when="allow-private"),
         decide("read_file", file=f"{towns[0].url}/ferry"),
     ]
     await indexed.plays(*lines).ask("When does the ferry leave?", allow_private=False)
@@ -217,7 +195,7 @@ async def test_a_private_address_is_refused_unless_allowed(indexed, towns):
 async def test_a_page_that_quotes_the_question_is_kept_from_the_agent(indexed, towns):
     question = "Of which tower: stands 37 metres high and has 188 steps. Its light is seen from 21 nautical miles?"
     lines = [
-        decide("answer", answer="unknown", when="step 1 search"),
+        decide("answer", answer="unknown", when=FOUND),
         decide("search", query="Grey Point lighthouse"),
     ]
     await indexed.plays(*lines).ask(question, leak_guard=True)
@@ -231,7 +209,7 @@ async def test_a_page_that_quotes_the_question_is_kept_from_the_agent(indexed, t
 
 async def test_firecrawl_searches_and_reads_as_its_contract_says(desk, towns):
     pages = {f"{towns[0].url}/lighthouse": ("Grey Point lighthouse", "# Grey Point\n\nThe lighthouse was lit in 1874.")}
-    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
     with FirecrawlServer(pages, key="fc-right") as server:
         flags = {"engines": "firecrawl", "firecrawl_api_url": server.url, "firecrawl_api_key": "fc-right"}
         answer = await desk.plays(*lines).ask("When was the lighthouse lit?", allow_private=True, **flags)
@@ -241,7 +219,7 @@ async def test_firecrawl_searches_and_reads_as_its_contract_says(desk, towns):
 
 
 async def test_an_engine_with_a_wrong_key_leaves_the_question_to_the_next_and_its_key_is_nowhere(indexed, towns):
-    lines = [decide("answer", answer="1874", when="step 1 search"), quoted(), decide("search", query="lighthouse lit")]
+    lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
     with FirecrawlServer({}, key="fc-right") as server:
         flags = {"engines": "firecrawl,index", "firecrawl_api_url": server.url, "firecrawl_api_key": "fc-0wrong0wrong0"}
         answer = await indexed.plays(*lines).ask("When was the lighthouse lit?", **flags)
@@ -278,9 +256,8 @@ async def test_where_the_page_cannot_be_read_either_both_reasons_are_told(indexe
 async def test_a_run_that_goes_on_reads_no_page_again(indexed):
     """So that what it found can be replayed."""
     lines = [
-        decide("answer", answer="1874", when="step 2 search"),
-        quoted(),
-        decide("search", query="lighthouse first lit", when="step 1 search"),
+        decide("answer", answer="1874", when="lamp of the lighthouse"),
+        decide("search", query="lamp of the lighthouse", when=FOUND),
         decide("search", query="lighthouse lit"),
     ]
 

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_tools.create import Recipe, StandardRecipe
 from mcp_tools.create.protocol import Candidate, Part
-from mcp_tools.create.small import VotingRecipe
 from mcp_tools.library import Library
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Isolation, Level, Outcome, Problem
@@ -36,15 +34,9 @@ class ScriptedWriter:
     codes: list[Any] = field(default_factory=list)
     """Texts, or errors to raise."""
     programs: list[str] = field(default_factory=list)
-    votes: int = 1
     name: str = "scripted"
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Who was asked, and the last message."""
-
-    @property
-    def recipe(self) -> Recipe:
-        """The one for its kind of model."""
-        return VotingRecipe() if self.votes > 1 else StandardRecipe()
 
     async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
         self.asked.append((part, messages[-1]["content"]))

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from mcp_tools.create.assemble import assemble
 from mcp_tools.create.mutants import mutants
+from mcp_tools.create.small.assemble import assemble
 from mcp_tools.tool import Parameter, ToolSpec
 
 SPEC = ToolSpec("f", "Do it.", (Parameter("n", "int"),), "int")

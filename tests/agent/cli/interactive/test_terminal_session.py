@@ -34,9 +34,9 @@ B_ALONE: Line = {"role": "planner", "json": {"question": "b?"}}
     ],
 )
 async def test_a_new_tool_is_shown_and_kept_as_decided(sitting: Any, keys: list[Any], kept: bool, told: str) -> None:
-    scratch = decide("answer", answer=ANSWER, when=f"gives {ANSWER}")
+    scratch = decide("answer", answer=ANSWER, when=f"Its result here: {ANSWER}")
     shown = await sitting.plays(scratch, *STORY).types(QUESTION, *keys)
-    assert "6  def nth_fibonacci(n: int) -> int:" in shown
+    assert "4  def nth_fibonacci(n: int) -> int:" in shown
     assert "tests pass" in shown
     assert told in shown
     assert f"\n  {ANSWER}\n" in shown
@@ -181,7 +181,7 @@ async def test_cost_tells_each_turn_and_the_sum(sitting: Any) -> None:
 
 async def test_route_and_trace_show_the_last_run(sitting: Any) -> None:
     shown = await sitting.plays(says("one")).types("a?", "/route", "/trace")
-    assert shown.count("● decide  answer — answer it is") == 2
+    assert shown.count("● decide  answer\n") == 2
     assert sitting.turns[0].run_id in shown.rpartition("/trace")[0] + shown
     assert "step 1" in shown
 
@@ -210,7 +210,7 @@ async def test_tools_are_listed_found_and_shown(sitting: Any) -> None:
         "/tools", QUESTION, "y", "/tools", "/tools fibonacci", "/show nth_fibonacci"
     )
     assert "No tools are in" in shown
-    assert shown.count("  nth_fibonacci  verified  The n-th Fibonacci number.") == 2
+    assert shown.count("  nth_fibonacci  verified  Compute a Fibonacci number.") == 2
     assert "nth_fibonacci(n: integer)" in shown
     shown = await sitting.types("/show nth_fibonaci", "/tools zebra")
     assert "nth_fibonacci" in shown
@@ -226,20 +226,21 @@ async def test_create_tells_which_tool_answers_such_questions(sitting: Any) -> N
 
 
 async def test_create_leads_to_a_tool_whatever_the_model_would_rather_do_and_so_does_its_retry(sitting: Any) -> None:
-    rather = decide("run_code", when=QUESTION) | {"repeat": True}
-    shown = await sitting.plays(rather, *CREATION).types(f"/create {QUESTION}", "y")
+    made = decide("create_tool", when="no function 'run_python'")
+    rather = [made, decide("run_code", code="print(1)", when=QUESTION), *CREATION]
+    shown = await sitting.plays(*rather).types(f"/create {QUESTION}", "y")
     assert "New: nth_fibonacci." in shown
-    shown = await sitting.plays(rather, *CREATION).types(f"/create {QUESTION}", "n", "/retry", "y")
+    shown = await sitting.plays(*rather).types(f"/create {QUESTION}", "n", "/retry", "y")
     assert "New: nth_fibonacci." not in shown, "the library has it by now"
     Library(sitting.folder / "tools").delete("nth_fibonacci")
-    await sitting.plays(rather, *CREATION, *CREATION).types(f"/create {QUESTION}", "n", "/retry", "y")
+    await sitting.plays(*rather, *rather).types(f"/create {QUESTION}", "n", "/retry", "y")
     assert [tool.name for tool in Library(sitting.folder / "tools").list()] == ["nth_fibonacci"]
 
 
 async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any, tmp_path: Path) -> None:
     sitting.plays(says("old one"))
     other = tmp_path / "other.jsonl"
-    other.write_text('{"json": {"why": "x", "next": {"action": "answer", "answer": "new one"}}, "when": "a?"}\n')
+    other.write_text('{"text": "new one", "when": "a?"}\n')
     wrong = f"/model scripted:{tmp_path}/nowhere"
     shown = await sitting.types("/model", wrong, "/model", f"/model scripted:{other}", "a?")
     assert shown.count(f"The model is scripted:{tmp_path}/script.jsonl (flag --model).") == 2
@@ -344,7 +345,7 @@ async def test_the_doctor_looks(sitting: Any) -> None:
 
 async def test_sources_stand_below_an_answer(sitting: Any, site: Any) -> None:
     url = f"{site.url}/lighthouse"
-    lines = [says("37", when="step 1 read_file"), decide("read_file", file=url)]
+    lines = [says("37", when='<data source="read_file">'), decide("read_file", file=url)]
     shown = await sitting.plays(*lines).types("How high is the tower?", allow_private=True)
     assert "Sources:\n" in shown
     assert f"[1] Grey Point lighthouse — {url}" in shown

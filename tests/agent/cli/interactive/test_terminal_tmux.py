@@ -59,8 +59,8 @@ def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path, column
     terminal = start(columns=columns)
     terminal.enter(QUESTION)
     shown = terminal.wait_for("[m]ore ›")
-    assert re.search(r"^ +6 def nth_fibonacci\(n: int\) -> int:$", shown, re.MULTILINE)
-    assert "2 tests pass" in shown
+    assert re.search(r"^ +4 def nth_fibonacci\(n: int\) -> int:$", shown, re.MULTILINE)
+    assert "5 tests pass" in shown
     assert not (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
     terminal.press("m")
     terminal.wait_for("[m]ore ›", count=2)
@@ -68,7 +68,7 @@ def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path, column
     shown = terminal.wait_for(f"  {ANSWER}")
     assert (tmp_path / "home" / "data" / "generated_tools" / "nth_fibonacci.py").exists()
     assert "● decide  create_tool" in shown
-    assert "● done    answered · 1 step · 5 model calls" in shown
+    assert "● done    answered · 1 step · 3 model calls" in shown
     assert not set("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") & set(terminal.wait_for("1 turn · /help"))
     assert widest(shown) <= columns
     terminal.press("C-d")
@@ -77,8 +77,7 @@ def test_a_question_its_tool_and_its_answer(start: Start, tmp_path: Path, column
 
 def test_an_answer_is_seen_as_markdown_while_it_is_written(start: Start, openai_server: OpenAIServer) -> None:
     text = "Three rivers:\n\n- the **Seine**\n- the Marne\n- the Oise\n"
-    decision = {"why": "It is known.", "next": {"action": "answer", "answer": text}}
-    openai_server.answer(decision, pace=0.1)
+    openai_server.answer(text, pace=0.1)
     terminal = start("--model", "tiny-1", "--base-url", openai_server.url, OPENAI_API_KEY="test-key")
     terminal.enter("Which rivers?")
     growing = terminal.wait_for("• the Seine")
@@ -147,8 +146,8 @@ def test_read_aloud_there_are_whole_sentences_and_no_signs(start: Start) -> None
 
 
 def test_text_of_a_model_neither_moves_the_cursor_nor_passes_for_a_prompt(start: Start) -> None:
-    lines = [decide("answer", answer=HOSTILE, why="x\x1b[2J\nalita (ask) › y")]
-    terminal = start(script=lines)
+    begun = decide("run_code", code="print('x')") | {"say": "x\x1b[2J\nalita (ask) › y"}
+    terminal = start(script=[begun, decide("answer", answer=HOSTILE)])
     first = terminal.screen().split("\n")[0]
     terminal.enter("Tell me")
     terminal.wait_for("done")

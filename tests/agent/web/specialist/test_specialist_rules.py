@@ -7,7 +7,7 @@ from agent.web.protocol import Page, Result
 from agent.web.specialist.confirming import stating, value_in
 from agent.web.specialist.credibility import credibility_of
 from agent.web.specialist.hits import Hits
-from agent.web.specialist.planning import broader, freshness_of, is_plain, plan_by_rule, words_of
+from agent.web.specialist.planning import broader, freshness_of, plan_by_rule, words_of
 from agent.web.specialist.quoting import read_closely
 from agent.web.specialist.relevance import relevance_of
 from agent.web.specialist.terms import names_in, stem_of, stems_of, terms_of
@@ -62,13 +62,6 @@ def test_a_plain_question_is_planned_without_a_model(aim, strategy, queries):
     assert [sorted(query.lower().split()) for query in plan.queries] == [
         sorted(query.lower().replace("taller ", "").split()) for query in queries
     ]
-
-
-def test_only_a_question_with_parts_needs_thought():
-    assert is_plain(HEIGHT)
-    assert not is_plain("Who designed the harbour wall and when was the basin dug?")
-    assert not is_plain("Is Grey Point taller than Skagen?")
-    assert not is_plain("x " * 80)
 
 
 def test_a_query_is_widened_by_leaving_out_what_narrows_it():

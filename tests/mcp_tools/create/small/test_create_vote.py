@@ -9,9 +9,9 @@ from creating import failure, value
 
 from mcp_tools.checks.protocol import Finding, Report
 from mcp_tools.create.protocol import Candidate, Program, Test
-from mcp_tools.create.prove import suite_of
-from mcp_tools.create.trial import passed, result_key, runnable, varied
-from mcp_tools.create.vote import vote
+from mcp_tools.create.small.prove import suite_of
+from mcp_tools.create.small.trial import passed, result_key, runnable, varied
+from mcp_tools.create.small.vote import vote
 
 GOOD, BAD = Report(), Report((Finding(1, "question-literal", "57"),))
 SETS = [{"n": 1}, {"n": 2}, {"n": 3}]

@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mcp_tools.checks import check
-from mcp_tools.create.assemble import assemble, assemble_program, extract_code
+from mcp_tools.create.small.assemble import assemble, assemble_program, extract_code
 from mcp_tools.tool import Capabilities, Parameter, ToolSpec
 
 SPEC = ToolSpec(

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.context import Context
-from agent.deciding.one_call import ask
-from agent.deciding.streamed import AnswerInside
 from agent.events import AnswerWritten, Event
 from agent.models.scripted import ScriptedModel
+from agent.small.decision import ask
+from agent.small.streamed import AnswerInside
 from support.decisions import SEARCH, context_with, state_of
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from creating import LibraryShelf, Memory, ScriptedWriter
 
-from mcp_tools.create import Creation, Request, create_tool
+from mcp_tools.create import Creation, Request
+from mcp_tools.create.small import create_tool
 from mcp_tools.errors import CreationError, StoppedError
 from mcp_tools.library import Library
 from mcp_tools.packages import file_packages
@@ -75,7 +76,6 @@ class Case:
                 run_id="run-1",
                 capabilities=Capabilities(read=bool(files), packages=file_packages() if files else ()),
             ),
-            recipe=self.writer.recipe,
             writer=self.writer,
             sandbox=self.sandbox,
             library=self.shelf,
@@ -93,7 +93,7 @@ def case(sandbox: Sandbox, shelf: LibraryShelf) -> Case:
 
 
 async def test_candidates_that_agree_become_a_tool(case: Case) -> None:
-    creation = await case.create(LOOP, WHILE, RECURSIVE, votes=3)
+    creation = await case.create(LOOP, WHILE, RECURSIVE)
     assert (creation.choice, creation.value, creation.arguments) == ("create", ANSWER, {"n": 57})
     assert case.files == ["nth_fibonacci.json", "nth_fibonacci.py"]
     assert creation.tool is not None
@@ -115,16 +115,9 @@ async def test_candidates_that_agree_become_a_tool(case: Case) -> None:
     assert len(case.memory.tried) == 3
 
 
-async def test_one_candidate_of_a_strong_model_is_enough_when_the_examiners_tests_pass(case: Case) -> None:
-    creation = await case.create(LOOP)
-    assert creation.choice == "create"
-    assert case.writer.times("code") == 1
-    assert case.writer.times("program") == 0
-
-
 async def test_tests_are_written_before_the_code_and_from_the_spec_alone(case: Case) -> None:
     await case.create(LOOP)
-    assert [who for who, _ in case.writer.asked] == ["writer", "examiner", "code"]
+    assert [who for who, _ in case.writer.asked][:3] == ["writer", "examiner", "code"]
     assert QUESTION not in dict(case.writer.asked)["examiner"]
 
 
@@ -152,35 +145,16 @@ async def test_a_tool_with_other_parameters_is_rejected_with_its_reason(case: Ca
     assert "takes other arguments" in creation.rejected[0]
 
 
-async def test_a_failed_test_is_repaired_by_a_strong_model(case: Case) -> None:
-    creation = await case.create(LUCAS, LOOP)
-    assert (creation.choice, creation.value) == ("create", ANSWER)
-    repair = case.writer.asked[-1][1]
-    assert "nth_fibonacci(n=10) must give 55, but gives 123" in repair
-
-
-async def test_wrong_attempts_do_not_outvote_the_one_that_passes_the_tests(case: Case) -> None:
-    creation = await case.create(LUCAS, LUCAS.replace("for _", "for i"), LOOP)
-    assert (creation.choice, creation.value) == ("create", ANSWER)
-
-
-async def test_agreement_alone_does_not_outweigh_the_tests_of_a_strong_model(case: Case) -> None:
-    other = LUCAS.replace("for _", "for i")
-    creation = await case.create(*[LUCAS, other] * 3)
-    assert (creation.choice, creation.value) == ("scratch", 817138163596)
-    assert creation.reason == "it passes none of the examiner's tests"
-
-
 async def test_an_error_is_repaired_with_its_traceback(case: Case) -> None:
-    creation = await case.create(RAISES, LOOP)
-    assert creation.choice == "create"
-    assert "KeyError" in case.writer.asked[-1][1]
+    creation = await case.create(RAISES, RAISES, LOOP, WHILE)
+    assert creation.value == ANSWER
+    assert any("KeyError" in asked for _, asked in case.writer.asked)
 
 
 async def test_text_that_is_no_code_is_repaired(case: Case) -> None:
-    creation = await case.create("def nth_fibonacci(n:", LOOP)
-    assert creation.choice == "create"
-    assert "line 1" in case.writer.asked[-1][1]
+    creation = await case.create(*["def nth_fibonacci(n:"] * 2, LOOP, WHILE)
+    assert creation.value == ANSWER
+    assert any("line 1" in asked for _, asked in case.writer.asked)
 
 
 async def test_a_value_of_the_question_in_the_code_is_an_answer_but_no_tool(case: Case) -> None:
@@ -198,7 +172,7 @@ async def test_a_parameter_that_does_nothing_is_no_tool(case: Case) -> None:
 
 async def test_the_same_result_for_all_arguments_is_no_tool(case: Case) -> None:
     codes = [f"def nth_fibonacci(n):\n    return n * 0 + {i} - {i} + 8" for i in (11, 12, 13)]
-    creation = await case.create(*codes * 3, votes=3, tests=[])
+    creation = await case.create(*codes * 3, tests=[])
     assert creation.choice == "scratch"
     assert re.search(r"all of the \d+ argument sets that were tried give the same result", creation.reason)
 
@@ -211,7 +185,7 @@ async def test_a_result_that_nobody_vouches_for_is_no_tool(case: Case) -> None:
 
 async def test_without_a_majority_there_is_no_tool(case: Case) -> None:
     codes = [f"def nth_fibonacci(n):\n    return n * {factor}" for factor in range(21, 36)]
-    creation = await case.create(*codes, votes=3, tests=[])
+    creation = await case.create(*codes, tests=[])
     assert creation.choice == "scratch"
     assert "nobody vouches" in creation.reason or "attempts agree" in creation.reason
     assert case.files == []
@@ -225,10 +199,9 @@ async def test_tests_that_wrong_versions_pass_are_no_evidence(case: Case) -> Non
     assert "wrong versions" in creation.reason
 
 
-@pytest.mark.parametrize("votes", [1, 3])
-async def test_when_every_candidate_fails_it_is_an_error_with_the_last_failure(case: Case, votes: int) -> None:
+async def test_when_every_candidate_fails_it_is_an_error_with_the_last_failure(case: Case) -> None:
     with pytest.raises(CreationError, match="KeyError"):
-        await case.create(*[RAISES] * 20, votes=votes)
+        await case.create(*[RAISES] * 20)
     assert case.files == []
 
 
@@ -239,7 +212,7 @@ async def test_a_result_that_is_nothing_is_no_answer(case: Case) -> None:
 
 async def test_text_without_code_is_an_error(case: Case) -> None:
     with pytest.raises(CreationError, match="nth_fibonacci"):
-        await case.create("I cannot do this.", votes=3)
+        await case.create("I cannot do this.")
 
 
 async def test_a_tool_whose_parameter_has_no_name_of_its_own_answers_and_is_not_kept(case: Case) -> None:
@@ -255,12 +228,12 @@ async def test_code_that_fails_the_checks_never_runs(case: Case) -> None:
     with pytest.raises(CreationError):
         await case.create(*["import os\ndef nth_fibonacci(n):\n    return os.fork() * n"] * 6)
     assert case.memory.tried == []
-    assert len(case.memory.checked) == 6
+    assert len(case.memory.checked) == 5
 
 
 async def test_programs_of_a_weak_model_vote_too(case: Case) -> None:
     program = f"```python\nprint({ANSWER})\n```"
-    creation = await case.create(*[RAISES] * 20, votes=3, programs=[program] * 6)
+    creation = await case.create(*[RAISES] * 20, programs=[program] * 6)
     assert (creation.choice, creation.value) == ("scratch", str(ANSWER))
     assert creation.reason == "only one-off programs gave this answer"
 
@@ -281,7 +254,7 @@ print(values[57])
 
 
 async def test_a_program_that_writes_the_values_once_becomes_the_tool(case: Case) -> None:
-    creation = await case.create(*[RAISES] * 20, votes=2, programs=[PROGRAM, OTHER_PROGRAM] * 3)
+    creation = await case.create(*[RAISES] * 20, programs=[PROGRAM, OTHER_PROGRAM] * 3)
     assert (creation.choice, creation.value) == ("create", ANSWER)
     assert creation.tool is not None
     outcome = await case.sandbox.run(Job(creation.tool.source, creation.tool.name, {"n": 60}))
@@ -304,7 +277,6 @@ async def test_a_program_has_the_data_of_the_question_without_copying_it(case: C
         specs=[spec],
         tests=[{"arguments": {"table": "name,units\nCy,9"}, "expected": 9}],
         question=f"Here is a table:\n{table}\nHow many units are there?",
-        votes=2,
         programs=[one, other] * 3,
     )
     assert (creation.choice, creation.value) == ("create", 7)
@@ -315,7 +287,7 @@ async def test_a_program_has_the_data_of_the_question_without_copying_it(case: C
 
 
 async def test_a_program_that_is_a_candidate_too_counts_once(case: Case) -> None:
-    creation = await case.create(*[RAISES] * 20, tests=[], votes=2, programs=[PROGRAM] + ["no idea"] * 20)
+    creation = await case.create(*[RAISES] * 20, tests=[], programs=[PROGRAM] + ["no idea"] * 20)
     assert (creation.choice, creation.value) == ("scratch", ANSWER)
     assert len([candidate for candidate in case.memory.tried if candidate.answered]) == 1
 
@@ -323,14 +295,14 @@ async def test_a_program_that_is_a_candidate_too_counts_once(case: Case) -> None
 async def test_without_values_only_programs_are_asked(case: Case) -> None:
     spec = {**SPEC, "parameters": []}
     program = "print(6 * 7)"
-    creation = await case.create(specs=[spec], question="What is the answer?", votes=2, programs=[program] * 6)
+    creation = await case.create(specs=[spec], question="What is the answer?", programs=[program] * 6)
     assert (creation.choice, creation.value) == ("scratch", "42")
     assert case.writer.times("code") == 0
 
 
 async def test_when_nothing_at_all_was_written_there_is_nothing_to_repair(case: Case) -> None:
     with pytest.raises(CreationError, match=r"none of 0 programs .* none was written"):
-        await case.create(specs=[{**SPEC, "parameters": []}], question="Why?", votes=2, programs=["1 / 0"] * 6)
+        await case.create(specs=[{**SPEC, "parameters": []}], question="Why?", programs=["1 / 0"] * 6)
 
 
 async def test_a_tool_that_breaks_its_own_promise_is_not_kept(case: Case) -> None:
@@ -343,7 +315,7 @@ async def test_a_tool_that_breaks_its_own_promise_is_not_kept(case: Case) -> Non
 
 async def test_a_weak_model_goes_on_after_the_line_it_was_given(case: Case) -> None:
     body = "    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return a"
-    creation = await case.create(*[body] * 20, votes=2, programs=[OTHER_PROGRAM] * 6)
+    creation = await case.create(*[body] * 20, programs=[OTHER_PROGRAM] * 6)
     assert (creation.choice, creation.value) == ("create", ANSWER)
     begun = [text for who, text in case.writer.asked if who == "code"]
     assert begun[0].endswith("def nth_fibonacci(n: int) -> int:")
@@ -358,7 +330,7 @@ async def test_a_library_that_cannot_be_written_costs_the_tool_and_not_the_answe
 
 
 async def test_a_limit_reached_while_writing_ends_with_what_there_is(case: Case) -> None:
-    creation = await case.create(LUCAS, StoppedError("the limit of tokens is reached"))
+    creation = await case.create(LUCAS, LUCAS, programs=[StoppedError("the limit of tokens is reached")])
     assert (creation.choice, creation.value) == ("scratch", 817138163596)
     assert case.memory.notes == ["the run's limit was reached while the tool was being written"]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.deciding.one_call import ask, decision_messages, decision_schema
 from agent.errors import ModelOutputError
 from agent.external import SERVER
 from agent.models.json_text import misfit
 from agent.models.scripted import ScriptedModel
+from agent.small.decision import ask, decision_messages, decision_schema
 from mcp_tools.prompt import data_block
 from support.decisions import CREATE, FIBONACCI, SEARCH, USE, context_with, state_of
 
