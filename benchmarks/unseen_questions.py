@@ -1,0 +1,157 @@
+"""Questions nobody prepared for, asked of alita or of smolagents with one model behind one endpoint.
+
+    python benchmarks/unseen_questions.py capable --base-url URL --model NAME --out alita.jsonl
+    python benchmarks/unseen_questions.py capable --base-url URL --model NAME --out smol.jsonl --agent smolagents
+
+`benchmarks/unseen/README.md` says how the files and the site are made. A proxy in front of the endpoint counts calls
+and bytes of prompts, alike for both agents. The library of tools is kept from one question to the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+HERE = Path(__file__).parent / "unseen"
+ALITA = Path(sys.executable).parent / "alita"
+_SECONDS = 3_400.0
+
+
+class Counter:
+    """What went to the endpoint since it was last looked at."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.bytes = 0
+
+    def take(self) -> dict[str, int]:
+        """The counts, which begin again."""
+        counted = {"calls": self.calls, "prompt_bytes": self.bytes}
+        self.calls = self.bytes = 0
+        return counted
+
+
+@contextmanager
+def serving(handler: Any) -> Iterator[str]:
+    """A local server; gives its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+
+
+def proxy(endpoint: str, counter: Counter) -> type[BaseHTTPRequestHandler]:
+    """Hands requests to the endpoint, and counts messages, functions and schemas."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.loads(content)
+            counter.calls += 1
+            counted = [body.get(name) for name in ("messages", "tools", "response_format") if body.get(name)]
+            counter.bytes += len(json.dumps(counted, ensure_ascii=False).encode())
+            self._hand_on("POST", content)
+
+        def do_GET(self) -> None:
+            self._hand_on("GET", b"")
+
+        def _hand_on(self, method: str, content: bytes) -> None:
+            kept = {name: self.headers[name] for name in ("Authorization", "Content-Type") if name in self.headers}
+            reply = httpx2.request(method, endpoint + self.path, content=content, headers=kept, timeout=_SECONDS)
+            self.send_response(reply.status_code)
+            self.send_header("Content-Type", reply.headers.get("Content-Type", "application/json"))
+            self.send_header("Content-Length", str(len(reply.content)))
+            self.end_headers()
+            self.wfile.write(reply.content)
+
+    return Handler
+
+
+def is_right(answer: str, wanted: dict[str, Any]) -> bool:
+    """Whether an answer is the wanted one, but for blanks, separators and a unit behind a number."""
+    found, true = (
+        re.sub(r"[\s,$€%]+|(?<=\d)[A-Z]{3}$", "", text).casefold().strip(".") for text in (answer, wanted["answer"])
+    )
+    try:
+        return abs(float(found) - float(true)) <= (wanted.get("tolerance") or 1e-9) * max(1.0, abs(float(true)))
+    except ValueError:
+        return found == true
+
+
+def ask_alita(question: str, files: list[Path], url: str, model: str, home: Path) -> tuple[str, dict[str, Any]]:
+    """The answer of the command, and what it made of the library."""
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "OPENAI_API_KEY") if name in os.environ}
+    environment |= {"ALITA_HOME": str(home), "ALITA_ALLOW_PRIVATE": "true", "ALITA_TIMEOUT": "1700"}
+    command = [str(ALITA), "--json", "--no-cache", "--model", model, "--base-url", url, "--max-seconds", str(_SECONDS)]
+    command += [part for file in files for part in ("--file", str(file))]
+    done = subprocess.run([*command, question], env=environment, cwd=home, capture_output=True, text=True, check=False)
+    told: dict[str, Any] = json.loads(done.stdout) if done.stdout.startswith("{") else {"answer": ""}
+    return str(told.get("answer", "")), {name: told.get(name) for name in ("tools_created", "tools_used")}
+
+
+def ask_smolagents(question: str, files: list[Path], url: str, model: str, home: Path) -> tuple[str, dict[str, Any]]:
+    """The answer of a CodeAgent that may import everything and visit pages."""
+    from smolagents import CodeAgent, OpenAIServerModel, VisitWebpageTool
+
+    key = os.environ.get("OPENAI_API_KEY", "none")
+    asked = OpenAIServerModel(model_id=model, api_base=url, api_key=key, client_kwargs={"timeout": _SECONDS})
+    agent = CodeAgent([VisitWebpageTool()], asked, additional_authorized_imports=["*"], max_steps=12, verbosity_level=0)
+    attached = "".join(f"\n\nAttached file: {file}" for file in files)
+    return str(agent.run(question + attached)), {}
+
+
+def main() -> None:
+    """Asks, and writes a line for each question."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("set", choices=["capable", "ladder", "tools"])
+    parser.add_argument("--base-url", required=True)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--agent", choices=["alita", "smolagents"], default="alita")
+    parser.add_argument("--ids", default="", help="only these, separated by commas")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    lines = [json.loads(line) for line in (HERE / f"{args.set}.jsonl").read_text().splitlines()]
+    ask = ask_alita if args.agent == "alita" else ask_smolagents
+    counter = Counter()
+    site = functools.partial(SimpleHTTPRequestHandler, directory=str(HERE / "site"))
+    rows = [row for row in lines if not args.ids or row["id"] in args.ids.split(",")]
+    with (
+        tempfile.TemporaryDirectory() as home,
+        serving(site) as pages,
+        serving(proxy(args.base_url.removesuffix("/v1"), counter)) as url,
+        args.out.open("a") as out,
+    ):
+        for row, wanted in [(one, asked) for one in rows for asked in (one, one["again"]) if asked]:
+            named = [row["file"]] if isinstance(row["file"], str) else row["file"] or []
+            started = time.monotonic()
+            text = wanted["question"].replace("{SITE}", pages)
+            answer, more = ask(text, [HERE / name for name in named], f"{url}/v1", args.model, Path(home))
+            done = {"id": row["id"], "kind": row["kind"], "right": is_right(answer, wanted), "answer": answer}
+            done |= {**counter.take(), "seconds": round(time.monotonic() - started, 1), **more}
+            out.write(json.dumps(done, ensure_ascii=False) + "\n")
+            out.flush()
+            print(done["id"], "right" if done["right"] else "wrong", done["calls"], repr(answer)[:80])
+
+
+if __name__ == "__main__":
+    main()
