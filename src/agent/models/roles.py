@@ -13,7 +13,6 @@ from agent.errors import SettingsError
 from agent.models.embedded import EmbeddedModel
 from agent.models.failures import Endpoint
 from agent.models.fallback import FallbackModel
-from agent.models.named import NamedModel
 from agent.models.names import EMBEDDED, OPENAI_URL, SCRIPTED
 from agent.models.openai import OpenAIModel
 from agent.models.prices import price_of
@@ -26,6 +25,7 @@ from agent.models.weights import Weights
 from agent.models.wire import CHAT
 
 if TYPE_CHECKING:
+    from agent.models.named import NamedModel
     from agent.settings import Settings
 
 
