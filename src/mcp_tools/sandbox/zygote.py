@@ -84,6 +84,7 @@ class Settings:
                 "user_is_private": self.user_is_private,
                 "packages": () if self.environment.live else self.environment.found.names,
                 "hidden": self.environment.found.hidden,
+                "has_session": self.environment.live,
                 "preload": interpreter.PRELOADED,
             }
         )

@@ -39,7 +39,7 @@ _WATCH_SECONDS = 0.05
 _WATCH_SHARE = 5
 """Looking at them takes no more than one part in so many of the time."""
 _REMOVAL_SECONDS = 60
-_OWN_MODULES = ("arguments", "schema", "session")
+_OWN_MODULES = ("arguments", "schema")
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
 
@@ -71,7 +71,8 @@ class Zygote:
         if settings["hidden"]:
             sys.meta_path.insert(0, _Hidden(settings["hidden"]))
         self._granted = settings["granted"]
-        own = [f"{__package__}.{name}" for name in _OWN_MODULES]
+        needed = [*_OWN_MODULES, "session"] if settings["has_session"] else _OWN_MODULES
+        own = [f"{__package__}.{name}" for name in needed]
         self._later = [*own, "traceback", *settings["preload"]]
         self._children: dict[int, tuple[int, Scratch]] = {}  # pid -> (call, its folder)
         self._spares: dict[int, tuple[int, Scratch]] = {}  # pid -> (line to it, its folder)
