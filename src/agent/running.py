@@ -106,7 +106,8 @@ class Running:
         self._apart: list[str] = []
         self._error: str | None = None
         self._control: RunControl | None = None
-        self._web: RunWeb | None = None
+        self._opened_web: RunWeb | None = None
+        self._web: JournaledWeb | None = None
         self._python: PythonSession | None = None
         self._draining = False
 
@@ -241,18 +242,21 @@ class Running:
 
     def _import_ahead(self) -> None:
         import_module("agent.graph")
-        strategy_for(self.settings.models_for(Role.COORDINATOR)[0], self.settings.strategy)
+        model = self.settings.models_for(Role.COORDINATOR)[0]
+        strategy_for(model, self.settings.strategy_of(model))
 
     def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
         from agent.store.journaled_web import Heard, JournaledWeb
 
         tell, journal = self._around.tell, self._journal
         if not self._manner.live:
-            return JournaledWeb(None, None, journal, tell, guard)
+            self._web = JournaledWeb(None, None, journal, tell, guard)
+            return self._web
         from agent.web.opening import RunWeb
 
-        self._web = web = RunWeb(self.settings, self._folder / WEB, Heard(tell))
-        return JournaledWeb(web, web, journal, tell, guard, budget=self._budget)
+        self._opened_web = web = RunWeb(self.settings, self._folder / WEB, Heard(tell))
+        self._web = JournaledWeb(web, web, journal, tell, guard, budget=self._budget)
+        return self._web
 
     def _reader(self) -> JournaledFiles:
         from agent.files.apart import unconfined
@@ -336,8 +340,10 @@ class Running:
         try:
             if self._python is not None:
                 await self._python.aclose()
-            if self._web is not None:
+            if self._web is not None:  # before the journal: what was begun ahead would still write to it
                 await self._web.aclose()
+            if self._opened_web is not None:
+                await self._opened_web.aclose()
             await self._journal.aclose()
             if self._manner.live:
                 ended = replace(self._run, status=answer.status, answer=answer)

@@ -105,6 +105,17 @@ async def test_two_pages_of_one_reply_are_read_side_by_side(talk, site):
     assert second - first < 2
 
 
+async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
+    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (0, 20)]
+    both = Step(tools=[("read", {"source": page}) for page in pages])
+    before = asyncio.all_tasks()
+    answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"), max_steps=1)
+    assert (answer.status, answer.steps) == ("limit", 1)
+    assert answer.seconds < 15
+    left = [task for task in asyncio.all_tasks() - before if "JournaledWeb.read" in repr(task)]
+    assert not left
+
+
 async def test_one_of_two_calls_cannot_be_made_and_the_other_one_is(talk, site):
     two = Step(tools=[("fly", {}), ("read", {"source": f"{site.url}/harbour"})])
     answer = await talk.ask("How many tonnes of squid?", two, Step(text="26"))
