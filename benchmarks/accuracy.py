@@ -27,12 +27,12 @@ from agent.alita import Alita
 from agent.answer import Answer
 from agent.events import Event, ToolCalled
 from agent.layers import read_settings
-from agent.models.protocol import Model, Role
+from agent.models.protocol import Model, Request, Role
 from agent.models.roles import model_settings, open_models
 from agent.nodes.evaluate import final_form
 from agent.settings import Settings
+from agent.small.programs.program import code_in
 from agent.steps import value_text
-from mcp_tools.create.small.assemble import extract_code
 from mcp_tools.library import Library
 from mcp_tools.prompt import parse_prompt
 from mcp_tools.sandbox import Job, Limits, Sandbox, open_sandbox
@@ -66,15 +66,15 @@ Row = dict[str, Any]
 
 async def ask_alone(question: str, model: Model) -> str:
     """The model's own answer, thinking aloud."""
-    completion = await model.complete(ALONE.render(question=question), temperature=0, max_tokens=600)
+    completion = await model.complete(Request(ALONE.render(question=question), temperature=0, max_tokens=600))
     lines = [line for line in completion.text.strip().splitlines() if line.strip()] or [""]
-    return final_form(lines[-1].replace("*", ""))
+    return final_form(lines[-1].replace("*", ""), question)
 
 
 async def ask_program(question: str, model: Model, sandbox: Sandbox) -> str:
     """What one program prints that the model writes and that is run once."""
-    completion = await model.complete(PROGRAM.render(question=question), temperature=0, max_tokens=900)
-    outcome = await sandbox.run(Job(extract_code(completion.text), None, limits=PROGRAM_LIMITS))
+    completion = await model.complete(Request(PROGRAM.render(question=question), temperature=0, max_tokens=900))
+    outcome = await sandbox.run(Job(code_in(completion.text), None, limits=PROGRAM_LIMITS))
     return outcome.stdout.strip()
 
 

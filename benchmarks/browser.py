@@ -55,7 +55,7 @@ from browser_runs import DRIVERS, drive
 from support.played_model import PlayedModel
 from agent.browser.protocol import Task
 scrolls = PlayedModel([{"do": "scroll"}] * 500)
-asyncio.run(drive("compact", scrolls.complete, Task("Scroll until you are told otherwise.", sys.argv[1])))
+asyncio.run(drive("compact", scrolls.ask, Task("Scroll until you are told otherwise.", sys.argv[1])))
 """
 LONGEST_LIFE = 4.0
 """Seconds after which an agent is killed at the latest."""
@@ -69,7 +69,7 @@ def scripted() -> Figure:
         if not run.done:
             print(f"not done: {task.id}: {run.problem or run.answer}", file=sys.stderr)
 
-    runs = asyncio.run(run_all(tasks, "compact", lambda task: PlayedModel(task.solution).complete, told))
+    runs = asyncio.run(run_all(tasks, "compact", lambda task: PlayedModel(task.solution).ask, told))
     percent = 100 * sum(run.done for run in runs) / len(runs)
     return Figure("", f"{len(runs)} tasks done with the scripted model, %", percent, None, "100", percent == 100)
 
@@ -106,7 +106,7 @@ def _our_start(chrome: Path, site: Site) -> Start:
     def tell(step: BrowserStepped) -> None:
         there.append(time.perf_counter())
 
-    browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).complete, allow_private=True)
+    browser = OutsideBrowser(DRIVERS["compact"], chrome, PlayedModel([{"do": "done"}]).ask, allow_private=True)
     site.reset()
     started = time.perf_counter()
     asyncio.run(browser.do(Task("Open the page.", site.url, steps=1), tell))

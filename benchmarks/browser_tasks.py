@@ -15,7 +15,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
@@ -26,7 +26,7 @@ from table import Figure, as_text
 
 from agent.browser.protocol import Ask, Outcome, Task
 from agent.layers import read_settings
-from agent.models.protocol import Role
+from agent.models.protocol import Completion, Message, Request, Role
 from agent.models.roles import model_settings, open_models
 from agent.web.chromium import find_chromium
 from support.site.tasks import load_tasks
@@ -86,7 +86,11 @@ async def measure(kind: Kind, name: str, out: Path, split: str | None, seconds: 
     done = {line["id"] for line in _lines(out) if (line["kind"], line["set"]) == (kind, name)}
     models = open_models(model_settings(read_settings({})))
     try:
-        ask = models.for_role(Role.BROWSER).complete
+        model = models.for_role(Role.BROWSER)
+
+        async def ask(messages: Sequence[Message], **options: Any) -> Completion:
+            return await model.complete(Request(messages, **options))
+
         runs = site_runs(kind, ask, split, done, seconds) if name == "site" else wob_runs(kind, ask, done, seconds)
         async for row in runs:
             with out.open("a", encoding="utf-8") as file:

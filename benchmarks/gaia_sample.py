@@ -36,7 +36,7 @@ from agent.gaia.scorer import score
 from agent.layers import read_settings
 from agent.models.local_server import LocalServer
 from agent.models.names import EMBEDDED
-from agent.models.protocol import Model, Role
+from agent.models.protocol import Model, Request, Role
 from agent.models.roles import ModelSettings, model_settings, open_models
 from agent.models.server_state import ServerOptions
 from agent.models.weights import Weights
@@ -82,7 +82,9 @@ class Measured:
 async def ask_alone(row: Row, model: Model) -> Row:
     """The model's own answer to the question, with the text of the file in front of it."""
     shown = await _shown(SAMPLE / row["file_name"]) if row["file_name"] else ""
-    completion = await model.complete(ALONE.render(file=shown, question=row["Question"]), temperature=0, max_tokens=600)
+    completion = await model.complete(
+        Request(ALONE.render(file=shown, question=row["Question"]), temperature=0, max_tokens=600)
+    )
     usage = completion.usage
     lines = final_answer(completion.text).splitlines() or [""]
     return {"answer": lines[-1].strip(), "tokens": usage.input_tokens + usage.output_tokens}

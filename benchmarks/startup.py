@@ -1,6 +1,10 @@
 """What a user waits for before anything happens (P5), and for a whole one-shot question without a model's time (P6).
 
     python benchmarks/startup.py [--json] [--repeat 9]
+    python benchmarks/startup.py --embedded [--json]       # some minutes, with nothing beside it
+
+With `--embedded` it is the embedded model's first answer by a server that has to be started, without and with the
+beginnings of its prompts on disk, and then the answer to a question of the same kind (P15). The weights must be there.
 
 Every command is a fresh process with a scripted model. The baselines run in the same environment, turn by turn with
 what they are compared to: bare `python -c pass` for help and version, `python -c "import langgraph.graph, openai"` for
@@ -21,11 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from overhead_processes import the_tool
-from table import Figure, as_text, ratio_at_most
+from table import Figure, as_text, at_most, ratio_at_most
 
 from agent.folders import find_folders
+from agent.models.prefixes import FOLDER, KeptPrefixes
 from mcp_tools.library import Library
 
+FIRST = ("How many prime numbers lie between 1000 and 2000?", "135")
+AGAIN = ("How many prime numbers lie between 3000 and 5000?", "239")
 ALITA = str(Path(sys.executable).with_name("alita"))
 PYTHON = sys.executable
 DIRECT = [{"text": "Good morning!"}]
@@ -56,10 +63,10 @@ def commands(home: Path) -> dict[str, tuple[list[str], str]]:
     }
 
 
-def seconds(command: list[str], expected: str, home: Path) -> float:
+def seconds(command: list[str], expected: str, home: Path, **more: str) -> float:
     """Wall time of one process, which must do what it is for."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TMPDIR")}
-    environment = {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools")}
+    environment = {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools"), **more}
     started = time.perf_counter()
     done = subprocess.run(
         command, env=environment, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -94,18 +101,47 @@ def table(found: dict[str, float]) -> list[Figure]:
     ]
 
 
+def first_answers() -> list[Figure]:
+    """The embedded model's first answer without and with kept prefixes, and the next of its kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, models = Path(folder), str(find_folders(os.environ).data / "models")
+
+        def ask(question: tuple[str, str], tools: str) -> float:
+            command = [ALITA, "ask", "-q", "--no-cache", "--model", "embedded", question[0]]
+            return seconds(command, question[1], home, ALITA_MODELS_DIR=models, ALITA_TOOLS_DIR=str(home / tools))
+
+        def end_server() -> None:
+            seconds([ALITA, "model", "serve", "--stop"], "", home)
+
+        try:
+            without = ask(FIRST, "one")
+            [kept] = (home / "cache" / FOLDER).iterdir()
+            while KeptPrefixes(kept).missing():
+                time.sleep(1)
+            end_server()
+            first, again = ask(FIRST, "two"), ask(AGAIN, "two")
+        finally:
+            end_server()
+    return [
+        at_most("P15", "first answer, no prefix kept, s", without, 30),
+        at_most("P15", "first answer, prefixes kept, s", first, 30),
+        at_most("P15", "the next of its kind, s", again, 5),
+    ]
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--repeat", type=int, default=9, help="processes of each kind")
+    parser.add_argument("--embedded", action="store_true", help="measure the embedded model's first answers instead")
     options = parser.parse_args()
-    found = measure(options.repeat)
+    found = {} if options.embedded else measure(options.repeat)
+    rows = first_answers() if options.embedded else table(found)
     if options.json:
-        rows = [figure._asdict() for figure in table(found)]
-        print(json.dumps({"benchmark": "startup", "rows": rows, "figures": found}))
+        print(json.dumps({"benchmark": "startup", "rows": [row._asdict() for row in rows], "figures": found}))
         return
-    print(as_text(table(found)))
+    print(as_text(rows))
 
 
 if __name__ == "__main__":

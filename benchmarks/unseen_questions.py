@@ -2,9 +2,12 @@
 
     python benchmarks/unseen_questions.py capable --base-url URL --model NAME --out alita.jsonl
     python benchmarks/unseen_questions.py capable --base-url URL --model NAME --out smol.jsonl --agent smolagents
+    python benchmarks/unseen_questions.py tools --base-url URL --model NAME --out tools.jsonl --libraries tools
 
 `benchmarks/unseen/README.md` says how the files and the site are made. A proxy in front of the endpoint counts calls
-and bytes of prompts, alike for both agents. The library of tools is kept from one question to the next.
+and bytes of prompts, alike for both agents. The library of tools is kept from one question to the next; with
+`--libraries FOLDER` each request begins with an empty one of its own, which its second question finds and which stays
+in FOLDER. Each line says which tools a question left in the library; at the end they are counted by kind of request.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from typing import Any
 import httpx2
 
 HERE = Path(__file__).parent / "unseen"
+TOOLS = "generated_tools"
 ALITA = Path(sys.executable).parent / "alita"
 _SECONDS = 3_400.0
 
@@ -55,6 +59,7 @@ def serving(handler: Any) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
+        server.server_close()
 
 
 def proxy(endpoint: str, counter: Counter) -> type[BaseHTTPRequestHandler]:
@@ -101,7 +106,12 @@ def is_right(answer: str, wanted: dict[str, Any]) -> bool:
 def ask_alita(question: str, files: list[Path], url: str, model: str, home: Path) -> tuple[str, dict[str, Any]]:
     """The answer of the command, and what it made of the library."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "OPENAI_API_KEY") if name in os.environ}
-    environment |= {"ALITA_HOME": str(home), "ALITA_ALLOW_PRIVATE": "true", "ALITA_TIMEOUT": "1700"}
+    environment |= {
+        "ALITA_HOME": str(home),
+        "ALITA_TOOLS_DIR": str(home / TOOLS),
+        "ALITA_ALLOW_PRIVATE": "true",
+        "ALITA_TIMEOUT": "1700",
+    }
     command = [str(ALITA), "--json", "--no-cache", "--model", model, "--base-url", url, "--max-seconds", str(_SECONDS)]
     command += [part for file in files for part in ("--file", str(file))]
     done = subprocess.run([*command, question], env=environment, cwd=home, capture_output=True, text=True, check=False)
@@ -120,7 +130,22 @@ def ask_smolagents(question: str, files: list[Path], url: str, model: str, home:
     return str(agent.run(question + attached)), {}
 
 
-def main() -> None:
+def tools_left(lines: list[dict[str, Any]]) -> str:
+    """How many requests of each kind left a tool, and where its source is."""
+    told = []
+    for kind in dict.fromkeys(line["kind"] for line in lines):
+        first = [line for line in lines if line["kind"] == kind and not line["again"]]
+        left = [line for line in first if line["kept"]]
+        told.append(f"{kind}: {len(left)} of {len(first)} requests left a tool")
+        told += [f"  {line['id']} {path}" for line in left for path in line["kept"]]
+        again = [line for line in lines if line["kind"] == kind and line["again"]]
+        used = sum(bool(line.get("tools_used") and not line["kept"]) for line in again)
+        told += [f"  second questions: {used} of {len(again)} used it, {sum(a['calls'] <= 1 for a in again)} with one "
+                 "model call or none"] if again else []  # fmt: skip
+    return "\n".join(told)
+
+
+def main(arguments: list[str] | None = None) -> None:
     """Asks, and writes a line for each question."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("set", choices=["capable", "ladder", "tools"])
@@ -129,28 +154,36 @@ def main() -> None:
     parser.add_argument("--agent", choices=["alita", "smolagents"], default="alita")
     parser.add_argument("--ids", default="", help="only these, separated by commas")
     parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
+    parser.add_argument("--libraries", type=Path, help="a library of its own for each request, kept in this folder")
+    args = parser.parse_args(arguments)
     lines = [json.loads(line) for line in (HERE / f"{args.set}.jsonl").read_text().splitlines()]
     ask = ask_alita if args.agent == "alita" else ask_smolagents
     counter = Counter()
     site = functools.partial(SimpleHTTPRequestHandler, directory=str(HERE / "site"))
     rows = [row for row in lines if not args.ids or row["id"] in args.ids.split(",")]
     with (
-        tempfile.TemporaryDirectory() as home,
+        tempfile.TemporaryDirectory() as shared,
         serving(site) as pages,
         serving(proxy(args.base_url.removesuffix("/v1"), counter)) as url,
         args.out.open("a") as out,
     ):
         for row, wanted in [(one, asked) for one in rows for asked in (one, one["again"]) if asked]:
+            home = args.libraries.absolute() / row["id"] if args.libraries else Path(shared)
+            home.mkdir(parents=True, exist_ok=wanted is not row or not args.libraries)
+            before = {*(home / TOOLS).glob("*.py")}
             named = [row["file"]] if isinstance(row["file"], str) else row["file"] or []
             started = time.monotonic()
             text = wanted["question"].replace("{SITE}", pages)
-            answer, more = ask(text, [HERE / name for name in named], f"{url}/v1", args.model, Path(home))
-            done = {"id": row["id"], "kind": row["kind"], "right": is_right(answer, wanted), "answer": answer}
-            done |= {**counter.take(), "seconds": round(time.monotonic() - started, 1), **more}
+            answer, more = ask(text, [HERE / name for name in named], f"{url}/v1", args.model, home)
+            done = {"id": row["id"], "kind": row["kind"], "again": wanted is not row}
+            done |= {"right": is_right(answer, wanted), "answer": answer, **counter.take()}
+            done |= {"seconds": round(time.monotonic() - started, 1), **more}
+            done["kept"] = sorted(map(str, {*(home / TOOLS).glob("*.py")} - before))
             out.write(json.dumps(done, ensure_ascii=False) + "\n")
             out.flush()
-            print(done["id"], "right" if done["right"] else "wrong", done["calls"], repr(answer)[:80])
+            print(done["id"], "right" if done["right"] else "wrong", done["calls"], repr(answer)[:80], *done["kept"])
+    if args.set == "tools":
+        print(tools_left([json.loads(line) for line in args.out.read_text().splitlines()]))
 
 
 if __name__ == "__main__":

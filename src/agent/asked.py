@@ -63,10 +63,11 @@ _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _COUNT = rf"(\d|{'|'.join(_COUNTS)})"
 _PLACES = re.compile(rf"{_COUNT} (?:decimal (?:places?|points?|digits?)|decimals?\b|places? after)", re.IGNORECASE)
 _SIGNIFICANT = re.compile(rf"{_COUNT} significant (?:figures?|digits?)", re.IGNORECASE)
-_FRACTIONS = {"whole number": 0, "integer": 0, "unit": 0, "tenth": 1, "hundredth": 2, "thousandth": 3}
+_FRACTIONS = {"whole number": 0, "integer": 0, "unit": 0, "tenth": 1, "hundredth": 2, "thousandth": 3, "cent": 2}
 _TENS = {"ten": 10, "hundred": 100, "thousand": 1000, "million": 10**6}
 _NEAREST = re.compile(
-    rf"nearest (?:(0?\.0*1)\b|(10+(?:,000)*)\b|({'|'.join(_FRACTIONS)})\b|({'|'.join(_TENS)})\b)", re.IGNORECASE
+    rf"(?:nearest|to(?= cents)) (?:(0?\.0*1)\b|(10+(?:,000)*)\b|({'|'.join(_FRACTIONS)})s?\b|({'|'.join(_TENS)})\b)",
+    re.IGNORECASE,
 )
 _OTHER_ROUNDING = re.compile(r"\bround(?:ed|ing)? (?:up|down|off each|each|all|every)|\beach\b[^.?!]*round", re.I)
 _SCALED = re.compile(r"(?:how many|how much|in) (?:thousand|million|billion|trillion)s?\b", re.IGNORECASE)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from agent.context import Context
 from agent.events import FileRead
 from agent.files.previews import needed, rendered, shares
 from agent.models.protocol import Role
+from agent.pictures import PICTURES, places_in, seen_pictures
 from agent.state import AttachedFile, State, Step
 from mcp_tools.prompt import DataText, data_block, data_blocks
 from mcp_tools.text import printable
@@ -20,11 +22,14 @@ from mcp_tools.tool import Json
 
 TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
 TREES = frozenset(["json", "jsonld", "xml"])
-PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"])
 ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])
+DATA = TABLES | TREES | ARCHIVES
+"""Kinds that programs compute over."""
 _TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
 """Files of archives that are looked at; programs find the others by the names in the archive's summary."""
+_NOTE = 4_000
+"""Bytes of a text that says what the other files are."""
 ROOM_OF_ALL = 24_000
 """Characters of beginnings in one prompt, all files together."""
 
@@ -32,17 +37,26 @@ ROOM_OF_ALL = 24_000
 async def look_at_files(context: Context) -> list[AttachedFile]:
     """Looks at each attached file, and at what is in archives."""
     found: list[AttachedFile] = []
+    ocr = not context.sight.is_shown
     for path in context.files:
-        seen = await _look(context, path, path.name)
+        seen = await _look(context, path, path.name, ocr=ocr)
         found.append(seen)
-        for name, member in list(_members(seen).items())[:_MEMBERS]:
-            found.append(await _look(context, Path(member), f"{path.name}/{name}"))
-    return found
+        for name, member in _first_members(seen):
+            found.append(await _look(context, Path(member), f"{path.name}/{name}", ocr=ocr))
+    return found if ocr else [await _with_pictures(file, context) for file in found]
 
 
-async def attach(context: Context, path: Path, name: str) -> AttachedFile:
-    """A file of the web as one that came with the question: programs may open it."""
-    seen = await _look(context, path, name)
+async def _with_pictures(file: AttachedFile, context: Context) -> AttachedFile:
+    """The file, with its pictures for the answering model if it is one."""
+    if file["kind"] not in PICTURES:
+        return file
+    pictures, _ = await seen_pictures(places_in(file, {}, 1), context, "", is_read=True)
+    return {**file, "pictures": pictures}
+
+
+async def attach(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
+    """A file of the web or of this run as one that came with the question: programs may open it."""
+    seen = await _look(context, path, name, ocr=ocr)
     return {**seen, "data": list(dict.fromkeys([*seen["data"], str(path)]))}
 
 
@@ -70,10 +84,10 @@ async def with_files(
     return {"attached": [*before, *new]} if new else {}
 
 
-async def _look(context: Context, path: Path, name: str) -> AttachedFile:
+async def _look(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
     assert context.reader is not None, "a run with files has a reader"
     section = context.strategy(Role.COORDINATOR).limits.section
-    seen = await context.reader.look(path, name, section=section)
+    seen = await context.reader.look(path, name, section=section, ocr=ocr)
     context.emit(
         FileRead(name, seen["kind"], "preview", tuple(seen["lost"]), ok=not seen["problem"], message=seen["problem"])
     )
@@ -85,6 +99,26 @@ def _members(file: AttachedFile) -> dict[str, str]:
     named: Any = file["facts"].get("files", []) if file["kind"] in ARCHIVES else []
     pairs = zip((str(one["name"]) for one in named), file["data"], strict=False)
     return {name: path for name, path in pairs if path.endswith(f"/{name}")}
+
+
+def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
+    """The files of an archive that are looked at: short texts, such as a README, before one of each kind of name."""
+    members = _members(archive)
+    if len(members) <= _MEMBERS:
+        return list(members.items())
+    about: dict[str, Any] = {one["name"]: one for one in archive["facts"]["files"]}
+    seen = Counter[tuple[str, str]]()
+    order: dict[str, tuple[bool, int]] = {}
+    for name in members:
+        kind, size = about[name]["kind"], about[name]["bytes"]
+        seen[alike := (kind, _letters(name))] += 1
+        order[name] = (kind not in ("txt", "md") or size > _NOTE, seen[alike])
+    return sorted(members.items(), key=lambda member: order[member[0]])[:_MEMBERS]
+
+
+def _letters(name: str) -> str:
+    """The last part of a name without its numbers: files of a series have the same."""
+    return re.sub(r"[\W\d_]+", "", name.rpartition("/")[2])
 
 
 def granted(state: State, context: Context) -> tuple[Path, ...]:
@@ -122,6 +156,22 @@ def file_named(name: str, state: State) -> AttachedFile | None:
         return next_unread(state) or (files[0] if files else None)
     path = paths_by_name(files).get(name.removeprefix("./"), name)
     return next((file for file in files if file["path"] == path), None)
+
+
+async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = True) -> AttachedFile | None:
+    """The attached file that a name means, else the one that this run has made; its pictures are read if wanted."""
+    file = file_named(name, state)
+    made = path_made(name, state, context) if file is None and name else None
+    return file if made is None else await attach(context, made, made.name, ocr=ocr)
+
+
+def path_made(name: str, state: State, context: Context) -> Path | None:
+    """A file that this run has made, by its name or its path: of an attached file, or in the workspace."""
+    made = {Path(path).name: Path(path) for file in state.get("attached", []) for path in file["data"]}
+    path = made.get(name, Path(name))
+    if path in made.values():
+        return path
+    return context.workspace.file(name) if context.workspace is not None else None
 
 
 def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
@@ -185,10 +235,31 @@ def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataTe
         files: The files.
         room: Characters of their beginnings, all together: what a short one leaves, the others have.
     """
-    rooms = shares([needed(file["parts"]) for file in files], room)
+    alike = _alike(files)
+    shown = [file for file in files if file["name"] in alike]
+    rooms = shares([needed(file["parts"]) for file in shown], room)
     return data_blocks(
-        data_block(file["name"], _described(file, given)) for file, given in zip(files, rooms, strict=True)
+        data_block(file["name"], _described(file, given, alike[file["name"]]))
+        for file, given in zip(shown, rooms, strict=True)
     )
+
+
+def _alike(files: Sequence[AttachedFile]) -> dict[str, list[str]]:
+    """The files that are shown, each with those of its series that are not: members of one archive, alike in all."""
+    archives = [file["name"] for file in files if file["kind"] in ARCHIVES]
+    first: dict[str, str] = {}
+    alike: dict[str, list[str]] = {}
+    for file in files:
+        name = file["name"]
+        archive = next((one for one in archives if name.startswith(f"{one}/")), name)
+        heads = [(part["name"], part["head"]) for part in file["parts"]]
+        form = [file["facts"].get(key) for key in ("delimiter", "decimal", "encoding", "header")]
+        key = json.dumps([archive, file["kind"], _letters(name), heads, form])
+        if archive == name or file["problem"] or first.setdefault(key, name) == name:
+            alike[name] = []
+        else:
+            alike[first[key]].append(name.removeprefix(f"{archive}/"))
+    return alike
 
 
 def shown_of(file: AttachedFile) -> list[str]:
@@ -197,7 +268,7 @@ def shown_of(file: AttachedFile) -> list[str]:
     return [file["name"], file["summary"], *("\n".join(texts) for texts in parts)]
 
 
-def _described(file: AttachedFile, room: int) -> str:
+def _described(file: AttachedFile, room: int, alike: Sequence[str]) -> str:
     if file["problem"]:
         where = "" if is_missing(file) else f"path: {file['path']}, {file['size']:,} bytes\n"
         return f"{where}It cannot be read: {printable(file['problem'])}"
@@ -211,6 +282,7 @@ def _described(file: AttachedFile, room: int) -> str:
         text,
         f"Not shown: {' '.join(file['lost'])}" if file["lost"] else "",
         _for_programs(file),
+        f"Of the same form, not shown: {', '.join(alike)}" if alike else "",
     ]
     return "\n".join(printable(line) for line in lines if line)
 

@@ -27,6 +27,7 @@ class Limits:
     """What a run may use; None is no limit."""
 
     steps: int = 12
+    """The calls of one reply are one step."""
     tokens: int | None = None
     """Input and output tokens together."""
     seconds: float | None = None
@@ -68,7 +69,7 @@ class Budget:
     last_call: bool = False
     """Whether the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
     ended: tuple[str, int] | None = None
-    """In a replay: the limit that ended the run, and after how many steps. Time and money are not measured again."""
+    """In a replay: the limit that ended the run, after how many actions. Time and money are not measured again."""
     _waits: _Pauses = field(default_factory=_Pauses)
     _pauses: _Pauses = field(default_factory=_Pauses)
     """All that is no work, the waits among it."""
@@ -158,10 +159,15 @@ class Budget:
         left = self.seconds_left
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 
-    def exceeded(self, steps: int) -> Limit | None:
-        """The limit that is reached after so many steps, if any."""
+    def exceeded(self, steps: int, actions: int = 0) -> Limit | None:
+        """The limit that is reached, if any.
+
+        Args:
+            steps: Done so far; the calls of one reply are one step.
+            actions: All that was done, call by call.
+        """
         if self.ended is not None:
-            return cast(Limit, self.ended[0]) if steps >= self.ended[1] else None
+            return cast(Limit, self.ended[0]) if actions >= self.ended[1] else None
         if steps >= self.limits.steps:
             return "steps"
         tokens = self.usage.input_tokens + self.usage.output_tokens

@@ -25,6 +25,8 @@ class CallResult:
     value: Json
     finding: str
     """For the next prompt: the call with its result, or what was wrong and how to mend it."""
+    text: str = ""
+    """The result alone."""
 
 
 async def call_tool(
@@ -52,7 +54,7 @@ async def call_tool(
         return CallResult(False, None, f"{shown} failed: {problem.message}")
     text = value_text(outcome.value)
     context.emit(ToolCalled(tool.name, arguments, True, one_line(text), outcome.seconds))
-    return CallResult(True, outcome.value, f"{shown} = {text}")
+    return CallResult(True, outcome.value, f"{shown} = {text}", text)
 
 
 async def call_external(context: Context, name: str, arguments: dict[str, Json]) -> CallResult:
@@ -64,4 +66,4 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json])
     if not reply.ok:
         failed = "was not called" if reply.kind in {"arguments", "unknown"} else "failed"
         return CallResult(False, None, f"{shown} {failed}: {text}")
-    return CallResult(True, reply.value, f"{shown} = {text}")
+    return CallResult(True, reply.value, f"{shown} = {text}", text)

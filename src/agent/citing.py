@@ -21,7 +21,7 @@ _SHARED = 0.5
 
 
 def with_citations(
-    text: str, sources: Sequence[CitedSource], *, computed: bool = False
+    text: str, sources: Sequence[CitedSource], *, computed: bool = False, bare_wanted: bool = False
 ) -> tuple[str, tuple[Citation, ...]]:
     """The answer, and the sources that it rests on.
 
@@ -29,6 +29,7 @@ def with_citations(
         text: The answer; marks such as [2] cite sources. A bare one loses them, since they are no part of it.
         sources: All that the run found.
         computed: Whether the answer was worked out from what was found, and need not stand in it.
+        bare_wanted: Whether the question asks for a form in which no mark stands.
     """
     by_number = {source["number"]: source for source in sources}
     numbers = [number for mark in _MARK.findall(text) for number in map(int, mark.split(",")) if number in by_number]
@@ -37,7 +38,7 @@ def with_citations(
         chosen = [by_number[number] for number in dict.fromkeys(numbers)]
     else:
         chosen = _saying(bare, sources) or (list(sources) if computed else [])
-    shown = bare if bare and _is_bare(bare) else text
+    shown = bare if bare and (bare_wanted or _is_bare(bare)) else text
     return shown, tuple(_citation(source, bare) for source in chosen[: max(_LISTED, len(set(numbers)))])
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,7 +12,9 @@ from agent.budget import Budget
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.external import Consent, ExternalTools, NoExternalTools
-from agent.models.protocol import Completion, Message, Model, Sampler, Usage
+from agent.models.protocol import Completion, Message, Model, Request, Usage
+from agent.pictures import Sight
+from agent.room import Room
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
 from agent.strategy import Strategy, StrategyName, strategy_for
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from agent.store.journaled_web import JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from agent.workspace import Workspace
-    from mcp_tools.create.examiner import Examiner
+    from mcp_tools.create.protocol import Examiner
 
 
 class RoleModels(Protocol):
@@ -62,10 +64,10 @@ class Context:
     """Reads the files that came with the question, and those of the web; None where nothing does."""
     workspace: Workspace | None = None
     """Keeps what was read and computed for programs; None where nothing is kept."""
-    reads_pictures: bool = False
-    """Whether the coordinator's model reads pictures itself."""
-    sees: bool = False
-    """Whether a model was named that reads pictures."""
+    sight: Sight = field(default_factory=Sight)
+    """Who looks at pictures."""
+    room: Room = field(default_factory=Room)
+    """How long the conversation with the coordinator may become."""
     seed: int | None = None
     """Added to the seed of each model call."""
     guard: LeakGuard | None = None
@@ -99,58 +101,46 @@ class Context:
         model = self.models.for_role(role).name
         return strategy_for(model, self.strategy_of(model))
 
-    async def complete(self, role: str, messages: Sequence[Message], **options: Any) -> Completion:
+    async def complete(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> Completion:
         """Asks a role's model; the call is counted against the budget and told to the front end.
 
         Raises:
             StoppedError: A limit of the run is reached before the model answers.
             ModelError: The model could not be reached, or refused.
         """
-        options = self._fitting(role, options)
-        return (await self._counted(role, lambda model: self._one(model, messages, options)))[0]
+        seed = self.seed if seed is None else seed + (self.seed or 0)
+        request = Request(messages, schema, tools, "auto", max_tokens, temperature, seed, stop, on_delta)
+        return await self._counted(role, request)
 
-    async def sample(self, role: str, messages: Sequence[Message], count: int, **options: Any) -> list[Completion]:
-        """Asks for several independent completions of the same messages."""
-        options = self._fitting(role, options)
-        return await self._counted(role, lambda model: self._several(model, messages, count, options))
-
-    async def _counted(self, role: str, ask: Callable[[Model], Awaitable[list[Completion]]]) -> list[Completion]:
+    async def _counted(self, role: str, request: Request) -> Completion:
         model = self.models.for_role(role)
+        if request.max_tokens is not None and not self.budget.last_call:  # room to think counts as output, too
+            request = replace(request, max_tokens=request.max_tokens + self.strategy(role).limits.thoughts)
         started = time.monotonic()
         try:
-            completions = await ask(model)
+            completion = await model.complete(request)
         except ModelOutputError as unusable:
             self._spend(model, unusable.usage or Usage())
             raise
-        usage = sum((completion.usage for completion in completions), Usage())
+        usage = completion.usage
         self._spend(model, usage)
         self.emit(ModelCalled(role, model.name, usage, time.monotonic() - started))
-        return completions
+        return completion
 
     def _spend(self, model: Model, usage: Usage) -> None:
         limited = self.budget.limits.cost is not None
         if limited and usage.cost is None and self.budget.usage.cost is not None:
             self.emit(Note(f"the price of {model.name} is unknown: the limit of cost cannot be held"))
         self.budget.spend(usage)
-
-    async def _one(self, model: Model, messages: Sequence[Message], options: dict[str, Any]) -> list[Completion]:
-        return [await model.complete(messages, **options)]
-
-    async def _several(
-        self, model: Model, messages: Sequence[Message], count: int, options: dict[str, Any]
-    ) -> list[Completion]:
-        if count > 1 and isinstance(model, Sampler):
-            return await model.complete_many(messages, count, **options)
-        return [await model.complete(messages, **options) for _ in range(count)]
-
-    def _fitting(self, role: str, options: dict[str, Any]) -> dict[str, Any]:
-        """The options as they are sent, with room to think, which counts as output.
-
-        Only the last call, which goes beyond a limit of the run, has no such room.
-        """
-        if self.seed is not None:
-            options = {**options, "seed": self.seed + (options.get("seed") or 0)}
-        most = options.get("max_tokens")
-        if most is None or self.budget.last_call:
-            return options
-        return {**options, "max_tokens": most + self.strategy(role).limits.thoughts}

@@ -10,6 +10,7 @@ AlitaError
 │   │   ├── ModelUnreachableError   no connection, or no answer in time
 │   │   ├── ModelBusyError          rate limit or overload, after all retries
 │   │   └── ModelRefusedError       the request was refused (too long, malformed)
+│   │       ├── PicturesRefusedError    the endpoint takes no pictures, or not these
 │   │       └── ModelDeclinedError      the model or a filter declined to answer                (exit 4)
 │   ├── WeightsError            the embedded model's file is missing, cut short or altered     (exit 1)
 │   ├── RunError                a run cannot be found, resumed or replayed                     (exit 2)
@@ -66,6 +67,14 @@ class ModelBusyError(ModelError):
 
 class ModelRefusedError(ModelError):
     """The endpoint refused the request: too long or malformed."""
+
+
+class ModelTooLongError(ModelRefusedError):
+    """The request is longer than the model's context."""
+
+
+class PicturesRefusedError(ModelRefusedError):
+    """The endpoint takes no pictures for this model, or not those that it was sent."""
 
 
 class ModelDeclinedError(ModelRefusedError):

@@ -47,6 +47,7 @@ class StepStarted(_Event):
 
     kind: ClassVar[str] = "step_started"
     step: int
+    """From 1 on; the same for all actions of one reply."""
     of: int
     action: str
     reason: str = ""

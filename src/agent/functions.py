@@ -14,7 +14,7 @@ DRAFT = "draft"
 """Marks a tool of the library that the user did not approve."""
 FINAL = "final_answer"
 """The argument that says that a result is the answer."""
-_FINAL: dict[str, Any] = {"type": "boolean", "description": "The result is the answer itself; the run ends with it."}
+_FINAL: dict[str, Any] = {"type": "boolean"}
 _TEXT: dict[str, Any] = {"type": "string"}
 _LONGEST_REASON = 300
 
@@ -32,39 +32,39 @@ def _function(name: str, description: str, properties: dict[str, Any], required:
 _FUNCTIONS: dict[Action, dict[str, Any]] = {
     "run_code": _function(
         "run_python",
-        "Runs Python in this run's own session: variables stay from call to call. print() what you want to see.",
-        {"code": _TEXT, FINAL: _FINAL | {"description": "What it prints is the answer itself, in the form asked for."}},
+        "Runs Python in this run's session, where variables stay. print() what you want to see.",
+        {"code": _TEXT, FINAL: _FINAL},
         ["code"],
     ),
     "create_tool": _function(
         "create_tool",
-        "Writes a general tool, calls it with `arguments`, tests it, and keeps it for later questions.",
+        "Calls a new general tool with `arguments`, tests it, and keeps it for later questions.",
         {
             "code": {
                 "type": "string",
-                "description": "A module with one typed public function: Google docstring with Args (meaning, unit), "
-                "Returns, Raises and an example; ValueError for bad input.",
+                "description": "A module with one typed public function, its Google docstring with Args (meaning, "
+                "unit), Returns, Raises and an example; ValueError for bad input.",
             },
-            "arguments": {"type": "object", "description": "This question's values."},
-            "objection": {"type": "string", "description": "Why a test that it failed before is wrong."},
+            "arguments": {"type": "object"},
+            "objection": {"type": "string", "description": "Why a test that it failed is wrong."},
             FINAL: _FINAL,
         },
         ["code", "arguments"],
     ),
     "read_file": _function(
         "read",
-        "Reads an attached file, a web page (address or `link 7`), or a later part of it.",
+        "Reads a file, or a web page by address or as `link 7`.",
         {
             "source": _TEXT,
             "page": {"type": "integer", "minimum": 1},
-            "find": {"type": "string", "description": "Show only the places with these words."},
+            "find": {"type": "string", "description": "Only the places with these words."},
         },
         ["source"],
     ),
-    "search": _function("search", "Searches the web and quotes the best pages.", {"query": _TEXT}, ["query"]),
+    "search": _function("search", "Searches the web; quotes the best pages.", {"query": _TEXT}, ["query"]),
     "browse": _function(
         "browse",
-        "Operates a site in a browser: clicks, forms, log-ins. To read a page, use read.",
+        "Operates a site in a browser: clicks, forms, log-ins. Pages are read with read.",
         {"url": _TEXT, "task": _TEXT},
         ["url", "task"],
     ),

@@ -11,6 +11,7 @@ from agent.nodes.browse import browse
 from agent.nodes.create_tool import create_tool
 from agent.nodes.decide import decide
 from agent.nodes.evaluate import evaluate
+from agent.nodes.keep import keep
 from agent.nodes.plan import plan
 from agent.nodes.read_file import read_file
 from agent.nodes.run_code import run_code
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def build_graph() -> CompiledStateGraph[State, Context, State, State]:
-    """Plan → decide ⇄ one action after the other → answer → evaluate.
+    """Plan → decide ⇄ one action after the other → answer → evaluate; then a program's tool is kept.
 
     Compiled once for all runs: it takes longer than two decisions.
     """
@@ -41,11 +42,13 @@ def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     graph.add_node("run_code", run_code)
     graph.add_node("answer", answer)
     graph.add_node("evaluate", evaluate)
+    graph.add_node("keep", keep)
 
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "decide")
     for action in ("search", "browse", "read_file", "use_tool", "create_tool", "run_code"):
         graph.add_edge(action, "decide")
     graph.add_edge("answer", "evaluate")
-    graph.add_edge("evaluate", END)
+    graph.add_conditional_edges("evaluate", lambda state: "keep" if state.get("program") else END, ["keep", END])
+    graph.add_edge("keep", END)
     return graph.compile()

@@ -27,11 +27,15 @@ _FORMS = 2_000
 _HEADER = 120
 """Characters of a table's header."""
 _MOST_TABLES = 20
+_LONGEST_TEXT = 5_000_000
+"""Characters of a file that a program gets as a text."""
+_TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md", "source"})
+"""Kinds of files that are text."""
 _SCRIPTS = {
     "plain": "Its scripts were not run.",
     "rendered": "Its scripts were run in a browser.",
     "archive": "It is an archived copy; its scripts were not run.",
-    "firecrawl": "It was read through Firecrawl, which runs scripts.",
+    "firecrawl": "It was read through Firecrawl, which runs scripts, and leaves out menus, head and foot.",
 }
 
 
@@ -59,6 +63,7 @@ def shown_page(
     addresses: int,
     workspace: Workspace | None = None,
     is_new: bool = True,
+    is_previewed: bool = False,
 ) -> ShownPage:
     """A part of a page, or what was found on it; the whole goes into the workspace.
 
@@ -71,19 +76,25 @@ def shown_page(
         addresses: Characters of the addresses of its links, all together.
         workspace: Where the page is kept for programs.
         is_new: Whether the run has not read in it before; else its forms and its files were told already.
+        is_previewed: Whether it is a file whose preview is shown beside it: of data the first page says nothing more.
 
     Raises:
         WebProblem: There is no such part.
     """
-    from agent.web.reading.paged import PagedView
+    from agent.attached import DATA
+    from agent.web.reading.paged import PagedView, Screen
 
     links = _numbered(page, known)
-    page = replace(page, markdown=_with_numbers(page, links))
+    page = replace(
+        page, markdown=_with_numbers(page.markdown, page, links), around=_with_numbers(page.around, page, links)
+    )
     view = PagedView(page, reading)
-    screen = view.find(decision.find, decision.page) if decision.find.strip() else view.at(decision.page)
-    text = printable(screen.text)
-    about, files = _kept(page, links, source, workspace if is_new else None)
     is_found = bool(decision.find.strip())
+    screen = view.find(decision.find, decision.page) if is_found else view.at(decision.page)
+    if is_previewed and addresses and page.kind in DATA and not is_found and decision.page == 1:
+        screen = Screen("", "the preview of the file, which is kept as it is")
+    text = printable(screen.text)
+    about, files = _kept(page, links, source, workspace if is_new and page.path is None else None)
     finding = [
         _head(page, decision, source),
         f"{screen.label}{':' if text else '.'}" if is_found else "",
@@ -100,6 +111,21 @@ def shown_page(
         text=text,
         links=links,
     )
+
+
+def text_for_program(page: Page) -> str:
+    """What a program gets of a page: the text of a file as it stands in it, else the page as Markdown."""
+    from agent.files.contents import Source
+    from agent.files.problem import FileProblem
+    from agent.files.text import text_encoding
+
+    if page.path is None or page.kind not in _TEXTS:
+        return page.whole
+    try:
+        with text_encoding(Source(page.path, page.kind)).open(page.path) as stream:
+            return stream.read(_LONGEST_TEXT)
+    except (FileProblem, OSError, ValueError):  # a replay has no files
+        return page.whole
 
 
 def means_page(decision: Decision) -> bool:
@@ -151,14 +177,14 @@ def _numbered(page: Page, known: Mapping[str, str]) -> dict[str, str]:
     return links
 
 
-def _with_numbers(page: Page, links: Mapping[str, str]) -> str:
+def _with_numbers(text: str, page: Page, links: Mapping[str, str]) -> str:
     numbers = {url: number for number, url in links.items()}
 
     def number(match: re.Match[str]) -> str:
         own = int(match[1])
         return f"][{numbers[page.links[own - 1]]}]" if 1 <= own <= len(page.links) else match[0]
 
-    return _SHOWN.sub(number, page.markdown)
+    return _SHOWN.sub(number, text)
 
 
 def _head(page: Page, decision: Decision, source: int) -> str:
@@ -198,11 +224,11 @@ def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspac
     """The page in files: what is said of them in the page's words, and in alita's own."""
     if workspace is None:
         return [], ""
-    files = [f"its text {workspace.keep_text(f'page_{source}.txt', page.markdown)}"]
+    files = [f"its whole text {workspace.keep_text(f'page_{source}.txt', page.whole)}"]
     if links:
         files.append(f"its links by number {workspace.keep_json(f'page_{source}.links.json', dict(links))}")
     about = []
-    for number, rows in enumerate(list(tables_in(page.markdown))[:_MOST_TABLES] if page.kind == "html" else [], 1):
+    for number, rows in enumerate(list(tables_in(page.whole))[:_MOST_TABLES] if page.kind == "html" else [], 1):
         path = workspace.keep_table(f"page_{source}_table_{number}.csv", rows)
         header = one_line(" | ".join(rows[0]), _HEADER)
         about.append(f"Table {number} of the page, {len(rows) - 1} rows below `{header}`: {path}")

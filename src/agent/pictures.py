@@ -1,57 +1,250 @@
-"""What a model that reads pictures sees in an attached one."""
+"""The pictures of a run: shown to the answering model if it sees, else described by `vision`, else read by OCR."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from agent.errors import ModelDeclinedError, ModelOutputError, ModelRefusedError
 from agent.events import Note
-from agent.models.protocol import Completion, Message, Model, Role, ToolChoice
-from mcp_tools.prompt import load_prompt
+from agent.models.protocol import Completion, Message, Model, Request, Role
+from agent.state import AttachedFile, Picture, State, Step
+from mcp_tools.prompt import data_block, load_prompt
+from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from agent.context import Context
-    from agent.state import AttachedFile
 
-LARGEST = 20_000_000
-"""Bytes of a picture that is sent."""
-_TYPES = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
-"""What endpoints take."""
+PICTURES = frozenset(["png", "jpeg", "gif", "webp", "bmp", "tiff"])
+"""Kinds of files that are pictures."""
+FILMS = frozenset(["mov", "mp4", "webm", "mkv", "avi"])
+_FRAMES = (".png", ".jpg")
+MOST_OF_ONE = 6
+"""Pictures that one reading shows."""
+_MOST = 16
+_MOST_BYTES = 12_000_000
+"""Of all pictures of a request; beyond either limit those of the oldest steps are named only."""
+SHOWS = (
+    "- You see pictures: `read` shows a picture, a page of a scan or the pictures of a document; in a program, "
+    "`show(image)` shows a PIL image, such as a part that is enlarged."
+)
+"""What a model that sees is told."""
 _TOKENS = 600
+_MOST_READ = 1_500
+"""Characters that OCR may say of one picture."""
+_NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")
+"""How readers of documents name the pictures that they have saved."""
 
 
-def can_be_sent(file: AttachedFile) -> bool:
-    """Whether endpoints take such a picture."""
-    return not file["problem"] and file["kind"] in _TYPES and file["size"] <= LARGEST
+@dataclass
+class Sight:
+    """Who looks at the pictures of a run."""
+
+    is_shown: bool = False
+    """Whether the answering model is shown pictures; no longer once its endpoint has refused one."""
+    has_vision: bool = False
+    """Whether the role `vision` has a model that reads pictures."""
+    told: dict[str, str] = field(default_factory=dict)
+    """What was said instead of pictures that the answering model should have been shown, by their paths."""
 
 
-def picture_part(file: AttachedFile) -> dict[str, Any]:
-    """The part of a message that names a picture; the picture itself is put in when the message is sent."""
-    place = f"{Path(file['path']).as_uri()}#{_TYPES[file['kind']]}"
-    return {"type": "image_url", "image_url": {"url": place}}
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a picture is."""
+
+    name: str
+    path: Path
+    page: int = 1
+    """Of a PDF."""
 
 
-async def describe_picture(context: Context, file: AttachedFile, question: str) -> str:
-    """What the vision role says of a picture, for the question; empty without such a role, or when it cannot say."""
-    if not context.sees:
-        context.emit(Note(f"{file['name']} is known by its text only: name a model for `vision` to have it looked at"))
-        return ""
-    if file["kind"] not in _TYPES or file["size"] > LARGEST:
-        what = f"a {file['kind']} of {file['size']:,} bytes"
-        context.emit(Note(f"{file['name']} is not shown to the vision model: {what} cannot be sent"))
+async def seen_pictures(
+    places: Sequence[Place], context: Context, question: str, *, is_read: bool
+) -> tuple[list[Picture], str]:
+    """Pictures for the answering model; where it does not see, what a model of `vision` or OCR says of them.
+
+    Args:
+        places: Where they are.
+        context: Of the run.
+        question: What the pictures are looked at for.
+        is_read: Whether their text is known already.
+    """
+    sight = context.sight
+    if not places:
+        return [], ""
+    if sight.is_shown or sight.has_vision:
+        pictures = [picture for place in places if (picture := await prepared(place, context)) is not None]
+        if sight.is_shown:
+            return pictures, ""
+        if told := await _described(pictures, context, question):
+            return [], f"What a model sees in it: {told}"
+    elif is_read:
+        names = ", ".join(place.name for place in places)
+        context.emit(Note(f"{names} is known by its text only: name a model for `vision` to have it looked at"))
+    return [], "" if is_read else "\n".join([text for place in places if (text := await _read(place, context))])
+
+
+def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Place]:
+    """The pictures of a part of a file.
+
+    Args:
+        file: A picture, film or document.
+        part: What was read of it: its `text` names the pictures that stand there, `lost` tells of others.
+        page: Where that is.
+    """
+    made = {Path(path).name: Path(path) for path in file["data"]}
+    frames = [Place(name, path) for name, path in made.items() if name.endswith(_FRAMES)]
+    if file["kind"] in PICTURES:
+        return _spread(frames) or [Place(file["name"], Path(file["path"]))]
+    if file["kind"] in FILMS:
+        return _spread(frames) if page == 1 else []
+    if file["kind"] == "pdf":
+        has_picture = any(re.match(rf"Page {page} (?:is only|has) .*picture", lost) for lost in part["lost"])
+        return [Place(f"page {page} of {file['name']}", Path(file["path"]), page)] if has_picture else []
+    named = dict.fromkeys(_NAMED.findall("\n".join([part["text"], *part["lost"]])))
+    return [Place(name, made[name]) for name in named if name in made][:MOST_OF_ONE]
+
+
+def _spread(places: list[Place]) -> list[Place]:
+    """A few of many, the first and the last among them."""
+    if len(places) <= MOST_OF_ONE:
+        return places
+    return [places[number * (len(places) - 1) // (MOST_OF_ONE - 1)] for number in range(MOST_OF_ONE)]
+
+
+async def prepared(place: Place, context: Context) -> Picture | None:
+    """A picture as models take it; None where there is none, or none that can be shown."""
+    assert context.reader is not None
+    copy = await context.reader.picture(place.path, place.name, page=place.page)
+    if problem := copy.get("problem"):
+        context.emit(Note(f"{place.name} is not shown: {problem}"))
+    if "path" not in copy:
+        return None
+    (width, height), (whole_width, whole_height) = copy["size"], copy["whole"]
+    is_whole = (width, height) == (whole_width, whole_height)
+    note = "" if is_whole else f"{width} x {height} pixels, sized down from {whole_width} x {whole_height}"
+    return Picture(name=place.name, path=copy["path"], kind=copy["kind"], bytes=copy["bytes"], note=note)
+
+
+async def _described(pictures: Sequence[Picture], context: Context, question: str) -> str:
+    """What the role `vision` says of pictures, for the question; empty where it cannot say."""
+    if not pictures:
         return ""
     messages = load_prompt("agent", "picture").render(question=question)
-    messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, picture_part(file)]
+    messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, *parts_of(pictures)]
     try:
         completion = await context.complete(Role.VISION, messages, temperature=0, max_tokens=_TOKENS)
     except (ModelOutputError, ModelRefusedError, ModelDeclinedError) as refused:
-        context.emit(Note(f"the vision model does not read {file['name']}: {refused.message}"))
+        context.emit(Note(f"the vision model does not read {pictures[0]['name']}: {refused.message}"))
         return ""
     return completion.text.strip()
+
+
+async def _read(place: Place, context: Context) -> str:
+    """The text in a picture, with how sure OCR is of it; empty where it found none."""
+    assert context.reader is not None
+    part = await context.reader.read(place.path, place.name, page=place.page, find="", limit=_MOST_READ)
+    text = str(part.get("text", ""))
+    return f"{place.name}, {part['where']}:\n{text}" if text and not text.startswith("(") else ""
+
+
+async def tell_instead(state: State, context: Context, why: str) -> None:
+    """Has the pictures of a conversation told that its model's endpoint does not take; none is sent any more."""
+    context.sight.is_shown = False
+    context.emit(Note(f"pictures are not shown to the model: {why}"))
+    holders = [*state.get("attached", []), *state.get("steps", [])]
+    pictures = {picture["path"]: picture for holder in holders for picture in holder.get("pictures", [])}
+    for path, picture in pictures.items():
+        place = Place(picture["name"], Path(path))
+        _, told = await seen_pictures([place], context, state["question"], is_read=False)
+        context.sight.told[path] = told
+
+
+def parts_of(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    """Parts of a message that name pictures; the pictures themselves are put in when the message is sent."""
+    parts: list[dict[str, Any]] = []
+    for picture in pictures:
+        place = f"{Path(picture['path']).as_uri()}#{picture['kind']}"
+        note = f" ({picture['note']})" if picture["note"] else ""
+        parts.append({"type": "text", "text": f"{_shown_name(picture)}{note}:"})
+        parts.append({"type": "image_url", "image_url": {"url": place}})
+    return parts
+
+
+def _shown_name(picture: Picture) -> str:
+    return one_line(printable(picture["name"]), 120)
+
+
+class PicturesOfSteps:
+    """What a conversation shows of pictures: each once, and those of the oldest steps by their names only.
+
+    Args:
+        sight: Who looks at them.
+        first: Those that stand beside the question.
+        steps: All steps.
+        in_short: The calls of steps that are shown in short.
+    """
+
+    def __init__(self, sight: Sight, first: Sequence[Picture], steps: Sequence[Step], in_short: set[str]) -> None:
+        self._sight = sight
+        self._sent = {picture["path"] for picture in first}
+        self._dropped = {*in_short, *_too_many(first, steps)}
+
+    def of(self, step: Step) -> list[dict[str, Any]]:
+        """The parts for one step, in the order of the conversation."""
+        return [part for picture in step.get("pictures", []) for part in self._parts(picture, step["call"])]
+
+    def _parts(self, picture: Picture, call: str) -> Iterator[dict[str, Any]]:
+        name, path = _shown_name(picture), picture["path"]
+        if not self._sight.is_shown:
+            yield {"type": "text", "text": not_shown(picture, self._sight)}
+        elif call in self._dropped:
+            yield {"type": "text", "text": f"{name} is not shown any more; show({path!r}) in a program shows it again."}
+        elif path in self._sent:
+            yield {"type": "text", "text": f"{name} is shown above."}
+        else:
+            self._sent.add(path)
+            yield from parts_of([picture])
+
+
+def not_shown(picture: Picture, sight: Sight) -> str:
+    """What is said in place of a picture that could not be shown."""
+    name, told = _shown_name(picture), sight.told.get(picture["path"], "")
+    head = f"{name} could not be shown to you"
+    return f"{head}, but this is known of it:\n{data_block(name, told)}" if told else f"{head}."
+
+
+def _too_many(first: Sequence[Picture], steps: Sequence[Step]) -> Iterator[str]:
+    """The calls whose pictures go; whenever there is no room, half of it is made free, for the sake of caches."""
+    kept = [step for step in steps if step.get("pictures")]
+    count, size = len(first), sum(picture["bytes"] for picture in first)
+    waiting: list[Step] = []
+    for step in kept:
+        waiting.append(step)
+        count, size = count + len(step["pictures"]), size + _bytes(step)
+        if count > _MOST or size > _MOST_BYTES:
+            while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
+                oldest = waiting.pop(0)
+                count, size = count - len(oldest["pictures"]), size - _bytes(oldest)
+                yield oldest["call"]
+
+
+def _bytes(step: Step) -> int:
+    return sum(picture["bytes"] for picture in step["pictures"])
+
+
+def without_pictures(messages: Sequence[Message]) -> list[Message]:
+    """The messages, in which the text alone is left."""
+    return [{**message, "content": _texts(message.get("content"))} for message in messages]
+
+
+def _texts(content: Any) -> Any:
+    return [part for part in content if part.get("type") == "text"] if isinstance(content, list) else content
 
 
 class WithPictures:
@@ -65,31 +258,10 @@ class WithPictures:
         """The model's own."""
         return self._model.name
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Completes messages; see `agent.models.protocol.Model`."""
-        return await self._model.complete(
-            [_filled(message) for message in messages],
-            schema=schema,
-            tools=tools,
-            tool_choice=tool_choice,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            seed=seed,
-            stop=stop,
-            on_delta=on_delta,
-        )
+        filled = [_filled(message) for message in request.messages]
+        return await self._model.complete(replace(request, messages=filled))
 
     async def aclose(self) -> None:
         """Closes the model."""
@@ -110,5 +282,5 @@ def _part(part: dict[str, Any]) -> dict[str, Any]:
     try:
         data = base64.b64encode(Path(unquote(place.path)).read_bytes()).decode()
     except OSError as error:
-        raise ModelRefusedError(f"the picture {unquote(place.path)} cannot be read: {error.strerror}") from error
+        return {"type": "text", "text": f"(it cannot be shown any more: {error.strerror})"}
     return {"type": "image_url", "image_url": {"url": f"data:{place.fragment};base64,{data}"}}

@@ -15,12 +15,11 @@ from agent.state import State, Step
 from agent.steps import decision_of, step, value_text
 from agent.strategy import Update
 from agent.writer import EventWatcher
-from mcp_tools.create import Creation
-from mcp_tools.create.propose import Proposal, prove
-from mcp_tools.errors import CreationError, StoppedError
+from mcp_tools.create import Creation, Proposal, prove
+from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages
 from mcp_tools.text import one_line
-from mcp_tools.tool import Capabilities, call_text
+from mcp_tools.tool import Capabilities
 
 
 async def propose_tool(state: State, context: Context) -> Update:
@@ -48,22 +47,23 @@ async def propose_tool(state: State, context: Context) -> Update:
             library=shelf,
             watcher=EventWatcher(context.emit),
         )
-    except (CreationError, ModelOutputError, StoppedError) as failure:
+    except (ModelOutputError, StoppedError) as failure:
         context.emit(Note(f"no tool: {failure.message}"))
         return {"steps": [step(state, ok=False, finding=f"No tool could be created: {failure.message}")]}
     if creation.tool is None:
         return _not_kept(state, context, creation, told=shelf.refused)
-    tool, call = creation.tool, call_text(creation.tool.name, creation.arguments)
+    tool = creation.tool
     if creation.choice == "create":
         context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
     else:
         context.emit(Note(f"the library already has it: {tool.name}"))
     shown = value_text(creation.value)
-    context.emit(ToolCalled(tool.name, creation.arguments, True, one_line(shown), 0.0))
-    kept = "Kept as a tool" if creation.choice == "create" else "The library already has it"
+    await context.library.record_call(tool.name, ok=True, kind=None)
+    context.emit(ToolCalled(tool.name, creation.arguments, True, one_line(shown), creation.seconds))
+    kept = f"Kept as {tool.name}." if creation.choice == "create" else f"The library has it: {tool.name}."
     known = {tool["name"] for tool in state["tools"]}
     return {
-        "steps": [step(state, ok=True, finding=f"{call} = {shown}", value=creation.value, note=f"{kept}.")],
+        "steps": [step(state, ok=True, finding=shown, value=creation.value, note=kept)],
         "created": [tool.name] if creation.choice == "create" else [],
         "used": [tool.name],
         "tools": state["tools"] if tool.name in known else [*state["tools"], shown_tool(tool)],

@@ -38,6 +38,8 @@ _PASSAGE = 48
 """So many of them are no title any more, but a passage: a search may ask for a title, if the user wants it."""
 _WORDING = 12
 """So many of them, in more than one word, are the wording of an order."""
+_ORDER = 4
+"""Words that are not the user's, in such a run: fewer are what something on a page is called."""
 _HIDDEN_PIECE = 10
 """In a text that was encoded or turned round, which nobody does for an honest reason."""
 _SURELY = 8
@@ -181,16 +183,28 @@ class Origins:
     def _words_wanted(self) -> frozenset[str]:
         return frozenset(_words(self.wanted))
 
-    def is_worded_by_others(self, task: str) -> bool:
-        """Whether a longer run of words stands in foreign text, and not in the user's."""
+    def names_host(self, url: str) -> bool:
+        """Whether the user names the very host of an address."""
+        named = (*_ADDRESS.findall(self.wanted), *_HOST.findall(self.wanted))
+        hosts = (host_of(address if "://" in address else f"//{address}") for address in named)
+        return bool(host := host_of(url)) and host in hosts
+
+    def is_worded_by_others(self, task: str, new: int = 0) -> bool:
+        """Whether a longer run of words stands in foreign text, and not in the user's.
+
+        Args:
+            task: The text.
+            new: So many words of the run at least are not the user's.
+        """
+        own = set(map(_squeezed, self.wanted.split()))
         words = [_squeezed(word) for word in task.split()]
         for at in range(len(words) - 1):
-            run = words[at]
+            run, others = words[at], int(words[at] not in own)
             for word in words[at + 1 :]:
-                run += word
+                run, others = run + word, others + (word not in own)
                 if run not in self._told:
                     break
-                if len(run) >= _WORDING and run not in self._wanted:
+                if len(run) >= _WORDING and run not in self._wanted and others >= new:
                     return True
         return False
 
@@ -254,8 +268,16 @@ def of_query(query: str, origins: Origins) -> Verdict:
     return FINE
 
 
-def of_task(task: str, url: str, origins: Origins) -> Verdict:
-    """Whether a site may be operated: what is told to do there ends up in its forms."""
+def of_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -> Verdict:
+    """Whether a site may be operated: what is told to do there ends up in its forms.
+
+    Args:
+        task: What is to be done.
+        url: Where.
+        origins: What the run knows.
+        has_logins: Whether the browser could sign in. If not, and if the run knows nothing of the user's own, a task at
+            a host that the user names may use names that stand on its pages: what links and fields are called.
+    """
     verdict = of_address(url, origins)
     if verdict != FINE:
         return verdict
@@ -263,7 +285,8 @@ def of_task(task: str, url: str, origins: Origins) -> Verdict:
         return Verdict("refused", "the task carries a secret")
     if not origins.names_site(url) and origins.carries(task):
         return Verdict("doubtful", "the task takes the user's data to a site that the user does not name")
-    if origins.is_worded_by_others(task):
+    is_harmless = not has_logins and not origins.private and origins.names_host(url)
+    if origins.is_worded_by_others(task, _ORDER if is_harmless else 0):
         return Verdict("doubtful", "the task is worded as in text that others wrote")
     return FINE
 

@@ -28,8 +28,8 @@ _LIMITS: dict[str, Callable[[str], float]] = {
 def configuration_of(settings: Settings) -> dict[str, str]:
     """What an answer depends on beside question and files: models, endpoint and limits."""
     model = settings.model
-    named = [role for role in ROLES if settings.models_for(role) != (model,)]
-    named += [Role.VISION] if settings.vision and Role.VISION not in named else []  # unless named, nobody is asked
+    named = [role for role in ROLES if role != Role.VISION and settings.models_for(role) != (model,)]
+    named += [Role.VISION] if settings.vision else []  # unless named, nobody is asked
     roles = {role: ",".join(settings.models_for(role)) for role in named}
     limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
     told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}

@@ -18,6 +18,7 @@ from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.follow_up import FOLLOWS, FollowUp, understand
 from agent.models.protocol import Role
+from agent.pictures import Sight
 from agent.python_session import PythonSession
 from agent.run_models import RunModels
 from agent.run_settings import wish_of
@@ -221,8 +222,7 @@ class Running:
             approval=decided if "approval" in self._run.configuration else None,
             reader=self._reader(),
             workspace=Workspace(self._journal.home / FOLDER),
-            reads_pictures=self.settings.sees(Role.COORDINATOR),
-            sees=self.settings.sees(Role.VISION),
+            sight=Sight(self.settings.sees(Role.COORDINATOR), self.settings.sees(Role.VISION)),
             seed=self.settings.seed,
             apart=self._apart,
             guard=guard,

@@ -71,7 +71,9 @@ class Settings(BaseSettings):
     overseer: Names = Field((), description="Reserved: no model is asked in this role.")
     browser: Names = Field((), description="Models that drive the browser.")
 
-    max_steps: int = Field(12, ge=1, le=1000, description="Steps of one run.")
+    max_steps: int = Field(
+        12, ge=1, le=1000, description="Steps of one run; calls that a model makes in one reply are one step."
+    )
     max_tokens: int | None = Field(None, ge=1, description="Tokens of one run, input and output.")
     max_seconds: float | None = Field(None, gt=0, allow_inf_nan=False, description="Wall time of one run.")
     max_cost: float | None = Field(

@@ -6,8 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from agent.attached import ROOM_OF_ALL, unread_files
 from agent.browser.opening import BROWSER_USE
@@ -16,18 +18,20 @@ from agent.context import Context
 from agent.conversation import Conversation
 from agent.deciding.asked_before import asked_before
 from agent.deciding.refusals import refusal_of
-from agent.errors import ModelOutputError
+from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
 from agent.functions import decision_of_call, functions_for
 from agent.messages import messages_for
-from agent.models.protocol import Completion, Role, ToolCall
-from agent.permission import is_asked_for
+from agent.models.protocol import Completion, Message, Role, ToolCall
+from agent.permission import is_asked_for, origins_of
+from agent.pictures import tell_instead, without_pictures
 from agent.programs.in_session import run_in_session
 from agent.proposing import propose_tool
-from agent.provenance import Origins
+from agent.provenance import FINE, Origins, of_address
 from agent.restating import restate
 from agent.state import Decision, Reply, State
 from agent.steps import step_number, value_text
 from agent.strategy import Choice, PromptLimits, Update, strategy_for
+from agent.web.address import addresses_in
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -38,12 +42,19 @@ ATTEMPTS = 3
 """How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
 _MOST_CALLS = 8
 """Of one reply."""
+_MOST_PAGES = 4
+"""That are read before the model is asked."""
 _TOKENS = 8_000
 """Of one reply; it may hold a whole module."""
 _EMPTY = "Your reply was empty. Call a function, or reply with the answer."
 _NO_CALL = "A tool is wanted and not an answer: call a function."
 _CUT = "Your reply was cut off at {} tokens. Write less at once."
 _LAST = "No more calls are possible: {}. Reply with the best answer that the above allows, and say where it is unsure."
+_SUMMARISE = (
+    "There is no room for all of this. Sum it up in at most 300 words for going on with the question: what was done, "
+    "what was found, with values, sources and the paths of files, and what failed. Call nothing."
+)
+_SUMMARY_TOKENS = 1_000
 LIMITS = PromptLimits(
     reading=8_000,
     section=8_000,
@@ -66,8 +77,11 @@ class Standard:
         Raises:
             ModelOutputError: In several attempts the model gave nothing that can be carried out, and no rule applies.
         """
-        if not state.get("steps") and (known := asked_before(state)) is not None:
-            return _by_rule(replace(known, is_final=True), state)
+        if not state.get("steps"):
+            if (known := asked_before(state)) is not None:
+                return _by_rule([replace(known, is_final=True)], state)
+            if pages := _pages_named(state, context):
+                return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
             return Choice([end])
         replies: list[Reply] = []
@@ -79,7 +93,7 @@ class Standard:
                 return choice
             problem = replies[-1]["remark"] or "; ".join(map(_first_line, replies[-1]["refused"].values()))
         if (rule := _fallback(state)) is not None:
-            chosen = _by_rule(rule, state)
+            chosen = _by_rule([rule], state)
             return Choice(chosen.decisions, [*replies, *chosen.replies])
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
 
@@ -113,12 +127,33 @@ class Standard:
             state,
             [*state.get("replies", []), *replies],
             most_steps=context.budget.limits.steps,
-            with_pictures=context.reads_pictures,
+            room=context.room,
+            sight=context.sight,
         )
         messages += [{"role": "user", "content": closing}] if closing else []
-        return await context.complete(
-            Role.COORDINATOR, messages, tools=functions_for(state), max_tokens=_TOKENS, on_delta=context.on_answer
-        )
+        try:
+            return await context.complete(
+                Role.COORDINATOR, messages, tools=functions_for(state), max_tokens=_TOKENS, on_delta=context.on_answer
+            )
+        except PicturesRefusedError as refused:
+            if not context.sight.is_shown:
+                raise
+            await tell_instead(state, context, refused.message)
+        except ModelTooLongError:
+            if not context.room.shrink() and not await self._fold(state, context):
+                raise
+        return await self._ask(state, context, replies, closing)
+
+    async def _fold(self, state: State, context: Context) -> bool:
+        """Has the older half of the calls summarised; false where there is too little to fold."""
+        room, replies = context.room, state.get("replies", [])
+        if (half := (len(replies) - room.folded) // 2) == 0:
+            return False
+        older = messages_for(state, replies[: room.folded + half], most_steps=context.budget.limits.steps, room=room)
+        asked = [*older, {"role": "user", "content": _SUMMARISE}]
+        completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
+        room.folded, room.summary = room.folded + half, completion.text.strip()
+        return bool(room.summary)
 
     async def best_guess(self, state: State, context: Context) -> str:
         """The best answer that the conversation allows; empty where the model gives none.
@@ -151,8 +186,11 @@ class Standard:
             return await strategy_for("", "small").operate(task, url, files, origins, context)
         assert context.browser is not None
 
-        async def ask(*args: Any, **options: Any) -> Any:
-            return await context.complete(Role.BROWSER, *args, **options)
+        async def ask(messages: Sequence[Message], **options: Any) -> Any:
+            try:
+                return await context.complete(Role.BROWSER, messages, **options)
+            except PicturesRefusedError:
+                return await context.complete(Role.BROWSER, without_pictures(messages), **options)
 
         return await context.browser.do(task, url, files, ask, driver=BROWSER_USE, origins=origins)
 
@@ -163,6 +201,10 @@ class Standard:
     async def create(self, state: State, context: Context) -> Update:
         """The model's own tool, proved with tests that an examiner writes from its definition."""
         return await propose_tool(state, context)
+
+    async def keep(self, state: State, context: Context) -> Update:
+        """The model proposes its tools itself."""
+        return {}
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked about every message."""
@@ -191,16 +233,35 @@ def _first_line(refusal: str) -> str:
     return refusal.partition("\n")[0]
 
 
-def _by_rule(decision: Decision, state: State) -> Choice:
-    """A decision that no model made, in the form of a call, so that the conversation tells of it."""
-    name, arguments = decision.tool, decision.arguments
-    if decision.action == "read_file":
-        name, arguments = "read", {"source": decision.file}
-    elif decision.action == "search":
-        name, arguments = "search", {"query": decision.query}
-    call = ToolCall(f"rule_{step_number(state)}", name, json.dumps(arguments))
-    message = Completion("", tool_calls=(call,)).as_message()
-    return Choice([replace(decision, call=call.id)], [Reply(message=message, refused={}, remark="")])
+def _pages_named(state: State, context: Context) -> list[Decision]:
+    """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
+    pages = [Decision("read_file", "The question names it.", file=url) for url in addresses_in(state["question"])]
+    if not pages or context.web is None or state.get("wish") == "create":
+        return []
+    origins = origins_of(state, context)
+    return [
+        page
+        for page in pages
+        if refusal_of(page, state) is None
+        and of_address(page.file, origins) == FINE
+        and not (guess_type(urlsplit(page.file).path)[0] or "").startswith(("video/", "audio/"))
+    ][:_MOST_PAGES]
+
+
+def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> Choice:
+    """Decisions that no model made, in the form of calls, so that the conversation tells of them."""
+    calls = []
+    for number, decision in enumerate(decisions, step_number(state)):
+        name, arguments = decision.tool, decision.arguments
+        if decision.action == "read_file":
+            name, arguments = "read", {"source": decision.file}
+        elif decision.action == "search":
+            name, arguments = "search", {"query": decision.query}
+        calls.append(ToolCall(f"rule_{number}", name, json.dumps(arguments)))
+    reply = Reply(message=Completion("", tool_calls=tuple(calls)).as_message(), refused={}, remark="")
+    if is_free:
+        reply["is_free"] = True
+    return Choice([replace(one, call=call.id) for one, call in zip(decisions, calls, strict=True)], [reply])
 
 
 def _tool_wanted(state: State) -> Decision | None:

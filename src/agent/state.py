@@ -19,6 +19,20 @@ Wish = Literal["answer", "create"]
 _WEB_INPUTS: dict[str, tuple[str, ...]] = {"search": ("query",), "browse": ("url", "task")}
 
 
+class Picture(TypedDict):
+    """A picture that a model can be shown."""
+
+    name: str
+    """What the run calls it: a file, a page of one, a screen."""
+    path: str
+    """Of the copy that is sent, which is called after its content."""
+    kind: str
+    """Its media type."""
+    bytes: int
+    note: str
+    """What its copy does not show; empty where it is whole."""
+
+
 class Step(TypedDict):
     """One action of a run and what it found."""
 
@@ -31,12 +45,16 @@ class Step(TypedDict):
     """What later steps may read: a result, or why there is none."""
     value: Json
     """The result as JSON, when the step computed one."""
+    result: NotRequired[str]
+    """The finding without the call that it repeats."""
     note: NotRequired[str]
     """What alita says of the finding, shown beside it; nothing that others wrote is in it."""
     call: NotRequired[str]
     """The id of the model's function call that asked for it."""
     is_final: NotRequired[bool]
     """Whether the model said that the result is the answer."""
+    pictures: NotRequired[list[Picture]]
+    """What the answering model sees of the finding."""
 
 
 class Reply(TypedDict):
@@ -48,6 +66,8 @@ class Reply(TypedDict):
     """Why a call was not carried out, by its id."""
     remark: str
     """What the model is told after it; empty where the observations say all."""
+    is_free: NotRequired[bool]
+    """Whether it counts against no limit of steps: a rule made it before the model was asked."""
 
 
 class AttachedFile(TypedDict):
@@ -77,6 +97,8 @@ class AttachedFile(TypedDict):
     """Why it cannot be read; empty when it can."""
     since: NotRequired[int]
     """The number of the step that brought it; missing where it came with the question."""
+    pictures: NotRequired[list[Picture]]
+    """What the answering model sees of it beside the question."""
 
 
 class CitedSource(TypedDict):
@@ -117,12 +139,16 @@ class State(TypedDict, total=False):
     """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
     an external one `server`, the server's name."""
     decision: dict[str, Json]
+    turns: int
+    """How often it was decided what to do; of the limit of steps, one each, however many actions came of it."""
     pending: list[dict[str, Json]]
     """Decisions of the same turn that come after it."""
     replies: Annotated[list[Reply], operator.add]
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]
     used: Annotated[list[str], operator.add]
+    program: str
+    """The program whose output is the last step's result, where a tool may come of it."""
     sources: Annotated[list[CitedSource], merged]
     """What was found on the web."""
     links: Annotated[dict[str, str], operator.or_]

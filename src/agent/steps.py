@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from agent.state import Decision, State, Step
+from agent.models.protocol import Role
+from agent.state import Decision, Picture, State, Step
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.context import Context
 
 PREVIEW = 1500
 """Characters of one finding in a prompt; the whole stays in the journal."""
 READING = 6000
 """Characters of one reading of a file; as much of it is shown."""
+_FEW_LINES = 1_000
+"""Characters of a result that no file keeps."""
 _SIZED = frozenset({"read_file", "search"})
 _SURROUNDINGS = 6500
 """Characters that a finding says around what was read."""
@@ -30,7 +37,15 @@ def step_number(state: State) -> int:
     return len(state.get("steps", [])) + 1
 
 
-def step(state: State, *, ok: bool, finding: str, value: Json = None, note: str = "") -> Step:
+def step(
+    state: State,
+    *,
+    ok: bool,
+    finding: str,
+    value: Json = None,
+    note: str = "",
+    pictures: Sequence[Picture] = (),
+) -> Step:
     """The record of the action that the present decision asked for."""
     decision = decision_of(state)
     done = Step(
@@ -43,9 +58,19 @@ def step(state: State, *, ok: bool, finding: str, value: Json = None, note: str 
     )
     if note:
         done["note"] = note
+    if pictures:
+        done["pictures"] = list(pictures)
     if decision.call:
         done |= {"call": decision.call, "is_final": decision.is_final}
     return done
+
+
+def kept_whole(state: State, context: Context, text: str) -> str:
+    """A note with the file of the workspace in which a longer result is kept; empty for one that is short."""
+    if len(text) <= _FEW_LINES or context.workspace is None or not context.strategy(Role.COORDINATOR).limits.addresses:
+        return ""
+    ending = "json" if text[0] in "[{" else "txt"
+    return f"Whole: {context.workspace.keep_text(f'step_{step_number(state)}.{ending}', text)}"
 
 
 def preview(text: str, size: int = PREVIEW) -> str:

@@ -120,6 +120,10 @@ class Strategy(Protocol):
         """Writes a tool for the question, proves it, keeps it and calls it."""
         ...
 
+    async def keep(self, state: State, context: Context) -> Update:
+        """Keeps as a tool what the run's program computes. The answer is there: nothing here changes it."""
+        ...
+
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """A follow-up as a question that stands alone.
 

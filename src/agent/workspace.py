@@ -5,6 +5,7 @@
 | `page_2.txt`, `page_2.links.json`, `page_2_table_1.csv` | source 2: its text, its links by number, its tables |
 | `search_3.json` | the sources that the search of step 3 found, with all quotations |
 | `step_3.txt`, `step_3.json` | what step 3 returned: as text, as a value |
+| `step_3_picture_1.png` | what its program showed |
 
 Attached files stay where they are, and what was made of them for programs stands in `AttachedFile.data`.
 """
@@ -56,7 +57,7 @@ class Workspace:
         Raises:
             StorageError: The folder cannot be written.
         """
-        return self._keep(name, text.encode("utf-8", "replace"))
+        return self.keep_bytes(name, text.encode("utf-8", "replace"))
 
     def keep_json(self, name: str, value: Json) -> Path:
         """Keeps a value as JSON; see `keep_text`."""
@@ -68,7 +69,13 @@ class Workspace:
         csv.writer(out, lineterminator="\n").writerows(rows)
         return self.keep_text(name, out.getvalue())
 
-    def _keep(self, name: str, content: bytes) -> Path:
+    def file(self, name: str) -> Path | None:
+        """The path of a file that is kept here, by its path or its name; None where there is none."""
+        path = self.folder / name
+        return path if path.parent == self.folder and path.is_file() and not path.is_symlink() else None
+
+    def keep_bytes(self, name: str, content: bytes) -> Path:
+        """Keeps bytes; see `keep_text`."""
         self.is_used = True
         plain = Path(safe_name(name) or "file")
         try:

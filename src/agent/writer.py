@@ -9,15 +9,16 @@ from agent.context import Context
 from agent.events import CandidateChecked, Event, Note, SpecWritten, TrialFinished
 from agent.models.protocol import Role
 from agent.steps import value_text
-from mcp_tools.create import Candidate
-from mcp_tools.create.examiner import Examiner
+from mcp_tools.checks import Report
+from mcp_tools.create.examiner import ModelExaminer
+from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
 
 _TEST_TOKENS = 3_000
 
 
-def examiner_of(context: Context) -> Examiner:
+def examiner_of(context: Context) -> ModelExaminer:
     """The examiner of a run: it remembers what it said."""
 
     async def fill(messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
@@ -26,7 +27,7 @@ def examiner_of(context: Context) -> Examiner:
         )
         return completion.parsed
 
-    return Examiner(fill, context.models.for_role(Role.EXAMINER).name)
+    return ModelExaminer(fill, context.models.for_role(Role.EXAMINER).name)
 
 
 class EventWatcher:
@@ -35,21 +36,20 @@ class EventWatcher:
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self._emit = emit
 
-    def spec_written(self, spec: ToolSpec, arguments: dict[str, Json]) -> None:
+    def spec_written(self, spec: ToolSpec) -> None:
         """The spec is written."""
         self._emit(SpecWritten(spec.signature.removeprefix("def ").rstrip(":"), spec.purpose))
 
-    def candidate_checked(self, candidate: Candidate) -> None:
-        """A candidate went through the checks."""
-        findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in candidate.report.findings)
-        self._emit(CandidateChecked(candidate.number, candidate.report.ok, findings))
+    def checked(self, report: Report) -> None:
+        """The code went through the checks."""
+        findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in report.findings)
+        self._emit(CandidateChecked(1, report.ok, findings))
 
-    def trial_finished(self, candidate: Candidate) -> None:
-        """A candidate ran in the sandbox."""
-        first = candidate.outcomes[0]
-        shown = one_line(value_text(first.value)) if first.ok else ""
-        message = first.problem.message if first.problem else ""
-        self._emit(TrialFinished(candidate.number, first.ok, shown, one_line(message)))
+    def tried(self, outcome: Outcome) -> None:
+        """The code ran with the question's own arguments."""
+        shown = one_line(value_text(outcome.value)) if outcome.ok else ""
+        message = outcome.problem.message if outcome.problem else ""
+        self._emit(TrialFinished(1, outcome.ok, shown, one_line(message)))
 
     def note(self, text: str) -> None:
         """Anything else worth a line."""

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
-from mcp_tools.create.answers import answer_key
+from mcp_tools.create.answers import agree, answer_key
 from mcp_tools.create.bench import usable, with_files
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.definition.look_alikes import look_alikes
@@ -214,20 +213,7 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
 def _is_expected(value: Json, test: dict[str, Json]) -> bool:
     if test.get("origin") in {"examiner", "agreement"}:  # a model wrote it, with the digits and quotes of its taste
         return answer_key(value) == answer_key(test["expected"])
-    return _is_same(value, test["expected"])
-
-
-def _is_same(value: Json, expected: Json) -> bool:
-    """Whether two JSON values are equal, numbers within what adding them up may lose."""
-    if isinstance(value, bool) or isinstance(expected, bool):
-        return value is expected
-    if isinstance(value, int | float) and isinstance(expected, int | float):
-        return value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)
-    if isinstance(value, list) and isinstance(expected, list):
-        return len(value) == len(expected) and all(map(_is_same, value, expected))
-    if isinstance(value, dict) and isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(_is_same(value[key], expected[key]) for key in value)
-    return bool(value == expected)
+    return agree(value, test["expected"], exact=True)
 
 
 def _with_files(

@@ -9,8 +9,7 @@
     │   ├── ServersFileError   a settings file of external servers, or one entry, cannot be used       (exit 2)
     │   └── ServerError        an external server cannot be started, reached or understood             (exit 1)
     ├── ModelFixableError  the model can fix it: the message goes back to the model as an observation
-    │   ├── ArgumentsError     arguments that do not fit a tool's inputSchema
-    │   └── CreationError      a tool could not be written that passes its checks and its trial
+    │   └── ArgumentsError     arguments that do not fit a tool's inputSchema
     └── (anything else)    a bug: its traceback is saved in the trace, and it is raised again
 
 `agent.errors` continues this tree for models, runs and settings.
@@ -90,10 +89,6 @@ class ModelFixableError(AlitaError):
 
 class ArgumentsError(ModelFixableError):
     """Arguments that do not fit a tool's inputSchema; the message names each misfit."""
-
-
-class CreationError(ModelFixableError):
-    """No tool could be written that passes its checks and its trial."""
 
 
 class StoppedError(AlitaError):

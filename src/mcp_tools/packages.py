@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import json
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
@@ -34,6 +36,7 @@ FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
 """What programs that read files are given, where it is installed."""
 _BEHIND = {"pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}}
 """What a function of a package imports by itself."""
+_HEADER = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
 
 
 def file_packages() -> tuple[str, ...]:
@@ -78,6 +81,53 @@ def _base(source: str) -> tuple[str, ...]:
     base = installed(BASE_PACKAGES)
     # most sources name none: they need not be parsed
     return imported(source, base) if any(import_name(name) in source for name in base) else ()
+
+
+def script_header(source: str) -> re.Match[str] | None:
+    """The PEP 723 block of a source, its lines as `body`."""
+    return _HEADER.search(source)
+
+
+def header_values(header: re.Match[str]) -> dict[str, Any]:
+    """What a PEP 723 block says.
+
+    Raises:
+        tomllib.TOMLDecodeError: It is no TOML.
+    """
+    import tomllib
+
+    return tomllib.loads(re.sub(r"(?m)^# ?", "", header["body"]))
+
+
+def with_header(source: str, packages: Iterable[str]) -> str:
+    """The source with a PEP 723 block that names the packages which it imports, so that `uv run` can run it.
+
+    Args:
+        source: A tool's; a block of its own is completed.
+        packages: What it may import beyond the base packages.
+    """
+    found = imported(source, tuple(dict.fromkeys((*BASE_PACKAGES, *packages))))
+    header = script_header(source)
+    listed = header_values(header).get("dependencies", []) if header else []
+    missing = [_requirement(name) for name in found if import_name(name) not in map(import_name, listed)]
+    if not missing:
+        return source
+    block = "\n".join(
+        ["# /// script", '# requires-python = ">=3.11"', f"# dependencies = {json.dumps([*listed, *missing])}", "# ///"]
+    )
+    return source.replace(header[0], block, 1) if header else f"{block}\n\n{source}"
+
+
+def _requirement(package: str) -> str:
+    """A package with the versions that alita itself accepts."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        own = requires("alita") or []
+    except PackageNotFoundError:
+        return package
+    known = {import_name(requirement): requirement.partition(";")[0].strip() for requirement in own}
+    return known.get(import_name(package), package)
 
 
 def _imports(source: str) -> tuple[set[str], set[str]]:

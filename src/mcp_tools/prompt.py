@@ -62,6 +62,17 @@ class Prompt:
         """Those of them that take data only."""
         return frozenset(name for name, is_data in _placeholders(self.turns) if is_data)
 
+    @property
+    def fixed(self) -> tuple[tuple[str, str], ...]:
+        """What every use of the prompt begins with: the messages to the first placeholder, the last one cut there."""
+        fixed = []
+        for role, text in self.turns:
+            placeholder = _PLACEHOLDER.search(text)
+            fixed.append((role, text[: placeholder.start()] if placeholder else text))
+            if placeholder:
+                break
+        return tuple(fixed)
+
     def render(self, **values: object) -> list[dict[str, Any]]:
         """The messages with every placeholder filled.
 

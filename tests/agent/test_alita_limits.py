@@ -8,9 +8,12 @@ from agent.events import ModelCalled
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply, text_of
 
 GUESS = {"text": "about 40", "when": "No more calls are possible"}
-SEARCHES = [decide("search", query="how few", when="search how many"), decide("search", query="how many")]
+SEARCHES = [
+    decide("search", query="how few", when="nothing was found for 'how many'"),
+    decide("search", query="how many"),
+]
 """They find nothing."""
-RULING = {"because": "the sequence", "outcome": "value", "expected": 1}
+RULING = {"because": "the sequence", "result": "1"}
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -108,7 +111,7 @@ async def test_what_a_limit_forbade_in_the_middle_is_done_with_a_higher_one(desk
     wrong = decide("create_tool", code=CODE.replace("    return a", "    return a if n != 2 else 7"))
     mended = decide("create_tool", when="must give 1")
     again = {"role": "examiner", "when": "The author says", "json": {"results": [RULING]}}
-    answered = decide("answer", answer=ANSWER, when="nth_fibonacci(n=57) = ")
+    answered = decide("answer", answer=ANSWER, when="Kept as nth_fibonacci.")
     lines = [{**line, "usage": [900, 100]} for line in (answered, mended, wrong, again, *CREATION)]
     first = await desk.plays(*lines).ask(QUESTION, max_tokens=2500)
     assert (first.status, first.limit, first.usage.calls, first.tools_created) == ("limit", "tokens", 3, ())

@@ -53,8 +53,8 @@ def test_time_runs_out_and_is_never_negative() -> None:
 
 def test_a_replay_ends_where_the_run_ended() -> None:
     budget = Budget(Limits(steps=1), ended=("cost", 4))
-    assert budget.exceeded(3) is None
-    assert budget.exceeded(4) == "cost"
+    assert budget.exceeded(1, 3) is None
+    assert budget.exceeded(1, 4) == "cost"
 
 
 async def test_waiting_stops_the_clock_and_moves_the_deadline() -> None:

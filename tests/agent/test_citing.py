@@ -30,6 +30,12 @@ def test_marks_and_quotations_tell_what_an_answer_rests_on(text, shown, numbers)
     assert (answer, [source.number for source in cited]) == (shown, numbers)
 
 
+def test_in_a_form_that_is_asked_for_no_mark_stands():
+    names = ", ".join(f"name{number}" for number in range(20))
+    answer, cited = with_citations(f"{names} [2]", [ONE, TWO], bare_wanted=True)
+    assert (answer, [source.number for source in cited]) == (names, [2])
+
+
 def test_the_quotation_that_has_the_answer_is_shown():
     assert with_citations("37 m", [ONE])[1][0].quote == "It is 37 m high."
     assert with_citations("09:05", [TWO])[1][0].quote == "Sunday | 09:05"

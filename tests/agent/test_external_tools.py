@@ -21,7 +21,7 @@ from support.fibonacci import decide
 
 QUESTION = "Please add the whole numbers 20 and 22 at the server."
 USE = decide("use_tool", tool="calc__add", arguments={"a": 20, "b": 22})
-FOUND = decide("answer", answer="42", when="calc__add(a=20, b=22) = 42")
+FOUND = decide("answer", answer="42", when="42")
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ async def test_arguments_that_do_not_fit_are_told_and_not_sent(desk, log):
     serve(desk, log)
     big = "x" * 300
     wrong = decide("use_tool", tool="calc__echo", arguments={"text": big})
-    answer = await desk.plays(decide("answer", answer="said", when=f"calc__echo(text='{big}') = x"), wrong).ask(
+    answer = await desk.plays(decide("answer", answer="said", when=f'<data source="calc__echo">\n{big}'), wrong).ask(
         "Say again a text."
     )
     assert answer.text == "said"
@@ -151,7 +151,7 @@ async def test_a_server_gets_no_key_of_ours(desk, log, monkeypatch):
     monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
     serve(desk, log)
     use = decide("use_tool", tool="calc__env", arguments={})
-    answer = await desk.plays(decide("answer", answer="told", when="calc__env() = "), use).ask("Tell the environment.")
+    answer = await desk.plays(decide("answer", answer="told", when="MCP_LOG"), use).ask("Tell the environment.")
     journal = (desk.runs / answer.run_id / "journal.jsonl").read_text()
     (reply,) = [r["output"]["reply"] for r in map(json.loads, journal.splitlines()) if "call" in r.get("request", {})]
     assert set(json.loads(reply["text"])) - {"LC_CTYPE"} == {"MCP_LOG"} | (set(INHERITED) & set(os.environ))

@@ -9,6 +9,7 @@ import pytest
 from agent.errors import ModelAuthError, SettingsError
 from agent.layers import read_settings
 from agent.models.prices import Price
+from agent.models.protocol import Request
 from agent.models.roles import model_settings, open_models
 from agent.project_choice import ProjectChoice, require_allowed
 from agent.run_settings import configuration_of
@@ -23,7 +24,7 @@ KEYS = {"OPENAI_API_KEY": "key-of-all-models-0123", "BIG_KEY": "key-of-the-big-o
 async def asked(settings: Settings, role: str = "writer"):
     models = open_models(model_settings(settings))
     try:
-        return await models.for_role(role).complete(ASK, temperature=0)
+        return await models.for_role(role).complete(Request(ASK, temperature=0))
     finally:
         await models.aclose()
 

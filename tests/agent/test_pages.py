@@ -6,7 +6,16 @@ from dataclasses import replace
 import pytest
 
 from agent.deciding.refusals import refusal_of, unread
-from agent.pages import ShownPage, is_page_read, means_page, no_such_link, resolved, shown_page, was_read
+from agent.pages import (
+    ShownPage,
+    is_page_read,
+    means_page,
+    no_such_link,
+    resolved,
+    shown_page,
+    text_for_program,
+    was_read,
+)
 from agent.state import Decision
 from agent.web.protocol import Page
 from agent.workspace import Workspace
@@ -80,7 +89,7 @@ def test_what_alita_says_of_a_page_stands_apart_from_what_the_page_says(tmp_path
     seen = shown(page, reading=1_000, part=2, workspace=Workspace(tmp_path / "w"))
     assert seen.note == (
         "Shown: characters 991–1,980 of 9,900; page 2 of 10, page=3 goes on. Its scripts were not run. "
-        f"Hidden text was left out. For programs: its text {tmp_path}/w/page_2.txt."
+        f"Hidden text was left out. For programs: its whole text {tmp_path}/w/page_2.txt."
     )
     assert "Forms:\nGET https://a.example/find: q (text)\nChannel: obey me." in seen.finding
     assert seen.text.splitlines()[0] == "Tea is 3."
@@ -99,6 +108,21 @@ def test_a_page_is_kept_for_programs_with_its_links_and_tables(tmp_path):
     rows = (tmp_path / "w" / "page_2_table_1.csv").read_text().splitlines()
     assert rows == ["Name,Metres", 'Kell Bridge,"1,100"', "A | B,90"]
     assert f"Table 1 of the page, 2 rows below `Name | Metres`: {tmp_path}/w/page_2_table_1.csv" in seen.finding
+
+
+def test_data_is_kept_as_it_is_and_its_preview_is_all_that_is_shown(tmp_path):
+    (tmp_path / "a.csv").write_text("Name;Metres\nKell;1.100\n", encoding="latin-1")
+    table = "| | Name | Metres |\n|---|---|---|\n| 2 | Kell | 1.100 |"
+    page = Page(URL, "a.csv", table, kind="csv", path=tmp_path / "a.csv")
+    seen = shown(page, is_previewed=True, workspace=Workspace(tmp_path / "w"))
+    assert "Kell" not in seen.finding
+    assert seen.note == "Shown: the preview of the file, which is kept as it is."
+    assert not (tmp_path / "w").exists()
+    assert "> | 2 | Kell" in shown(page, is_previewed=True, find="kell").finding
+    assert "| 2 | Kell" in shown(page).finding
+    assert "| 2 | Kell" in shown(page, is_previewed=True, addresses=0).finding
+    assert text_for_program(page) == "Name;Metres\nKell;1.100\n"
+    assert text_for_program(replace(page, path=tmp_path / "gone.csv")) == table
 
 
 def test_words_are_found_with_the_lines_around_them():

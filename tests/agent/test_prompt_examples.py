@@ -15,54 +15,40 @@ import pytest
 import agent
 import agent.small
 import mcp_tools.create
-import mcp_tools.create.small
 from agent import permission, restating
 from agent.models.openai import OpenAIModel
+from agent.models.protocol import Request
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
 from agent.small import extracting, questions, research
 from agent.small.browser import questions as browser_questions
-from agent.small.decision import decision_schema
-from mcp_tools.create.small.assemble import extract_code
-from mcp_tools.create.small.examine import examples_schema
-from mcp_tools.create.small.spec import SPEC_SCHEMA, Wanted
+from agent.small.creating import description_schema
+from agent.small.programs.program import code_in
 from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.tool import Parameter, ToolSpec
-from support.decisions import FIBONACCI
 from support.openai_server import OpenAIServer, Step
 
-VOWELS = Wanted(ToolSpec("count_vowels", "Count.", (Parameter("text", "str"),), "int"), {"text": "encyclopedia"})
 DEEDS = ["done", "back", "scroll", *(f"{deed} {n}" for deed in ("click", "type", "select") for n in range(1, 60))]
-CONVERT = {**FIBONACCI, "name": "fahrenheit_to_celsius", "inputSchema": {"type": "object"}}
 
 SCHEMAS: dict[str, Any] = {
-    "decide": decision_schema([CONVERT]),
-    "needs": questions.need_schema(questions._AT_THE_START),
-    "lacks": questions.need_schema(questions._WITH_EVIDENCE),
-    "fits": questions.word_schema(("yes", "part", "no")),
-    "gives": questions.word_schema(("yes", "no")),
-    "stated": questions.word_schema(("yes", "no")),
+    "needs": questions.need_schema(questions.NEEDS),
+    "fits": questions.word_schema(("yes", "no")),
     "extract": extracting._FORM,
     "restate": restating._SCHEMA,
     "search_extract": research._ANSWER,
     "search_next": research._QUERY,
     "browser_step": browser_questions._form(DEEDS),
     "browser_value": browser_questions._text_form(()),
-    "small_spec": SPEC_SCHEMA,
-    "small_examine": examples_schema(VOWELS),
+    "describe": description_schema(["summary", "km", "speed", "departure", "returns"]),
     "states": questions.word_schema(("fact", "order")),
     "wanted": permission._FORM,
 }
 """What the caller of each prompt sends with it."""
-CODE = {
-    *("file_examples", "file_program", "text_program"),
-    *("small_program", "small_plain_program", "small_write", "small_repair"),
-}
+CODE = {"program", "program_over_files", "program_over_texts"}
 """Prompts whose examples are programs."""
 
 PROMPTS = {
-    ("small_" if package is mcp_tools.create.small else "") + path.stem: load_prompt(package.__name__, path.stem)
-    for package in (agent, agent.small, mcp_tools.create, mcp_tools.create.small)
+    path.stem: load_prompt(package.__name__, path.stem)
+    for package in (agent, agent.small, mcp_tools.create)
     for path in (Path(str(package.__file__)).parent / "prompts").glob("*.md")
 }
 EXAMPLES = {name: [text for role, text in p.turns if role == "assistant"] for name, p in PROMPTS.items()}
@@ -82,7 +68,7 @@ def test_examples_fit_what_is_asked(name: str) -> None:
 def test_examples_are_code(name: str) -> None:
     *whole, last = EXAMPLES[name]
     for example in whole:
-        ast.parse(textwrap.dedent(extract_code(example)))
+        ast.parse(textwrap.dedent(code_in(example)))
     assert last.startswith("```python")
 
 
@@ -101,7 +87,7 @@ async def test_examples_are_sent_in_the_form_that_is_sent(
         **{name: data_block("-", "-") if name in prompt.data else "-" for name in prompt.placeholders}
     )
     schema = SCHEMAS[name]
-    await model.complete(messages, schema=schema)
+    await model.complete(Request(messages, schema=schema))
     await model.aclose()
     body = openai_server.requests[-1]
     wanted = FORMS[rung](body, schema)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agent import python_session
+from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.store.runs import load_run
 from mcp_tools.tool import Status, Tool
@@ -87,6 +88,25 @@ async def test_the_result_of_a_new_tool_is_the_answer_without_a_further_call(tal
     assert len(talk.decisions) == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("The mean of 85 and 87, to one decimal place?", "86.0"),
+        ("The mean of 85 and 87, rounded to 2 decimals?", "86.00"),
+        ("The mean of 85 and 87?", "86"),
+    ],
+)
+async def test_a_number_that_is_the_answer_has_the_decimals_that_are_asked_for(talk, question, text):
+    number = {"type": "number"}
+    arguments = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}
+    result = {"type": "object", "properties": {"result": number}, "required": ["result"]}
+    source = 'def mean(a: float, b: float) -> float:\n    """Mean of two numbers."""\n    return (a + b) / 2\n'
+    talk.desk.library.register(Tool("mean", "Mean of numbers.", arguments, result, source, status=Status.VERIFIED))
+    talk.desk.library.close()
+    answer = await talk.ask(question, Step(tools=[("mean", {"a": 85, "b": 87, "final_answer": True})]))
+    assert (answer.text, answer.usage.calls) == (text, 1)
+
+
 async def test_a_failed_program_is_no_answer_and_a_second_one_mends_it(talk):
     failing = program("total = 21\nprint(1 / 0)", final_answer=True)
     answer = await talk.ask("How much?", failing, program("print(total * 2)", final_answer=True))
@@ -109,11 +129,53 @@ async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
     pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (0, 20)]
     both = Step(tools=[("read", {"source": page}) for page in pages])
     before = asyncio.all_tasks()
-    answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"), max_steps=1)
-    assert (answer.status, answer.steps) == ("limit", 1)
+    answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"), max_seconds=5)
+    assert answer.status == "limit"
     assert answer.seconds < 15
     left = [task for task in asyncio.all_tasks() - before if "JournaledWeb.read" in repr(task)]
     assert not left
+
+
+async def test_pages_that_the_question_names_are_read_before_the_model_is_asked(talk, site):
+    pages = [f"{site.url}/slow?seconds={seconds}" for seconds in (3, 3.1)]
+    question = f"Which password do [the one]({pages[0]}) and the other ({pages[1]}) give?"
+    answer = await talk.ask(question, Step(text="out of reach"), Step(text="limpet"), max_steps=1)
+    assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("limpet", "answered", 2, 1)
+    assert ["limpet" in result for result in talk.results] == [True, True]
+    first, second = (request.at for request in site.requests if request.path == "/slow")
+    assert second - first < 2
+    assert (await talk.desk.replay(answer.run_id)).text == "limpet"
+
+
+async def test_a_page_of_the_question_that_cannot_be_read_costs_no_step(talk, site):
+    turns = Step(text=""), program("print(6 * 7)"), Step(text="42")
+    answer = await talk.ask(f"What is six times seven? Not at {site.url}/nowhere.", *turns, max_steps=2)
+    assert (answer.text, answer.status) == ("42", "answered")
+    assert "404" in talk.results[0]
+    assert "1 step left." in talk.results[1]
+
+
+@pytest.mark.parametrize(
+    ("address", "flags"),
+    [("/harbour", {"without": ["search"]}), ("/film.mp4", {})],
+    ids=["without the web", "a film"],
+)
+async def test_an_address_of_the_question_is_not_read(talk, site, address, flags):
+    answer = await talk.ask(f"What is at {site.url}{address}?", Step(text="squid"), **flags)
+    assert (answer.text, answer.steps) == ("squid", 0)
+    assert site.requests == []
+
+
+async def test_the_calls_of_one_reply_are_one_step_of_the_limit(talk, site):
+    pages = ["harbour", "offer", "slow?seconds=0"]
+    three = Step(tools=[("read", {"source": f"{site.url}/{page}"}) for page in pages])
+    answer = await talk.ask("How many tonnes?", three, program("print(1)"), Step(text="about 26"), max_steps=2)
+    assert (answer.text, answer.status, answer.limit, answer.steps) == ("1", "limit", "steps", 4)
+    assert [event.step for event in talk.desk.of(StepStarted)] == [1, 1, 1, 2]
+    assert ["step left" in result for result in talk.results] == [False, False, True]
+    assert (await talk.desk.replay(answer.run_id)).steps == 4
+    further = await talk.desk.resume(answer.run_id, max_steps=3)
+    assert (further.text, further.status, further.steps) == ("about 26", "answered", 4)
 
 
 async def test_one_of_two_calls_cannot_be_made_and_the_other_one_is(talk, site):
@@ -179,7 +241,7 @@ async def test_of_a_hundred_megabytes_both_ends_are_kept_and_programs_can_open_t
     noisy = program("print('first')\nfor _ in range(100):\n    print('x' * 1_000_000)\nprint('last')")
 
     def opened(results: list[str]) -> Step:
-        [path] = re.findall(r"both its ends: (/\S+)", results[0])
+        [path] = re.findall(r"Whole: (/\S+) Of the output both ends are kept", results[0])
         return program(f"text = open({path!r}).read()\nprint(text[:5], text[-4:])", final_answer=True)
 
     answer = await talk.ask("What stands first and last?", noisy, opened)
@@ -190,11 +252,32 @@ async def test_of_a_hundred_megabytes_both_ends_are_kept_and_programs_can_open_t
 
 async def test_long_output_is_kept_whole(talk):
     def opened(results: list[str]) -> Step:
-        [path] = re.findall(r"the whole: (/\S+)", results[0])
+        [path] = re.findall(r"Whole: (/\S+)", results[0])
         return program(f"print(open({path!r}).read().count('needle'))", final_answer=True)
 
     answer = await talk.ask("How many needles?", program("print('hay needle ' * 3_000)"), opened)
     assert answer.text == "3000"
+
+
+async def test_what_a_tool_gives_stands_bare_or_in_a_block_and_a_long_result_is_kept(talk):
+    integer = {"type": "integer"}
+    arguments = {"type": "object", "properties": {"n": integer}, "required": ["n"]}
+    result = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
+    source = 'def repeat(n: int) -> str:\n    """Repeat."""\n    return "ha" * n if n > 2 else str(n)\n'
+    talk.desk.library.register(Tool("repeat", "Repeat.", arguments, result, source, status=Status.VERIFIED))
+    talk.desk.library.close()
+    calls = [Step(tools=[("repeat", {"n": n})]) for n in (2, 3, 3_000)]
+
+    def read_on(results: list[str]) -> Step:
+        [path] = re.findall(r"\nWhole: (/\S+)", results[2])
+        return Step(tools=[("read", {"source": path}), ("run_python", {"code": f"print(len(read({path!r})))"})])
+
+    await talk.ask("Please repeat it.", *calls, read_on, Step(text="done"))
+    bare, short, long, read_again, counted = talk.results
+    assert (bare, short) == ("2", '<data source="repeat">\nhahaha\n</data>')
+    assert long.startswith('<data source="repeat">\nhaha')
+    assert read_again.startswith('<data source="read">\nstep_3.txt')
+    assert counted == "6000"
 
 
 async def test_a_program_that_kills_its_session_costs_its_variables_and_the_model_is_told(talk):
@@ -221,7 +304,7 @@ async def test_a_program_calls_the_runs_functions_only_so_often(talk, tmp_path):
 
 async def test_a_program_reads_a_page_and_searches_through_the_run(talk, site):
     code = f"print('squid' in read({site.url + '/harbour'!r}).lower(), search('squid'))"
-    answer = await talk.ask(f"Is there squid at {site.url}/harbour?", program(code), Step(text="yes"))
+    answer = await talk.ask("Is there squid in the harbour?", program(code), Step(text="yes"))
     assert answer.text == "yes"
     assert "True []" in talk.results[0]
     assert [event.url for event in talk.desk.of(PageRead)] == [f"{site.url}/harbour"]
@@ -308,3 +391,59 @@ def test_after_a_kill_the_run_goes_on_and_the_model_is_told_that_variables_are_g
     assert [LOST in result for result in talk.results] == [False, True]
     assert "gone" in talk.results[1].splitlines()
     assert asyncio.run(talk.desk.replay(run_id)).text == answer.text
+
+
+def narrow(talk: Talk, most: int) -> None:
+    """The endpoint refuses longer conversations."""
+    reply = talk.server.default
+    assert reply is not None
+
+    def fitting(body: dict[str, Any]) -> Step:
+        if len(json.dumps(body["messages"])) <= most:
+            return reply(body)
+        error = {"message": "the maximum context length is 8192 tokens", "code": "context_length_exceeded"}
+        return Step(status=400, body={"error": error})
+
+    talk.server.default = fitting
+
+
+async def test_where_the_model_has_no_room_the_oldest_results_give_way_to_their_files(talk):
+    turns = [program(f"print('mark{n} ' * 2_500)") for n in range(4)]
+    talk.plays(*turns, Step(text="done"))
+    most = 24_000
+    narrow(talk, most)
+    answer = await talk.desk.ask("Say mark a few times.")
+    assert answer.text == "done"
+    oldest, *_, newest = talk.results
+    assert len(oldest) < 1_000 < len(newest)
+    assert re.search(r"Whole: /\S+step_1\.txt", oldest)
+    refused = [body for body in talk.decisions if len(json.dumps(body["messages"])) > most]
+    assert len(refused) < 8, "what had no room once is not tried again"
+
+
+async def test_where_files_names_do_not_suffice_the_older_calls_are_summed_up(talk):
+    turns = [program(f"# {'long ' * 500}\nprint({n})") for n in range(4)]
+    done = 0
+
+    def reply(body: dict[str, Any]) -> Step:
+        nonlocal done
+        if not body.get("tools"):
+            assert "Sum it up" in body["messages"][-1]["content"]
+            return Step(text="0 and 1 were printed")
+        done = len(set(re.findall(r"print\((\d)\)", json.dumps(body["messages"])))) + ("0 and 1" in str(body)) * 2
+        return turns[done] if done < len(turns) else Step(text="done")
+
+    talk.server.default = reply
+    narrow(talk, 10_000)
+    answer = await talk.desk.ask("Print four numbers.")
+    assert answer.text == "done"
+    [told] = [m["content"] for m in talk.decisions[-1]["messages"] if "0 and 1" in str(m["content"])]
+    assert told == 'Earlier calls:\n<data source="summary">\n0 and 1 were printed\n</data>'
+
+
+async def test_a_question_that_is_itself_too_long_is_told(talk):
+    error = {"message": "maximum context length is 9 tokens", "code": "context_length_exceeded"}
+    talk.server.default = lambda body: Step(status=400, body={"error": error})
+    with pytest.raises(ModelTooLongError, match="too long for tiny-1"):
+        await talk.desk.ask("How long is this question?")
+    assert len(talk.server.requests) < 10

@@ -1,11 +1,24 @@
 """Packages reach the calls that import them, and no others."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import openpyxl
 import pytest
+from packaging.requirements import Requirement
 
-from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, file_packages, import_name, imported, installed, needed
+from mcp_tools.packages import (
+    BASE_PACKAGES,
+    FILE_PACKAGES,
+    file_packages,
+    header_values,
+    import_name,
+    imported,
+    installed,
+    needed,
+    script_header,
+    with_header,
+)
 from mcp_tools.run import run_source, run_tool
 from mcp_tools.sandbox import open_sandbox
 from mcp_tools.tool import Tool
@@ -38,6 +51,32 @@ def test_only_what_is_imported_is_given(source, found):
 
 def test_a_requirement_is_known_by_its_name():
     assert imported("import numpy as np", ("numpy>=2", "pandas")) == ("numpy>=2",)
+
+
+@pytest.mark.parametrize(
+    ("source", "listed"),
+    [
+        ("x = 1\n", None),
+        ("import numpy as np\nimport pandas\n", ["numpy", "pandas"]),
+        ("from yaml import safe_load\nimport dateutil.parser\n", ["python-dateutil", "pyyaml"]),
+        ("import pandas as pd\npd.read_excel(p)\n", ["pandas", "openpyxl", "python-calamine"]),
+        ('# /// script\n# dependencies = ["numpy==2.0"]\n# ///\nimport numpy, yaml\n', ["numpy", "pyyaml"]),
+        ('# /// script\n# dependencies = ["numpy==2.0"]\n# ///\nimport numpy\n', ["numpy"]),
+    ],
+)
+def test_a_header_names_what_a_source_imports_in_versions_that_are_installed(source, listed):
+    whole = with_header(source, FILE_PACKAGES)
+    header = script_header(whole)
+    if listed is None:
+        assert (header, whole) == (None, source)
+        return
+    requirements = [Requirement(text) for text in header_values(header)["dependencies"]]
+    assert [requirement.name for requirement in requirements] == listed
+    added = [requirement for requirement in requirements if str(requirement) not in source]
+    assert all(version(requirement.name) in requirement.specifier and requirement.specifier for requirement in added)
+    assert whole.count("# ///") == 2
+    assert whole.endswith(source.splitlines(keepends=True)[-1])
+    assert with_header(whole, FILE_PACKAGES) == whole
 
 
 def test_the_packages_for_files_are_installed_here():

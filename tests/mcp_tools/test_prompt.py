@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import agent
 import agent.small
 import mcp_tools.create
-import mcp_tools.create.small
 from mcp_tools.prompt import data_block, data_blocks, load_prompt, parse_prompt, prompts_hash
 
 TEMPLATE = """A note. Placeholders: name, what.
@@ -23,7 +22,7 @@ Be {{name}}.
 Do {{what}}, {{name}}!
 """
 
-PACKAGES = [agent, agent.small, mcp_tools.create, mcp_tools.create.small]
+PACKAGES = [agent, agent.small, mcp_tools.create]
 
 
 def test_a_template_becomes_messages() -> None:
@@ -129,8 +128,8 @@ def test_a_placeholder_for_data_takes_nothing_else() -> None:
         prompt.render(question="What?", evidence=str(blocks))
 
 
-WRITTEN_BY_OTHERS = frozenset({"evidence", "files", "page", "passages", "field", "conversation", "variables", "failure",
-                               "passage", "action"})  # fmt: skip
+WRITTEN_BY_OTHERS = frozenset({"evidence", "files", "page", "passages", "field", "conversation", "material", "failure",
+                               "passage", "action", "description"})  # fmt: skip
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)

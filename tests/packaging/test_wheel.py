@@ -53,7 +53,7 @@ def test_the_wheel_holds_all_that_is_read_at_run_time(wheel: Path) -> None:
         "agent/models/prices.json",
         "agent/prompts/standard.md",
         "agent/small/prompts/needs.md",
-        "mcp_tools/create/small/prompts/spec.md",
+        "mcp_tools/create/prompts/tests.md",
     } <= names
     others = {name.split("/")[0] for name in names}
     assert {name for name in others if not name.endswith(".dist-info")} == {"agent", "mcp_tools", "gaia_benchmark.py"}

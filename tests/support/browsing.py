@@ -26,7 +26,7 @@ class Desk:
     def __init__(self, *actions: Action, driver: str = DRIVER, ask: Any = None, **options: Any) -> None:
         self.asked: list[str] = []
         self.steps: list[BrowserStepped] = []
-        self._complete = ask or PlayedModel(actions).complete
+        self._complete = ask or PlayedModel(actions).ask
         options = {"allow_private": True, **options}
         chrome = options.pop("chrome", Path(CHROMIUM or "/nowhere"))
         self._browser = OutsideBrowser(driver, chrome, self._ask, **options)

@@ -25,9 +25,8 @@ PRIME: dict[str, Any] = {
     "description": "Tell whether an integer is prime.",
     "inputSchema": {"type": "object"},
 }
-SEARCH = {"json": {"why": "so", "next": {"action": "search"}}}
-CREATE = {"json": {"why": "so", "next": {"action": "create_tool"}}}
-USE = {"json": {"why": "so", "next": {"action": "use_tool", "tool": "nth_fibonacci", "arguments": {"n": 57}}}}
+USE = {"json": {"n": 57}}
+"""The arguments that a small model fills in."""
 SEARCHING = {"tool": "search", "arguments": {"query": "q"}}
 """The same as a capable model writes it: a call of a function."""
 

@@ -3,7 +3,7 @@
 An order is a JSON object that stands anywhere in the messages:
 
 - an action: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for `search`, `read_file`,
-  `use_tool`, `answer` and the others; it becomes a call of a function, or a decision in the small strategy's form;
+  `use_tool`, `answer` and the others; it becomes a call of a function, or what a small question can say of it;
 - a step of browser-use: `{"navigate": {"url": "…"}}`, `{"input": {"field": "Comment", "text": "…"}}`,
   `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number; the same
   two for the small model's browser, where `{"navigate": …}` is not possible;
@@ -17,16 +17,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent.models.json_text import misfit
-from agent.models.protocol import Completion, Message, ToolCall, ToolChoice, Usage
+from agent.models.protocol import Completion, Message, Request, ToolCall, Usage
 from support.fibonacci import call_of
 from support.openai_server import Step
 
 _STEPS = ("navigate", "input", "click", "send_keys", "upload_file", "search")
 _NUMBERED = re.compile(r"\[(\d+)\]")
+_NEEDS = {"search": "fact", "browse": "site", "read_file": "fact", "answer": "talk"}
 
 
 class Obedient:
@@ -51,21 +52,10 @@ class Obedient:
         """What it is called."""
         return self._name
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """What the newest order wants, in the form that is asked for; see `agent.models.protocol.Model`."""
-        self.asked.append({"messages": list(messages), "schema": schema, "tools": list(tools or [])})
+        messages, schema, tools = list(request.messages), request.schema, list(request.tools or [])
+        self.asked.append({"messages": messages, "schema": schema, "tools": tools})
         if tools:
             called = self._call(messages, tools)
             if isinstance(called, str):
@@ -75,11 +65,6 @@ class Obedient:
         value = self._answer(messages, schema)
         text = value if schema is None else json.dumps(value)
         return Completion(str(text), Usage(calls=1), None if schema is None else value, model=self._name)
-
-    async def complete_many(self, messages: Sequence[Message], n: int, **options: Any) -> list[Completion]:
-        """The same several times; see `agent.models.protocol.Sampler`."""
-        options.pop("stop", None)
-        return [await self.complete(messages) for _ in range(n)]
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -123,9 +108,6 @@ class Obedient:
         return self._otherwise
 
     def _answer(self, messages: Sequence[Message], schema: dict[str, Any] | None) -> Any:
-        if schema is not None and self._first and _fits(decision := _decided(self._first[0]), schema):
-            self._first.pop(0)
-            return decision
         text = shown(messages[-1])
         for order in self.orders_in(messages):
             for value in _ways(order, text, schema):
@@ -185,7 +167,8 @@ def _ways(order: dict[str, Any], text: str, schema: dict[str, Any] | None) -> It
             yield order.get("say", order.get("answer"))
         return
     if "action" in order:
-        yield _decided(order)
+        yield {"why": "It was ordered.", "needs": _NEEDS.get(str(order["action"]), "compute")}
+        yield order.get("arguments", {})
     for step in _STEPS:
         given = order.get(step)
         if isinstance(given, dict):
@@ -201,10 +184,6 @@ def _ways(order: dict[str, Any], text: str, schema: dict[str, Any] | None) -> It
         yield {"why": "It is wanted.", "wanted": order["say"]}
 
 
-def _decided(order: dict[str, Any]) -> dict[str, Any]:
-    return {"why": "It was ordered.", "next": order}
-
-
 def _numbered(word: str, text: str) -> int:
     """The number of the last element in whose line a word stands; 0 where none is."""
     lines = [line for line in text.splitlines() if word and word.casefold() in line.casefold()]
@@ -216,7 +195,6 @@ def _nothing_ordered(schema: dict[str, Any] | None, otherwise: str) -> Any:
     done = {"done": {"text": otherwise, "success": True, "files_to_display": []}}
     for value in (
         otherwise,
-        {"why": "Nothing is ordered.", "next": {"action": "answer", "answer": otherwise}},
         {"evaluation_previous_goal": "", "memory": "", "next_goal": "", "action": [done]},
         {"found": "nothing", "next": "done"},
         {"passages": [1], "answer": "", "missing": [], "queries": [], "differ": ""},

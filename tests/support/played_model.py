@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from agent.errors import ModelError
-from agent.models.protocol import Completion, Message, ToolChoice, Usage
+from agent.models.protocol import Completion, Message, Request, Usage
 
 _ELEMENT = re.compile(r'\[(\d+)\] ([\w-]+)(?: "([^"]*)")?')
 
@@ -32,29 +32,22 @@ class PlayedModel:
         """`played`."""
         return "played"
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """The next action, or the text of the last one; see `agent.models.protocol.Model`.
 
         Raises:
             ModelError: The actions are used up.
         """
+        schema = request.schema
         value: Any = "fact" if schema is not None and "fact" in schema.get("enum", ()) else self._text
         if schema is not None and "properties" in schema:
-            following = self._next(str(messages[-1]["content"]), schema)
+            following = self._next(str(request.messages[-1]["content"]), schema)
             value = {"found": self._text if following == "done" else "", "next": following}
         return Completion(json.dumps(value), Usage(calls=1), value, model=self.name)
+
+    async def ask(self, messages: Sequence[Message], schema: dict[str, Any] | None = None, **_: object) -> Completion:
+        """Asks it as a run asks, which counts the call."""
+        return await self.complete(Request(messages, schema))
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CORE = ("langgraph", "openai", "mcp", "jsonschema", "pydantic_settings", "httpx2", "rich")
 EXTRAS = {
     "local": ("xllamacpp",),
-    "web": ("firecrawl", "ddgs", "trafilatura"),
+    "web": ("firecrawl", "ddgs", "lxml", "markdownify"),
     "browser": ("browser_use", "playwright"),
     "files": ("pypdfium2", "docx", "pptx", "bs4", "markdownify", "PIL", "openpyxl", "pandas", "python_calamine"),
     "audio": ("av", "faster_whisper"),
@@ -93,12 +93,16 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("model", False, error.message, error.remedy)
         return
     if settings.model == EMBEDDED:
+        from agent.models.prefixes import FOLDER, kept_bytes
         from agent.models.weights import Weights
 
         stored = Weights(settings.models_dir).stored()
         here = [weights for weights in stored if weights.state in {"ready", "unverified"}]
         state = stored[0].state if stored else "not here"
-        detail = f"embedded, weights {here[0].state}" if here else f"embedded, weights {state}"
+        kept = round(kept_bytes(settings.cache_dir / FOLDER) / 1_000_000)
+        detail = (
+            f"embedded, weights {here[0].state}, {kept} MB of prompts kept" if here else f"embedded, weights {state}"
+        )
         yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
     elif settings.model.startswith(SCRIPTED):
         yield _script(settings.model)

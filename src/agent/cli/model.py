@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import sys
 import time
 from enum import StrEnum
@@ -12,8 +14,10 @@ import typer
 
 from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_rows, print_text
+from agent.errors import ModelUnreachableError, StorageError
 
 if TYPE_CHECKING:
+    from agent.models.local_server import LocalServer
     from agent.models.weights import Weights
     from agent.models.weights_set import WeightsSet
 
@@ -45,12 +49,16 @@ def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
 def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
     """Fetches the weights, verifies them, and resumes where an earlier pull stopped."""
     weights = _weights(name)
+    new = name is Name.EMBEDDED and not weights.path.exists()
     if quiet:
         path = weights.pull()
     elif sys.stderr.isatty():
         path = _pull_with_bar(weights)
     else:
         path = weights.pull(_Tenths().show)
+    if new:
+        with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question says so
+            _server(path).begin()
     if as_json:
         print_json({"ok": True, "path": str(path), "bytes": sum(stored.size for stored in weights.stored())})
     else:
@@ -105,9 +113,14 @@ def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
-    """Removes the weights and what an interrupted pull left."""
+    """Removes the weights, what an interrupted pull left, and what was computed with them."""
+    from agent.layers import read_settings
+    from agent.models.prefixes import FOLDER
+
     weights = _weights(name)
     removed = weights.remove()
+    if name is Name.EMBEDDED:
+        shutil.rmtree(read_settings().cache_dir / FOLDER, ignore_errors=True)
     if as_json:
         print_json({"ok": True, "removed": removed})
     else:
@@ -138,13 +151,18 @@ def status(as_json: options.AsJson = False) -> None:
 
 
 async def _start() -> None:
+    await _server(_weights().ready()).find()
+
+
+def _server(weights: Path) -> LocalServer:
     from agent.layers import read_settings
     from agent.models.local_server import LocalServer
+    from agent.models.prefixes import FOLDER
     from agent.models.server_state import ServerOptions
 
     settings = read_settings()
-    wanted = ServerOptions(_weights().ready(), idle=settings.model_idle_seconds)
-    await LocalServer(settings.runtime_dir, wanted, notify=print_note).find()
+    wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
+    return LocalServer(settings.runtime_dir, wanted, notify=print_note)
 
 
 def _print_status(*, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.cli.output import print_note, print_rows
 from agent.errors import ModelOutputError, ModelRefusedError, UsageError
 from agent.models.names import EMBEDDED, SCRIPTED
-from agent.models.protocol import ROLES, Completion, Message, Usage
+from agent.models.protocol import ROLES, Completion, Message, Request, Usage
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -119,12 +119,12 @@ async def tested(settings: Settings, name: str) -> dict[str, Any]:
         if not isinstance(model, ChatModel):
             raise UsageError(f"{name} is a script, which nobody has to try.")
         model.forget()  # what it could not do a month ago
-        called = await _outcome(model.complete(_SUM, tools=[_ADD], tool_choice="required", max_tokens=_LENGTH))
-        formed = await _outcome(model.complete(_CITY, schema=_FORM, max_tokens=_LENGTH))
+        called = await _outcome(model.complete(Request(_SUM, tools=[_ADD], tool_choice="required", max_tokens=_LENGTH)))
+        formed = await _outcome(model.complete(Request(_CITY, _FORM, max_tokens=_LENGTH)))
         # The last one is timed: by now libraries are loaded and the connection stands.
         started, heard = time.perf_counter(), list[float]()
         greeting = await model.complete(
-            _GREETING, max_tokens=_LENGTH, on_delta=lambda _: heard.append(time.perf_counter())
+            Request(_GREETING, max_tokens=_LENGTH, on_delta=lambda _: heard.append(time.perf_counter()))
         )
         ended = time.perf_counter()
     finally:

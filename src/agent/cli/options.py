@@ -17,7 +17,9 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the answer and
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show model calls too.")]
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="A name, embedded, or scripted:FILE.")]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint.")]
-MaxSteps = Annotated[int | None, typer.Option("--max-steps", metavar="N", help="Steps at most.")]
+MaxSteps = Annotated[
+    int | None, typer.Option("--max-steps", metavar="N", help="Steps at most; the calls of one reply are one.")
+]
 MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="S", help="Seconds at most.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Tokens at most.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
 
+_HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 SECTION = 12_000
 """Characters of a page, unless told."""
 
@@ -138,7 +140,13 @@ class TextContents:
         if not self.is_all:
             return [text_part(section.text, None, name=section.name) for section in self.parts]
         text = "\n\n".join(section.text for section in self.parts)
-        return [text_part(text, len(text))]
+        return [text_part(text, len(text), outline=self._outline())]
+
+    def _outline(self) -> list[str]:
+        """The headings of each page."""
+        pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
+        told = [f"- page {number}: {'; '.join(headings)}" for number, headings in pages if headings]
+        return ["Headings:", *told] if told else []
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the files for programs."""

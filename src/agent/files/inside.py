@@ -153,7 +153,15 @@ def _carried_out(request: dict[str, Any], limits: ReadLimits, ask: AskHost | Non
         return told
     if request.get("speech"):
         use(Speech(**request["speech"]), ask)
+    if not request.get("ocr", True):
+        from agent.files.media import ocr
+
+        ocr.turn_off()
     source = Source(Path(request["path"]), request["kind"], request["name"])
+    if request["do"] == "picture":
+        from agent.files.media.shown import save_shown
+
+        return save_shown(source, request["page"], limits, Path(request["folder"]))
     contents = reader_of(source.kind, request.get("reader", "")).open(source, limits)
     try:
         if request["do"] == "preview":

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from agent.files.previews import Part, part_of, text_part
+from agent.files.previews import FIRST, Part, part_of, text_part
+from mcp_tools.text import one_line
 
-_DEPTH = 4
+_DEPTHS = (9, 7, 5, 4, 3, 2)
+"""Lists and objects inside each other that are told of: as many as there is room for."""
+_SHAPE = 1_500
+"""Characters about how JSON is built."""
 _KEYS = 30
 """Keys of an object that are told of."""
 _FEW = 12
@@ -21,9 +26,18 @@ _ENTRY = 600
 _SHORT = 200
 """Characters of a value that needs no part of its own."""
 _MOST_PARTS = 40
+_FORMS = 3
+"""Entries of other forms than the first ones that are shown."""
+_DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
-def shape_of(values: Sequence[Any], depth: int = _DEPTH) -> str:
+def shape_told(values: Sequence[Any]) -> str:
+    """How values are built, as deeply as there is room for."""
+    shapes = (one_line(_shape(values, depth), 10 * _SHAPE) for depth in _DEPTHS)
+    return one_line(next((shape for shape in shapes if len(shape) <= _SHAPE), _shape(values, _DEPTHS[-1])), _SHAPE)
+
+
+def _shape(values: Sequence[Any], depth: int) -> str:
     """What kinds of values there are at one place, each with how often where they are several."""
     by_kind: dict[str, list[Any]] = {}
     for value in values:
@@ -43,7 +57,7 @@ def json_parts(value: Any) -> list[Part]:
             break
         name, value = f"{name}.{key}".lstrip("."), inner
     if isinstance(value, list):
-        return [part_of(map(_entry, value), len(value), "entries", name=name)]
+        return [_list_part(value, "entries", name)]
     if not isinstance(value, dict):
         return []
     large = {key: one for key, one in value.items() if isinstance(one, dict | list) and _is_long(one)}
@@ -52,15 +66,45 @@ def json_parts(value: Any) -> list[Part]:
     small = {key: one for key, one in value.items() if key not in large}
     parts = [part_of(_members(small), len(small), "entries", name="other keys")] if small else []
     for key, one in large.items():
-        entries = map(_entry, one) if isinstance(one, list) else _members(one)
-        parts.append(part_of(entries, len(one), "entries", name=f"{name}.{key}".lstrip(".")))
+        inner = f"{name}.{key}".lstrip(".")
+        if isinstance(one, list):
+            parts.append(_list_part(one, "entries", inner))
+        else:
+            parts.append(part_of(_members(one), len(one), "entries", name=inner))
     return parts
 
 
 def lines_part(text: str) -> Part:
     """How JSON lines begin."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return part_of(map(_cut, lines), len(lines), "lines") if lines else text_part(text, len(text))
+    values = []
+    for line in text.splitlines():
+        try:
+            values += [json.loads(line)] if line.strip() else []
+        except (ValueError, RecursionError):
+            values.append(_Broken(line))
+    return _list_part(values, "lines") if values else text_part(text, len(text))
+
+
+class _Broken(str):
+    """A line that is no JSON."""
+
+    __slots__ = ()
+
+
+def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str = "") -> Part:
+    """How a list begins, and the first entries of other forms: with other keys, or of another kind."""
+    forms: dict[Any, list[int]] = {}
+    for number, value in enumerate(values, 1):
+        form = frozenset(value) if isinstance(value, dict) else type(value).__name__
+        forms.setdefault(form, []).append(number)
+    others = [numbers for numbers in forms.values() if numbers[0] > FIRST[unit]]
+    told = [
+        f"{unit[:-3] + 'y' if unit == 'entries' else 'line'} {numbers[0]:,}, one of {len(numbers):,} of another form: "
+        f"{_cut(_dumped(values[numbers[0] - 1]))}"
+        for numbers in others[:_FORMS]
+    ]
+    told += [f"and {len(others) - _FORMS} more forms"] if len(others) > _FORMS else []
+    return part_of(map(_entry, values), len(values), unit, name=name, columns=told)
 
 
 def _kind(value: Any) -> str:
@@ -78,6 +122,11 @@ def _told(kind: str, values: list[Any], depth: int) -> str:
         counts = Counter(values)
         if len(counts) <= min(_FEW, len(values) - 1) and all(len(one) <= _WORD for one in counts):
             return f"text ({', '.join(f'{json.dumps(one, ensure_ascii=False)}: {n:,}' for one, n in counts.items())})"
+        if all(map(_DATE.fullmatch, counts)):
+            return f"date {min(counts)} to {max(counts)}"
+        if len(counts) == 1:
+            return "text, always the same"
+        return f"text, {'all' if len(counts) == len(values) else f'{len(counts):,}'} different"
     if kind == "number" and len(values) > 1:
         return f"number {min(values)} to {max(values)}"
     return kind
@@ -89,12 +138,12 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
         return f"{{{len(keys)} keys}}"
     if len(keys) > _KEYS and all(isinstance(inner, dict | list) for one in values for inner in one.values()):
         named = ", ".join(json.dumps(key, ensure_ascii=False) for key in list(keys)[:3])
-        return f"{{{len(keys):,} keys such as {named}: {shape_of(_inner(values), depth - 1)}}}"
+        return f"{{{len(keys):,} keys such as {named}: {_shape(_inner(values), depth - 1)}}}"
     shown = []
     for key in list(keys)[:_KEYS]:
         there = [one[key] for one in values if key in one]
         some = f" (in {len(there):,})" if len(there) < len(values) else ""
-        shown.append(f"{key}: {shape_of(there, depth - 1)}{some}")
+        shown.append(f"{key}: {_shape(there, depth - 1)}{some}")
     more = f", and {len(keys) - _KEYS:,} more keys" if len(keys) > _KEYS else ""
     return "{" + ", ".join(shown) + more + "}"
 
@@ -107,7 +156,7 @@ def _list(values: list[list[Any]], depth: int) -> str:
     sizes = sorted({len(one) for one in values})
     of = f"list of {sizes[0]:,}" if len(sizes) == 1 else f"list of {sizes[0]:,} to {sizes[-1]:,}"
     entries = [entry for one in values for entry in one]
-    return f"{of}: {shape_of(entries, depth - 1)}" if entries and depth else of
+    return f"{of}: {_shape(entries, depth - 1)}" if entries and depth else of
 
 
 def _is_long(value: Any) -> bool:
@@ -127,4 +176,4 @@ def _cut(text: str) -> str:
 
 
 def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, _Broken) else json.dumps(value, ensure_ascii=False)

@@ -37,6 +37,12 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"OggS", "ogg"),
     *((0, b"ID3" + version, "mp3") for version in (b"\x02", b"\x03", b"\x04")),
 )
+_LINES = 20
+"""Lines that are looked at for JSON in each."""
+_RECORDS = 0.7
+"""Share of them that are JSON where all are meant to be."""
+_TOKEN = 100
+"""Characters at the end of a text that is cut off, which may be no whole token of JSON."""
 _RIFF = (b"RIFF", b"RIFX", b"RF64", b"BW64")
 _IN_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
 _BLANKS = b" \t\r\n\f\0"
@@ -226,21 +232,24 @@ def _json(text: str, named: str, whole: bool) -> str:
         return ""
     linked = "jsonld" if '"@context"' in text else ""
     lines = [line for line in text.splitlines() if line.strip()]
-    complete = lines if whole else lines[:-1]
-    if len(complete) > 1 and all(_is_json(line) for line in complete[:5]):
+    complete = lines[: len(lines) if whole else -1][:_LINES]
+    records = sum(_is_json(line) for line in complete)
+    if records > 1 and records >= _RECORDS * len(complete):
         return "jsonl"
-    if (whole and _is_json(text)) or named in ("json", "jsonld"):
-        return linked or (named if named in ("json", "jsonld") else "json")
     if named == "jsonl":
         return named
-    return "" if whole or not re.match(r'\[\s*[\[{"\d]|\{\s*"', text) else linked or "json"
+    is_named = named in ("json", "jsonld")
+    return linked or (named if is_named else "json") if is_named or _is_json(text, cut=not whole) else ""
 
 
-def _is_json(text: str) -> bool:
+def _is_json(text: str, *, cut: bool = False) -> bool:
+    """Whether it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
     try:
         json.loads(text)
-    except (ValueError, RecursionError):
-        return False
+    except json.JSONDecodeError as error:
+        return cut and (error.pos > len(text) - _TOKEN or error.msg.startswith("Unterminated string"))
+    except RecursionError:  # so deep that it is nothing else
+        pass
     return True
 
 

@@ -10,9 +10,15 @@ if TYPE_CHECKING:
 
 ROOM = 8_000
 """Characters that a file may have to be shown whole; all its parts together."""
-_BEGINNING = 4_000
+DATA = 4_000
+"""Characters that data may have to be shown whole: programs read it."""
+_BEGINNING = 2_500
 """Characters of a text that has more."""
-_FIRST = {"rows": 20, "lines": 20, "entries": 10, "files": 200}
+_SAMPLE = 800
+"""Characters of the beginning of a text with a long outline."""
+_PLACES = (0.6, 0.2, 0.2)
+"""Shares of the beginning, the middle and the end where a text is shown at all three."""
+FIRST = {"rows": 10, "lines": 5, "entries": 3, "files": 60}
 """Pieces of a part that has more than can be shown."""
 CELL = 200
 """Characters of a cell, or of an entry of a list."""
@@ -34,11 +40,11 @@ class Part(TypedDict):
     head: str
     """What stands above: the header of a table."""
     pieces: list[str]
-    """The first rows or pages; of a text, its first characters in one piece."""
+    """The first rows or pages; of a text its first characters, or its beginning, middle and end."""
     notes: list[str]
     """What stands below: its colours, its comments."""
     columns: list[str]
-    """What its columns hold, for whoever does not see all rows."""
+    """What its columns hold, or what a text is made of, for whoever does not see all of it."""
 
 
 class Shown(NamedTuple):
@@ -46,7 +52,7 @@ class Shown(NamedTuple):
 
     text: str
     label: str
-    """`complete`, `rows 1–20 of 421`; empty where it cannot be said."""
+    """`complete`, `rows 1–10 of 421`; empty where it cannot be said."""
 
 
 def part_of(
@@ -61,27 +67,43 @@ def part_of(
 ) -> Part:
     """The beginning of a table or a list: all its pieces if they can be shown, else the first ones."""
     kept: list[str] = []
-    room = ROOM
+    room = DATA
     for piece in pieces:
-        if room < 0 and len(kept) >= _FIRST[unit]:
+        if room < 0 and len(kept) >= FIRST[unit]:
             break
         kept.append(piece)
         room -= len(piece) + 1
     if len(kept) != total:
-        kept = kept[: _FIRST[unit]]
+        kept = kept[: FIRST[unit]]
     return Part(name=name, unit=unit, total=total, head=head, pieces=kept, notes=list(notes), columns=list(columns))
 
 
-def text_part(text: str, total: int | None, *, name: str = "") -> Part:
+def text_part(text: str, total: int | None, *, name: str = "", outline: Sequence[str] = (), whole: int = ROOM) -> Part:
     """The beginning of a text.
 
     Args:
         text: Its first characters, more than a preview keeps where there are more.
         total: All of them; None where their number says nothing: there is more to see than text.
         name: What it is.
+        outline: What else it holds, told where it is not shown whole.
+        whole: Characters up to which it is shown whole.
     """
-    kept = text[: ROOM if len(text) <= ROOM else _BEGINNING]
-    return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=[])
+    kept = text[: whole if len(text) <= whole else _BEGINNING]
+    return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=list(outline))
+
+
+def sampled_part(text: str) -> Part:
+    """A text of lines, a log mostly: whole if it can be shown, else its beginning, its middle and its end."""
+    if len(text) <= ROOM:
+        return text_part(text, len(text))
+    sizes = [int(_BEGINNING * share) for share in _PLACES]
+    starts = [
+        0,
+        text.find("\n", len(text) // 2) + 1,
+        text.find("\n", len(text) - sizes[-1]) + 1 or len(text) - sizes[-1],
+    ]
+    pieces = [text[start : start + size + 1] for start, size in zip(starts, sizes, strict=True)]
+    return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=[])
 
 
 def pages_part(contents: Contents) -> Part:
@@ -91,6 +113,8 @@ def pages_part(contents: Contents) -> Part:
         pages.append(section.text if contents.count == 1 else f"[{section.name}]\n{section.text}")
         if sum(map(len, pages)) > ROOM:
             break
+    while len(pages) != contents.count and len(pages) > 1 and sum(map(len, pages[:-1])) > _BEGINNING:
+        pages.pop()
     return Part(name="", unit="pages", total=contents.count, head="", pieces=pages, notes=[], columns=[])
 
 
@@ -141,7 +165,8 @@ def _heading(name: str, label: str) -> str:
 
 
 def _size(part: Part) -> int:
-    columns = part["columns"] if len(part["pieces"]) != part["total"] else []
+    is_whole = part["total"] == len(part["pieces"][0] if part["unit"] == "characters" else part["pieces"])
+    columns = [] if is_whole else part["columns"]
     lines = [part["name"], part["head"], *part["pieces"], *part["notes"], *columns]
     return sum(len(line) + 1 for line in lines if line) + _LABEL
 
@@ -158,7 +183,7 @@ def _rendered(part: Part, room: int) -> Shown:
         room = min(room, _BEGINNING) if unit == "pages" else room
         notes = _notes([*part["notes"], *part["columns"]], int(room * _NOTES))
         shown = len(_fitting(pieces, room - len(notes) - sum(map(len, head)) - len(part["name"]) - _LABEL))
-        shown = min(shown, _FIRST.get(unit, shown))
+        shown = min(shown, FIRST.get(unit, shown))
     lines = [*head, *pieces[:shown], *([notes] if notes else [])]
     if shown == total:
         return Shown(
@@ -174,14 +199,23 @@ def _rendered(part: Part, room: int) -> Shown:
 
 
 def _text(part: Part, room: int) -> Shown:
-    text, total = part["pieces"][0], part["total"]
+    (text, *later), total = part["pieces"], part["total"]
     if total is None:
         text = _beginning(text, room)
         return Shown(text, "" if part["name"] else f"the first {len(text):,} characters")
     if len(text) == total and total <= room:
         return Shown(text, "complete")
-    text = _beginning(text, min(room, _BEGINNING))
-    return Shown(text, f"characters 1–{len(text):,} of {total:,}")
+    outline = _notes(part["columns"], int(room * _NOTES)) if part["columns"] else ""
+    text_room = min(room - len(outline), max(_BEGINNING - len(outline), _SAMPLE))
+    if not later:
+        text = _beginning(text, text_room)
+        return Shown("\n".join(filter(None, [text, outline])), f"characters 1–{len(text):,} of {total:,}")
+    places = zip(part["pieces"], _PLACES, strict=True)
+    first, middle, last = (_beginning(piece, int(text_room * share)) for piece, share in places)
+    if len(last) < len(part["pieces"][-1]):
+        last = part["pieces"][-1][-len(last) :].partition("\n")[2] or last
+    sizes = f"{len(first):,} at the beginning, {len(middle):,} in the middle, {len(last):,} at the end"
+    return Shown("\n[…]\n".join([first, middle, last]), f"characters: {sizes}, of {total:,}")
 
 
 def _cut_page(part: Part, whole: int, room: int) -> Shown:
@@ -195,6 +229,8 @@ def _cut_page(part: Part, whole: int, room: int) -> Shown:
 
 def _beginning(text: str, room: int) -> str:
     """The beginning of a text, to the end of a line or a word if one is near."""
+    if len(text) <= room:
+        return text
     beginning = text[: max(room, 0)]
     for mark in "\n ":
         if (end := beginning.rfind(mark)) > room * 0.8:

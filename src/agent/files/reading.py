@@ -77,7 +77,9 @@ class Reading:
     lost: tuple[str, ...] = ()
 
 
-async def preview(path: Path, *, name: str = "", folder: Path | None = None, section: int = SECTION) -> Preview:
+async def preview(
+    path: Path, *, name: str = "", folder: Path | None = None, section: int = SECTION, ocr: bool = True
+) -> Preview:
     """What a file is, how it is built, and how it begins.
 
     Args:
@@ -85,6 +87,7 @@ async def preview(path: Path, *, name: str = "", folder: Path | None = None, sec
         name: How the user calls it; the path's last part unless told.
         folder: Where to write what programs can use better than the file itself; must exist.
         section: Characters of a page.
+        ocr: Whether the text of pictures is read.
 
     Raises:
         FileProblem: The file is missing, damaged, encrypted, too large, or of no kind that can be read.
@@ -93,7 +96,7 @@ async def preview(path: Path, *, name: str = "", folder: Path | None = None, sec
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Preview(called, kind, 0, "The file is empty: it has 0 bytes.", [], 0)
-    told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder)}, section)
+    told = await _ask(path, called, kind, {"do": "preview", "folder": _absolute(folder), "ocr": ocr}, section)
     return Preview(
         name=called,
         kind=kind,
@@ -116,6 +119,7 @@ async def read(
     find: str = "",
     limit: int = 12_000,
     section: int = SECTION,
+    ocr: bool = True,
 ) -> Reading:
     """Pages of a file, or the lines of it that have some words.
 
@@ -127,6 +131,7 @@ async def read(
         find: Words to look for instead.
         limit: Characters of text.
         section: Characters of a page: pages have the numbers that a preview with the same ones told.
+        ocr: Whether the text of pictures is read.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.
@@ -137,9 +142,28 @@ async def read(
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Reading(called, "empty, 0 bytes", "", "")
-    asked = {"do": "read", "page": page, "to": to, "find": " ".join(find.split()), "limit": limit}
+    asked = {"do": "read", "page": page, "to": to, "find": " ".join(find.split()), "limit": limit, "ocr": ocr}
     told = await _ask(path, called, kind, asked, section)
     return Reading(called, told["where"], told["text"], told["more"], tuple(told["lost"]))
+
+
+async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:
+    """How a picture, or a page of a PDF, looks: a copy that models take; see `media.shown.save_shown`.
+
+    Args:
+        path: The file.
+        folder: Where to write the copy; must exist.
+        name: How the user calls the file; the path's last part unless told.
+        page: Of a PDF.
+
+    Raises:
+        FileProblem: The file cannot be read, or can be made no picture.
+    """
+    called = name or path.name
+    kind = await asyncio.to_thread(_readable_kind, path, called)
+    if kind != "pdf" and _module(kind) != "image":
+        raise FileProblem("unsupported", f"{called} is no picture but {kind}.", remedy="Read its text.")
+    return await _ask(path, called, kind, {"do": "picture", "page": page, "folder": _absolute(folder)}, SECTION)
 
 
 async def may_speak(path: Path) -> bool:

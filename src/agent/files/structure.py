@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
 from collections import Counter
@@ -12,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Source
-from agent.files.json_shape import json_parts, lines_part, shape_of
+from agent.files.json_shape import json_parts, lines_part, shape_told
 from agent.files.previews import Part
-from mcp_tools.text import one_line
+from agent.files.xml_shape import elements_of, elements_told
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
-_SHAPE = 1_500
-"""Characters about how JSON is built."""
 _SHOWN = 12
 """Names that a summary lists."""
 
@@ -32,6 +29,8 @@ class Structure:
     summary: str
     facts: dict[str, Json] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
+    outline: list[str] = field(default_factory=list)
+    """What it is made of, for whoever does not see all of it."""
 
 
 def structure_of(source: Source, text: str) -> Structure:
@@ -74,8 +73,8 @@ def _json(text: str) -> Structure:
         return Structure("JSON, nested very deeply", {"valid": True})
     except ValueError as error:
         return Structure("JSON that is not valid", {"valid": False}, [f"It is not valid JSON: {error}."])
-    shape = shape_of([value])
-    return Structure(f"JSON: {one_line(shape, _SHAPE)}", {"valid": True, "shape": shape})
+    shape = shape_told([value])
+    return Structure(f"JSON: {shape}", {"valid": True, "shape": shape})
 
 
 def _json_lines(text: str) -> Structure:
@@ -91,7 +90,7 @@ def _json_lines(text: str) -> Structure:
     keys = Counter(key for value in values if isinstance(value, dict) for key in value)
     lost = [f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}."] if broken else []
     return Structure(
-        f"JSON lines: {records:,} records" + (f", each {one_line(shape_of(values), _SHAPE)}" if values else ""),
+        f"JSON lines: {records:,} records" + (f", each {shape_told(values)}" if values else ""),
         {"records": records, "keys": {name: keys[name] for name in list(keys)[:100]}, "broken_lines": broken[:100]},
         lost,
     )
@@ -99,31 +98,25 @@ def _json_lines(text: str) -> Structure:
 
 def _xml(text: str) -> Structure:
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # it has no types
-    from defusedxml.ElementTree import ParseError, iterparse  # type: ignore[import-untyped]  # it has no types
+    from defusedxml.ElementTree import ParseError  # type: ignore[import-untyped]  # it has no types
 
-    names = Counter[str]()
-    root = ""
-    # as text it has no encoding any more, whatever its declaration says
-    body = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text)
     try:
-        for _, element in iterparse(io.BytesIO(body.encode("utf-8", "replace")), events=("start",)):
-            names[_local(element.tag)] += 1
-            root = root or _local(element.tag)
+        found = elements_of(text)
     except DefusedXmlException as error:
         return Structure(
             "XML", {"valid": None}, [f"It declares entities, which were not expanded ({type(error).__name__})."]
         )
     except ParseError as error:
-        return Structure(f"XML that is not well formed, {root}", {"valid": False}, [f"It is not well formed: {error}."])
-    common = [f"{name} ({times:,})" for name, times in names.most_common(_SHOWN)]
+        return Structure("XML that is not well formed", {"valid": False}, [f"It is not well formed: {error}."])
+    names = Counter[str]()
+    for path, elements in found.items():
+        names[path.rpartition("/")[2]] += elements.count
+    root = next(iter(found))
     return Structure(
-        f"XML: root <{root}>; elements: {_listed(common)}",
+        f"XML: root <{root}>, {names.total():,} elements of {len(found):,} kinds",
         {"valid": True, "root": root, "elements": dict(names.most_common(100))},
+        outline=elements_told(found),
     )
-
-
-def _local(tag: Any) -> str:
-    return str(tag).rpartition("}")[2]
 
 
 def _program(text: str, suffix: str) -> Structure:

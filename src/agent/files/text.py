@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.decoding import Encoding, encoding_of, sample_of
-from agent.files.previews import ROOM, Part, text_part
+from agent.files.previews import DATA, ROOM, Part, sampled_part, text_part
 from agent.files.problem import FileProblem
 from agent.files.structure import Structure, parts_of, structure_of
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COUNTED = 32 << 20
 """Bytes up to which a file is read whole to tell its structure and its number of pages."""
+_DATA = frozenset({"json", "jsonl", "jsonld", "xml"})
 _LINE_END = 500
 """Characters that a page may take more, to end with a line."""
 _DECLARED = re.compile(
@@ -87,6 +88,7 @@ class TextFile:
         )
         self.facts: dict[str, Json] = {**structure.facts, **encoding.facts}
         self.lost += structure.lost
+        self._outline = structure.outline
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on."""
@@ -101,14 +103,17 @@ class TextFile:
 
     def preview(self) -> list[Part]:
         """How the text begins; of JSON that is long, how each of its lists does."""
+        whole = DATA if self.kind in _DATA else ROOM
         with self._encoding.open(self._path) as stream:
-            text = stream.read(ROOM + 1)
-            if len(text) > ROOM and self.count is not None:
+            text = stream.read(whole + 1)
+            if len(text) > whole and self.count is not None:
                 text += stream.read()
                 if parts := parts_of(self.kind, text):
                     return parts
         text = text.rstrip("\n")
-        return [text_part(text, None if self.count is None else len(text))]
+        if self.count is None or self.kind in _DATA:
+            return [text_part(text, None if self.count is None else len(text), outline=self._outline, whole=whole)]
+        return [sampled_part(text)]
 
     def save_data(self, folder: Path) -> list[Path]:
         """Nothing: the file itself is best."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from agent.budget import Budget
 from agent.errors import StoppedError
-from agent.models.protocol import Completion, Message, Model, Sampler
+from agent.models.protocol import Completion, Model, Request
 from agent.models.retry import PAUSE
 
 T = TypeVar("T")
@@ -25,16 +25,9 @@ class BudgetedModel:
         """The model's own."""
         return self._model.name
 
-    async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Completes, within the budget."""
-        return await self._within(lambda: self._model.complete(messages, **options))
-
-    async def complete_many(self, messages: Sequence[Message], n: int, **options: Any) -> list[Completion]:
-        """Gives several samples, within the budget."""
-        model = self._model
-        if isinstance(model, Sampler):
-            return await self._within(lambda: model.complete_many(messages, n, **options))
-        return [await self.complete(messages, **options) for _ in range(n)]
+        return await self._within(lambda: self._model.complete(request))
 
     async def aclose(self) -> None:
         """Closes the model."""

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent.errors import PicturesRefusedError
 from agent.models.completions import read_completions
 from agent.models.failures import Failure, Kind
 from agent.models.functions import FunctionRequest, in_words
 from agent.models.ladder import Ask, Step, climb
 from agent.models.names import FIRST_LISTED
 from agent.models.prices import Price
-from agent.models.protocol import Completion, Message, ToolChoice
+from agent.models.protocol import Completion, Message, Request
 from agent.models.retry import PAUSE, Notify, Retry, retrying
 from agent.models.structured import structured_step
 from agent.models.traits import RUNGS, Traits, TraitsCache
 from agent.models.wire import Body, OnDelta, Wire
 
-_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "n", "tool_choice")
+_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "tool_choice")
 """Parameters that some models refuse; the request is sent again without the refused one."""
+
+_NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 
@@ -71,63 +74,41 @@ class ChatModel:
         resolved = self._wire.endpoint.model
         return resolved if self._name == FIRST_LISTED else self._name
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Completes messages; see `agent.models.protocol.Model`."""
-        if tools and schema is not None:
+        if request.tools and request.schema is not None:
             raise ValueError("a reply fits a schema or calls functions, not both")
-        options = self._options(max_tokens, temperature, seed, stop)
+        messages, on_delta = request.messages, request.on_delta
+        options = self._options(request)
+        has_pictures = any(_has_pictures(message) for message in messages)
+        if has_pictures and self._known().is_blind:
+            raise PicturesRefusedError(f"{self.name} takes no pictures", remedy=_NO_PICTURES)
 
         async def ask(step: Step) -> Completion:
             hear = None if on_delta is None else step.hear(on_delta)
-            response = await self._send({"messages": list(step.messages), **options, **step.extra}, hear)
+            try:
+                response = await self._send({"messages": list(step.messages), **options, **step.extra}, hear)
+            except Failure as failure:
+                if has_pictures and failure.is_about_pictures:
+                    self._learn(is_blind=True)
+                    raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
+                raise
             return self._completions(response)[0]
 
         try:
-            if tools:
-                return await self._with_functions(ask, FunctionRequest(messages, tools, tool_choice))
+            if request.tools:
+                return await self._with_functions(ask, FunctionRequest(messages, request.tools, request.tool_choice))
             if self._known().tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
                 messages = in_words(messages)
-            if schema is None:
+            if request.schema is None:
                 return await ask(Step(messages))
-            return await self._structured(ask, messages, schema)
+            return await self._structured(ask, messages, request.schema)
         except Failure as failure:
-            raise failure.error(models=await self._known_models(failure)) from None
-
-    async def complete_many(
-        self,
-        messages: Sequence[Message],
-        n: int,
-        *,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> list[Completion]:
-        """Gives `n` samples; see `agent.models.protocol.Sampler`.
-
-        An endpoint that gives fewer than were asked for is asked again for the rest, with other seeds.
-        """
-        body = {"messages": list(messages), **self._options(max_tokens, temperature, seed, stop)}
-        try:
-            samples = self._completions(await self._send(body | ({"n": n} if n > 1 else {}), None))[:n]
-            missing = range(len(samples), n)
-            seeds = [{} if seed is None else {"seed": seed + i} for i in missing]
-            more = await asyncio.gather(*(self._send(body | varied, None) for varied in seeds))
-        except Failure as failure:
-            raise failure.error(models=await self._known_models(failure)) from None
-        return samples + [self._completions(response)[0] for response in more]
+            error = failure.error(models=await self._known_models(failure))
+            if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
+                # It may be the pictures, and what is wrong with them: without them it will show.
+                raise PicturesRefusedError(error.message, remedy=error.remedy) from None
+            raise error from None
 
     async def aclose(self) -> None:
         """Closes connections."""
@@ -164,14 +145,12 @@ class ChatModel:
             hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
         )
 
-    def _options(
-        self, max_tokens: int | None, temperature: float | None, seed: int | None, stop: Sequence[str] | None
-    ) -> dict[str, Any]:
+    def _options(self, request: Request) -> dict[str, Any]:
         given = {
-            "max_tokens": max_tokens,
-            "temperature": temperature if self._temperature is None else self._temperature,
-            "seed": seed,
-            "stop": list(stop or ()) or None,
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature if self._temperature is None else self._temperature,
+            "seed": request.seed,
+            "stop": list(request.stop or ()) or None,
         }
         return {key: value for key, value in given.items() if value is not None}
 
@@ -237,6 +216,11 @@ class ChatModel:
         names = await self._wire.models()
         alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
         return (alike + [name for name in names if name not in alike])[:5]
+
+
+def _has_pictures(message: Message) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(part.get("type") == "image_url" for part in content)
 
 
 def _refused_parameter(failure: Failure, body: Body) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,9 @@ from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
 from agent.models.local_server import LocalServer
 from agent.models.names import EMBEDDED
+from agent.models.prefixes import KeptPrefixes
 from agent.models.prices import FREE
-from agent.models.protocol import Completion, Message
+from agent.models.protocol import Message
 from agent.models.retry import Notify, Retry
 from agent.models.server_state import ServerOptions, ServerState
 from agent.models.wire import Body, OnDelta, assemble, events
@@ -31,6 +33,7 @@ class EmbeddedModel(ChatModel):
         runtime: The folder where processes leave word of their servers.
         idle: Seconds without a request after which the server ends.
         threads: 0 for as many as there are free cores.
+        prefixes: The folder in which the beginnings of prompts are kept; None: they are read anew each time.
         timeout: Seconds that one call may take.
         notify: Told when the model is loaded and when a call waits.
     """
@@ -42,49 +45,25 @@ class EmbeddedModel(ChatModel):
         *,
         idle: float = 900.0,
         threads: int = 0,
+        prefixes: Path | None = None,
         timeout: float = 900.0,
         slots: asyncio.Semaphore | None = None,
         retry: Retry | None = None,
         notify: Notify | None = None,
     ) -> None:
-        self._parallel = ServerOptions.parallel
-
         def server() -> LocalServer:
-            options = ServerOptions(weights(), idle=idle, threads=threads)
+            options = ServerOptions(weights(), idle=idle, threads=threads, prefixes=prefixes)
             return LocalServer(runtime, options, notify=notify)
 
         super().__init__(
             EMBEDDED,
             LocalWire(server, timeout),
             price=FREE,
-            slots=slots or asyncio.Semaphore(self._parallel),
+            slots=slots or asyncio.Semaphore(ServerOptions.parallel),
             retry=retry,
             notify=notify,
             enforced=True,
         )
-
-    async def complete_many(
-        self,
-        messages: Sequence[Message],
-        n: int,
-        *,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> list[Completion]:
-        """Gives `n` samples, as many at a time as the server has slots; the prompt is read once."""
-        samples: list[Completion] = []
-        while len(samples) < n:
-            samples += await super().complete_many(
-                messages,
-                min(self._parallel, n - len(samples)),
-                temperature=temperature,
-                seed=None if seed is None else seed + len(samples),
-                max_tokens=max_tokens,
-                stop=stop,
-            )
-        return samples
 
 
 class LocalWire:
@@ -96,6 +75,7 @@ class LocalWire:
         self._server: LocalServer | None = None
         self._state: ServerState | None = None
         self._opened: httpx2.AsyncClient | None = None
+        self._kept: KeptPrefixes | None = None
 
     @property
     def endpoint(self) -> Endpoint:
@@ -111,6 +91,7 @@ class LocalWire:
         client = await self._client()
         try:
             async with self._used():
+                await self._restore(client, body["messages"])
                 return await self._post(client, body, on_delta)
         except httpx2.HTTPError as exc:
             await self._forget()
@@ -125,6 +106,20 @@ class LocalWire:
     async def aclose(self) -> None:
         """Closes connections; the server stays for others until it is idle."""
         await self._forget()
+
+    async def _restore(self, client: httpx2.AsyncClient, messages: Sequence[Message]) -> None:
+        """Has the server take back what it once computed for the beginning of a prompt.
+
+        The slot is one that is idle, and was for longest: the others hold conversations that may go on. Two clients
+        that choose the same one at once are only slower.
+        """
+        if self._kept is None or (file := await asyncio.to_thread(self._kept.fitting, messages)) is None:
+            return
+        slots = await client.get("/slots")
+        if idle := [slot for slot in slots.json() if slots.status_code == 200 and not slot["is_processing"]]:
+            random.shuffle(idle)
+            slot = min(idle, key=lambda slot: slot.get("id_task", -1))
+            await client.post(f"/slots/{slot['id']}?action=restore", json={"filename": file.name})
 
     async def _post(self, client: httpx2.AsyncClient, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
         if on_delta is None:
@@ -180,6 +175,7 @@ class LocalWire:
         if self._server is None:
             self._server = await asyncio.to_thread(self._make_server)
         self._state = await self._server.find()
+        self._kept = KeptPrefixes(Path(self._state.prefixes)) if self._state.prefixes else None
         if self._opened is None:
             self._opened = httpx2.AsyncClient(
                 base_url=f"http://127.0.0.1:{self._state.port}",

@@ -20,6 +20,7 @@ from agent.errors import (
     ModelDeclinedError,
     ModelError,
     ModelRefusedError,
+    ModelTooLongError,
     ModelUnknownError,
     ModelUnreachableError,
 )
@@ -41,6 +42,17 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 """How endpoints say that a model calls no functions; some with the status of an unknown model or of an overload."""
+_PICTURES = r"(image|picture|vision|multi-?modal|mmproj)\w*"
+_TAKES = r"(support|accept|enabl|allow)\w*"
+_NO_PICTURES = re.compile(
+    rf"\b(not|no|un|[a-z]+n't)\W*(\w+\W+){{0,5}}{_TAKES}\W+(\w+\W+){{0,4}}{_PICTURES}"
+    rf"|{_PICTURES}(\W+\w+){{0,4}}\W+(not|un|[a-z]+n't)\W*{_TAKES}|\bno\W+(\w+\W+){{0,3}}{_PICTURES}"
+    rf"|\bnot an?\W+{_PICTURES}|{_PICTURES}\W+(\w+\W+){{0,2}}only\W+{_TAKES}|only\W+{_TAKES}\W+text|most 0 {_PICTURES}"
+    r"|unknown variant .{0,3}image_url|content\b.{0,40}\b(must be|should be|expected|valid)\b.{0,20}string"
+    r"|valid string.{0,40}content",
+    re.IGNORECASE,
+)
+"""How endpoints say that a model takes no pictures; some with the status of an unknown model or of an overload."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.IGNORECASE)
 _FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
 
@@ -69,7 +81,7 @@ _ERRORS: dict[Kind, type[ModelError]] = {
     Kind.TIMEOUT: ModelUnreachableError,
     Kind.BUSY: ModelBusyError,
     Kind.CREDIT: ModelBusyError,
-    Kind.TOO_LONG: ModelRefusedError,
+    Kind.TOO_LONG: ModelTooLongError,
     Kind.FILTERED: ModelDeclinedError,
     Kind.REFUSED: ModelRefusedError,
 }
@@ -125,6 +137,11 @@ class Failure(Exception):
         self.parameter = parameter
         """The request's parameter that the endpoint objects to."""
         super().__init__(f"{kind}: {self.detail}")
+
+    @property
+    def is_about_pictures(self) -> bool:
+        """Whether the endpoint takes no pictures for this model, whatever they are."""
+        return self.kind is Kind.REFUSED and _NO_PICTURES.search(self.detail) is not None
 
     @property
     def is_about_one_function(self) -> bool:
@@ -187,7 +204,7 @@ def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mappi
 def _kind(status: int, said: str) -> Kind:
     if status == 401:
         return Kind.AUTH
-    if status not in (402, 403, 429) and _NO_TOOLS.search(said[:2_000]):
+    if status not in (402, 403, 429) and (_NO_TOOLS.search(said[:2_000]) or _NO_PICTURES.search(said[:2_000])):
         return Kind.REFUSED
     if status == 403:
         return Kind.FILTERED if _FILTERED.search(said) else Kind.AUTH

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelUnknownError, ModelUnreachableError
-from agent.models.protocol import Completion, Message, Model, Sampler, ToolChoice
+from agent.models.protocol import Completion, Model, Request
 from agent.models.retry import Notify
 
 T = TypeVar("T")
@@ -48,54 +48,9 @@ class FallbackModel:
         """The name of the model that is asked first now."""
         return self._models[self._order()[0]].name
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Completes messages; see `agent.models.protocol.Model`."""
-        return await self._first(
-            lambda model: model.complete(
-                messages,
-                schema=schema,
-                tools=tools,
-                tool_choice=tool_choice,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                seed=seed,
-                stop=stop,
-                on_delta=on_delta,
-            )
-        )
-
-    async def complete_many(
-        self,
-        messages: Sequence[Message],
-        n: int,
-        *,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> list[Completion]:
-        """Gives `n` samples; see `agent.models.protocol.Sampler`."""
-
-        async def sample(model: Model) -> list[Completion]:
-            options: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens, "stop": stop}
-            if isinstance(model, Sampler):
-                return await model.complete_many(messages, n, seed=seed, **options)
-            seeds = [None if seed is None else seed + i for i in range(n)]
-            return [await model.complete(messages, seed=each, **options) for each in seeds]
-
-        return await self._first(sample)
+        return await self._first(lambda model: model.complete(request))
 
     async def aclose(self) -> None:
         """Closes every model."""

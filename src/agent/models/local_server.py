@@ -70,6 +70,15 @@ class LocalServer:
         """Its state, lock and log."""
         return files_of(self._runtime, self._options)
 
+    def begin(self) -> None:
+        """Starts it, if need be, without waiting for it.
+
+        Raises:
+            ModelUnreachableError: The library is missing.
+            StorageError: The runtime folder cannot be written.
+        """
+        self._spawn(self.files)
+
     async def find(self) -> ServerState:
         """The server, started if need be.
 
@@ -93,6 +102,8 @@ class LocalServer:
             state = files.read()
             if state is not None and state.ready:
                 if await _answers(state):
+                    if self._notify and self._options.prefixes and not state.prefixes:
+                        self._notify(f"prompts are read anew each time: {self._options.prefixes} cannot be written")
                     return state
                 if time.monotonic() - began > self._hung_after:
                     _kill(state)
@@ -111,6 +122,7 @@ class LocalServer:
         command = [sys.executable, "-P", "-m", "agent.models.server", "--weights", str(o.weights.resolve())]
         command += ["--stem", str(files.stem), "--context", str(o.context), "--parallel", str(o.parallel)]
         command += ["--threads", str(o.threads), "--idle", str(o.idle)]
+        command += ["--prefixes", str(o.prefixes.resolve())] if o.prefixes else []
         try:
             private_folder(files.stem.parent)
             # Appending: of two that start at once, the one that finds the lock taken must not empty the log.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 Message = dict[str, Any]
 """One Chat Completions message: role, content, and what the role allows besides."""
@@ -38,6 +38,30 @@ class Usage:
             self.calls + other.calls,
             (self.cost or 0.0) + (other.cost or 0.0) if known else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked."""
+
+    messages: Sequence[Message]
+    """Oldest first, with earlier calls and their results in native form."""
+    schema: dict[str, Any] | None = None
+    """JSON Schema that `parsed` must fit; the implementation climbs down its ladder to get it."""
+    tools: Sequence[dict[str, Any]] | None = None
+    """Chat Completions definitions of functions. `tool_calls` holds the calls whatever the endpoint can do; a reply
+    without any is `text`. Not together with a schema."""
+    tool_choice: ToolChoice = "auto"
+    """Whether a reply without a call will do."""
+    max_tokens: int | None = None
+    temperature: float | None = None
+    """0 for the likeliest answer."""
+    seed: int | None = None
+    """For a repeatable sample."""
+    stop: Sequence[str] | None = None
+    """Texts that end the output."""
+    on_delta: Callable[[str], None] | None = None
+    """Called with each piece of text as it arrives; with a schema, of its JSON; of calls nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,32 +124,8 @@ class Model(Protocol):
         """What the user calls it: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
         ...
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Completes messages.
-
-        Args:
-            messages: Chat Completions messages, oldest first, with earlier calls and their results in native form.
-            schema: JSON Schema that `parsed` must fit; the implementation climbs down its ladder to get it.
-            tools: Chat Completions definitions of functions. `tool_calls` holds the calls whatever the endpoint can
-                do; a reply without any is `text`. Not together with a schema.
-            tool_choice: Whether a reply without a call will do.
-            max_tokens: Limit of the output.
-            temperature: 0 for the likeliest answer.
-            seed: For a repeatable sample.
-            stop: Texts that end the output.
-            on_delta: Called with each piece of text as it arrives; with a schema, of its JSON; of calls nothing.
 
         Raises:
             agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
@@ -135,28 +135,6 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """Closes connections."""
-        ...
-
-
-@runtime_checkable
-class Sampler(Protocol):
-    """A model that can also give several answers to one prompt, reading the prompt once."""
-
-    async def complete_many(
-        self,
-        messages: Sequence[Message],
-        n: int,
-        *,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> list[Completion]:
-        """Gives `n` samples for the same messages; their usages add up to what the call cost.
-
-        Raises:
-            agent.errors.ModelError: The endpoint failed after its retries.
-        """
         ...
 
 

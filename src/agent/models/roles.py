@@ -15,6 +15,7 @@ from agent.models.failures import Endpoint
 from agent.models.fallback import FallbackModel
 from agent.models.names import EMBEDDED, OPENAI_URL, SCRIPTED
 from agent.models.openai import OpenAIModel
+from agent.models.prefixes import FOLDER
 from agent.models.prices import price_of
 from agent.models.protocol import ROLES, Model
 from agent.models.responses import RESPONSES
@@ -37,7 +38,7 @@ class ModelSettings:
     runtime_folder: Path
     """Where the embedded model's server leaves word of itself."""
     cache_folder: Path
-    """Where is kept what was learned of endpoints."""
+    """Where is kept what was learned of endpoints, and what the embedded model computed of prompts."""
     model: str = EMBEDDED
     """For every role without its own."""
     base_url: str | None = None
@@ -146,7 +147,13 @@ class Models:
         if name == EMBEDDED:
             weights = Weights(s.weights_folder, path=s.weights_path)
             return EmbeddedModel(
-                weights.ready, s.runtime_folder, idle=s.idle, threads=s.threads, retry=s.retry, notify=self._notify
+                weights.ready,
+                s.runtime_folder,
+                idle=s.idle,
+                threads=s.threads,
+                prefixes=s.cache_folder / FOLDER,
+                retry=s.retry,
+                notify=self._notify,
             )
         endpoint, named = s.endpoint(name), s.named.get(name)
         price = named.price if named else None

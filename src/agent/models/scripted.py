@@ -32,7 +32,7 @@ from agent.errors import ModelError, ModelOutputError, SettingsError
 from agent.models.functions import FunctionRequest
 from agent.models.json_text import NoJsonError, misfit
 from agent.models.names import SCRIPTED
-from agent.models.protocol import Completion, Finish, Message, ToolCall, ToolChoice, Usage
+from agent.models.protocol import Completion, Finish, Message, Request, ToolCall, Usage
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {
@@ -157,42 +157,18 @@ class ScriptedModel:
         """`scripted:FILE`."""
         return f"{SCRIPTED}{self._script.name}"
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Gives the script's next answer; see `agent.models.protocol.Model`."""
-        self.requests.append(list(messages))
+        messages = list(request.messages)
+        self.requests.append(messages)
         line = self._script.next(self._role, _said(messages))
         await asyncio.sleep(line.entry.get("delay", 0))
         completion = self._completion(line)
-        if on_delta and completion.text:
-            on_delta(completion.text)
-        if tools:
-            return _called(completion, FunctionRequest(messages, tools, tool_choice), line)
-        return completion if schema is None else _fitted(completion, schema, line)
-
-    async def complete_many(
-        self,
-        messages: Sequence[Message],
-        n: int,
-        *,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> list[Completion]:
-        """Gives the script's next `n` answers."""
-        return [await self.complete(messages) for _ in range(n)]
+        if request.on_delta and completion.text:
+            request.on_delta(completion.text)
+        if request.tools:
+            return _called(completion, FunctionRequest(messages, request.tools, request.tool_choice), line)
+        return completion if request.schema is None else _fitted(completion, request.schema, line)
 
     async def aclose(self) -> None:
         """Nothing is open."""

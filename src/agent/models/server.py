@@ -2,7 +2,8 @@
 
 `python -m agent.models.server` holds a lock for as long as it lives, so that of two started at once one ends
 immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. A server that
-found the machine busy when it started ends in a quiet moment: the next one gets all cores.
+found the machine busy when it started ends in a quiet moment: the next one gets all cores. In quiet moments it also
+reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.prefixes`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import threading
 import time
 import urllib.request
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent.models.cores import free_cores, most_cores
+from agent.models.prefixes import KeptPrefixes
 from agent.models.server_state import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
 
 _LOOK_EVERY = 5.0
@@ -47,12 +50,14 @@ def main(argv: list[str] | None = None) -> int:
     files.write(state)
     threads = options.threads or free_cores()
     token = secrets.token_urlsafe(24)
-    server = _load(options, threads, token)
+    kept = _kept(options)
+    server = _load(options, threads, token, kept)
     port = int(server.listening_address.rpartition(":")[2])
-    state = replace(state, port=port, token=token, threads=threads)
+    folder = str(kept.folder) if kept else ""
+    state = replace(state, port=port, token=token, threads=threads, prefixes=folder)
     files.write(state)
     print(f"listening on {server.listening_address} with {threads} threads", flush=True)
-    _wait(files, state, options.threads, ending)
+    _wait(files, state, options.threads, ending, kept)
     files.state.unlink(missing_ok=True)
     lock.release()
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
@@ -66,7 +71,20 @@ def _empty_log(files: ServerFiles) -> None:
         os.ftruncate(1, 0)
 
 
-def _load(options: ServerOptions, threads: int, token: str) -> Any:
+def _kept(options: ServerOptions) -> KeptPrefixes | None:
+    """Where prefixes are kept; None if nowhere."""
+    if options.kept is None:
+        return None
+    kept = KeptPrefixes(options.kept)
+    try:
+        kept.prepare()
+    except OSError as exc:
+        print(f"no prefix is kept: {exc}", flush=True)
+        return None
+    return kept
+
+
+def _load(options: ServerOptions, threads: int, token: str, kept: KeptPrefixes | None) -> Any:
     import xllamacpp  # type: ignore[import-untyped]  # has no stubs
 
     params = xllamacpp.CommonParams()
@@ -82,19 +100,37 @@ def _load(options: ServerOptions, threads: int, token: str) -> Any:
     params.port = 0
     params.api_keys = [token]
     params.endpoint_slots = True
+    if kept:
+        params.slot_save_path = f"{kept.folder}/"
+    params.warmup = False  # the first request reads the weights as well
+    params.fit_params = len(xllamacpp.get_device_info()) > 1  # without a GPU there is no memory to fit into
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     return xllamacpp.Server(params)
 
 
-def _wait(files: ServerFiles, state: ServerState, chosen: int, ending: threading.Event) -> None:
+def _wait(
+    files: ServerFiles, state: ServerState, chosen: int, ending: threading.Event, kept: KeptPrefixes | None
+) -> None:
     """Returns when told to end, when idle, when outgrown, or when the state file is no longer this server's."""
     look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
     while not ending.wait(look_every):
         if files.read() != state:
             return
-        quiet = time.time() - files.state.stat().st_mtime
-        if (quiet > state.idle > 0 or outgrown(state, chosen, quiet)) and not _busy(state):
+        used = files.state.stat().st_mtime
+        quiet = time.time() - used
+        if kept and quiet > 2 * look_every and (missing := kept.missing()) and not _busy(state):
+
+            def stop(used: float = used) -> bool:
+                return ending.is_set() or files.read() != state or files.state.stat().st_mtime != used
+
+            try:
+                while missing and kept.make(missing.pop(0), partial(ask_engine, state), stop):
+                    pass
+            except OSError as exc:
+                print(f"no more prefixes are kept: {exc}", flush=True)
+                kept = None
+        elif (quiet > state.idle > 0 or outgrown(state, chosen, quiet)) and not _busy(state):
             return
 
 
@@ -111,14 +147,20 @@ def outgrown(state: ServerState, chosen: int, quiet: float) -> bool:
 
 def _busy(state: ServerState) -> bool:
     """A request is being answered."""
-    url = f"http://127.0.0.1:{state.port}/slots"
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {state.token}"})
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=10) as response:
-            return any(slot.get("is_processing") for slot in json.load(response))
+        return any(slot.get("is_processing") for slot in ask_engine(state, "/slots"))
     except OSError:
         return False
+
+
+def ask_engine(state: ServerState, path: str, body: dict[str, Any] | None = None) -> Any:
+    """Asks the engine itself."""
+    url = f"http://127.0.0.1:{state.port}{path}"
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {state.token}", "Content-Type": "application/json"}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(urllib.request.Request(url, data, headers), timeout=10 if data is None else 120) as response:
+        return json.load(response)
 
 
 def _arguments(argv: list[str] | None) -> tuple[ServerFiles, ServerOptions]:
@@ -129,8 +171,11 @@ def _arguments(argv: list[str] | None) -> tuple[ServerFiles, ServerOptions]:
     parser.add_argument("--parallel", type=int, default=ServerOptions.parallel)
     parser.add_argument("--threads", type=int, default=ServerOptions.threads)
     parser.add_argument("--idle", type=float, default=ServerOptions.idle)
+    parser.add_argument("--prefixes", type=Path, help="where the beginnings of prompts are kept")
     given = parser.parse_args(argv)
-    options = ServerOptions(given.weights, given.context, given.parallel, given.idle, given.threads)
+    options = ServerOptions(
+        given.weights, given.context, given.parallel, given.idle, given.threads, prefixes=given.prefixes
+    )
     return ServerFiles(given.stem), options
 
 

@@ -29,21 +29,26 @@ class ServerOptions:
     """Seconds without a request after which it ends; 0 for never."""
     threads: int = 0
     """0: as many as there are cores that nobody else keeps busy."""
+    prefixes: Path | None = None
+    """The folder in which the beginnings of prompts are kept, for all engines; None: they are not."""
+
+    @property
+    def engine(self) -> str:
+        """Names the weights and the library: what one computed is of no use to another."""
+        stat = self.weights.stat()
+        same = [str(self.weights.resolve()), stat.st_size, stat.st_mtime_ns]
+        with contextlib.suppress(PackageNotFoundError):
+            same.append(version("xllamacpp"))
+        return _hash(same)
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder of this engine's prefixes."""
+        return self.prefixes and self.prefixes / self.engine
 
     def key(self) -> str:
         """Names this server among those of other weights or options."""
-        stat = self.weights.stat()
-        same = [
-            str(self.weights.resolve()),
-            stat.st_size,
-            stat.st_mtime_ns,
-            self.context,
-            self.parallel,
-            self.threads,
-        ]
-        with contextlib.suppress(PackageNotFoundError):
-            same.append(version("xllamacpp"))
-        return hashlib.sha256(json.dumps(same).encode()).hexdigest()[:12]
+        return _hash([self.engine, self.context, self.parallel, self.threads, str(self.prefixes)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class ServerState:
     threads: int = 0
     idle: float = 0.0
     started: float = 0.0
+    prefixes: str = ""
+    """The folder of the prefixes that it takes back; empty when none can be kept."""
 
     @property
     def ready(self) -> bool:
@@ -110,6 +117,10 @@ class ServerFiles:
         """Notes that the server is being used."""
         with contextlib.suppress(OSError):
             os.utime(self.state)
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def files_of(runtime: Path, options: ServerOptions) -> ServerFiles:

@@ -65,7 +65,8 @@ def _close_object(result: Schema) -> None:
     properties = {}
     for name, value in result["properties"].items():
         closed = _strict(value)
-        properties[name] = closed if name in needed else {"anyOf": [closed, {"type": "null"}]}
+        may_be_null = "$ref" not in value and _allows_null(value, value)
+        properties[name] = closed if name in needed or may_be_null else {"anyOf": [closed, {"type": "null"}]}
     result["properties"] = properties
     result["required"] = list(properties)
     result["additionalProperties"] = False

@@ -30,6 +30,8 @@ class Traits:
     """Request parameters that the endpoint refuses for this model."""
     tools: ToolRung | None = None
     """The rung of the ladder of functions that holds; None before the first call of one."""
+    is_blind: bool = False
+    """Whether the endpoint refused pictures for this model."""
 
 
 class TraitsCache:
@@ -82,4 +84,4 @@ class TraitsCache:
 def _traits(entry: dict[str, Any]) -> Traits:
     rung = next((rung for rung in RUNGS if rung == entry["rung"]), None)
     tools = next((rung for rung in TOOL_RUNGS if rung == entry.get("tools")), None)
-    return Traits(rung, tuple(map(str, entry["without"])), tools)
+    return Traits(rung, tuple(map(str, entry["without"])), tools, entry.get("is_blind") is True)

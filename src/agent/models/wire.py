@@ -119,4 +119,21 @@ class Dialect:
     """Reads a stream of this dialect; raises Failure where it ends too soon."""
 
 
-CHAT = Dialect("/chat/completions", lambda body: body, lambda response, _: response, assemble)
+def _with_pictures_apart(body: Body) -> Body:
+    """The request with the pictures of results in a message of the user: a result may hold text alone here."""
+    messages: list[dict[str, Any]] = []
+    waiting: list[dict[str, Any]] = []
+    for message in [*body["messages"], {"role": ""}]:
+        if waiting and message["role"] != "tool":
+            messages.append({"role": "user", "content": [{"type": "text", "text": _APART}, *waiting]})
+            waiting = []
+        if message["role"] == "tool" and isinstance(content := message["content"], list):
+            first, *parts = content
+            waiting += parts
+            message = {**message, "content": first["text"]}
+        messages.append(message)
+    return {**body, "messages": messages[:-1]}
+
+
+_APART = "Pictures of the results above, in their order:"
+CHAT = Dialect("/chat/completions", _with_pictures_apart, lambda response, _: response, assemble)

@@ -15,15 +15,15 @@ from agent.context import Context
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
 from agent.models.protocol import Role
-from agent.nodes.read_page import read_instead
+from agent.nodes.read_page import read_instead, source_number
 from agent.permission import origins_of, unless_wanted
-from agent.pictures import describe_picture
+from agent.pictures import Place, seen_pictures
 from agent.provenance import FINE, Origins, of_address, of_task
-from agent.state import AttachedFile, State, Step
+from agent.state import CitedSource, Picture, State, Step
 from agent.steps import decision_of, step
+from agent.web.address import addresses_in, host_of
 from agent.web.protocol import WebProblem
 
-_ADDRESS = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`)\]]+", re.IGNORECASE)
 _SITE = re.compile(
     r"(?<![\w@./-])(?:localhost(?::\d+)?|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:[\w-]+\.)+(?:com|org|net|io|edu|gov|info|dev|app|eu"
     r"|uk|de|fr|ch|at|nl|it|es|se|no|jp|cn|in|br|ca|au|example))(?:/[^\s<>\"'“”‘’`)\]]*)?(?![\w-])",
@@ -34,9 +34,8 @@ _ABOUT_LOOKS = re.compile(
     r"|colou?rs?)\b",
     re.IGNORECASE,
 )
-_MOST_READ = 1_500
-"""Characters of a screen's text."""
 _TRAILING = ".,;:!?"
+_LOCAL = r"localhost|127\.|10\.|192\.168\."
 
 
 async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -47,7 +46,8 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     if context.browser is None or not url:
         return _failed(state, context, "browse needs the address of a page to begin with: search for it first.")
     task = decision.task or state["question"]
-    if (refused := await unless_wanted(of_task(task, url, origins), state, context)) is not None:
+    ruled = of_task(task, url, origins, has_logins=context.browser.has_logins)
+    if (refused := await unless_wanted(ruled, state, context)) is not None:
         return refused
     may_open = context.browser.may_open
     try:
@@ -60,7 +60,9 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     for event in outcome.apart:
         context.set_apart(event)
     downloads = await with_files(outcome.files, state, context, source=outcome.url)
-    finding = _finding(outcome, await _seen(outcome, state["question"], context))
+    pictures, told = await _seen(outcome, state["question"], context)
+    number = source_number(outcome.url, state.get("sources", []))
+    finding = _finding(outcome, told, number)
     if not outcome.ok:
         seen = outcome.url if outcome.url.startswith(("http://", "https://")) else url
         now = cast(State, {**state, **downloads})
@@ -70,22 +72,19 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
     coordinator = context.strategy(Role.COORDINATOR)
     value = coordinator.result_of(outcome.text, state["question"], downloaded=bool(downloads))
-    return {**downloads, "steps": [step(state, ok=True, finding=finding, value=value)]}
+    done = step(state, ok=True, finding=finding, value=value, pictures=pictures)
+    seen_at = CitedSource(number=number, url=outcome.url, title=host_of(outcome.url), quotes=[outcome.text])
+    return {**downloads, "steps": [done], "sources": [seen_at] if outcome.text else []}
 
 
-async def _seen(outcome: Outcome, question: str, context: Context) -> str:
-    """What is seen on the last picture, where the question is about what pictures show."""
-    picture = Path(next((one.picture for one in reversed(outcome.steps) if one.picture), ""))
-    if not picture.name or not _ABOUT_LOOKS.search(question):
-        return ""
-    if context.sees:
-        shown = {"name": picture.name, "path": str(picture), "kind": "png", "size": 0}
-        return await describe_picture(context, cast(AttachedFile, shown), question)
-    if context.reader is None:
-        return ""
-    part = await context.reader.read(picture, picture.name, page=1, find="", limit=_MOST_READ)
-    text = str(part.get("text", ""))
-    return "" if context.guard is not None and context.guard.blocks(outcome.url, text) else text
+async def _seen(outcome: Outcome, question: str, context: Context) -> tuple[list[Picture], str]:
+    """The last picture; for a model that is not shown it what is seen on it, if the question is about that."""
+    picture = next((one.picture for one in reversed(outcome.steps) if one.picture), "")
+    if not picture or context.reader is None or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
+        return [], ""
+    place = Place(f"the screen at {outcome.url}", Path(picture))
+    pictures, told = await seen_pictures([place], context, question, is_read=False)
+    return pictures, "" if context.guard is not None and context.guard.blocks(outcome.url, told) else told
 
 
 def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
@@ -94,11 +93,9 @@ def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
     In what was found, only an address counts that may be opened.
     """
     decided = [url, task, state["question"]]
-    for pattern in (_ADDRESS, _SITE):
+    for addresses in (addresses_in, _sites_in):
         for place, text in enumerate([*decided, *(s["finding"] for s in _found(state.get("steps", [])))]):
-            for match in pattern.finditer(text):
-                address = match[0].rstrip(_TRAILING)
-                address = address if "://" in address else _with_scheme(address)
+            for address in addresses(text):
                 if place < len(decided) or of_address(address, origins) == FINE:
                     return address
     return ""
@@ -108,14 +105,15 @@ def _found(steps: Sequence[Step]) -> list[Step]:
     return [s for s in reversed(steps) if s["ok"] and s["action"] in {"search", "browse", "read_file"}]
 
 
-def _with_scheme(address: str) -> str:
-    is_local = re.match(r"localhost|127\.|10\.|192\.168\.", address)
-    return f"{'http' if is_local else 'https'}://{address}"
+def _sites_in(text: str) -> list[str]:
+    """The addresses that are written without a scheme."""
+    named = [match[0].rstrip(_TRAILING) for match in _SITE.finditer(text)]
+    return [f"{'http' if re.match(_LOCAL, address) else 'https'}://{address}" for address in named]
 
 
-def _finding(outcome: Outcome, seen: str) -> str:
+def _finding(outcome: Outcome, seen: str, number: int) -> str:
     lines = [
-        f"In the browser, at {outcome.url}: {outcome.text}" if outcome.text else "",
+        f"In the browser, at {outcome.url} [{number}]: {outcome.text}" if outcome.text else "",
         f"On the screen: {seen}" if seen else "",
         f"Downloaded: {', '.join(map(str, outcome.files))}" if outcome.files else "",
         f"It did not come to its end: {outcome.problem}." if outcome.problem else "",

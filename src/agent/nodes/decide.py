@@ -15,10 +15,13 @@ from agent.models.protocol import Role
 from agent.nodes.plan import tools_now
 from agent.state import Decision, State
 from agent.steps import value_text
+from mcp_tools.tool import Json
 
 Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
 _LONGEST_ANSWER = 4_000
 """Characters of a result that can be an answer as it is."""
+_EXACT = 1e9
+"""Below, a float has six decimals and more."""
 
 
 async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
@@ -27,14 +30,15 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
     Needs no model where the last result is the answer, or where the last reply asked for several actions.
     """
     context = runtime.context
-    done = len(state.get("steps", []))
+    done, turns = len(state.get("steps", [])), state.get("turns", 0)
+    pending = state.get("pending", [])
     context.journal.step = done + 1
     if (answer := _final_result(state)) is not None:
-        return _go(Decision("answer", "The result is the answer.", answer=answer), {"pending": []}, context, done)
-    if limit := context.budget.exceeded(done):
+        return _go(Decision("answer", "The result is the answer.", answer=answer), turns + 1, {"pending": []}, context)
+    if limit := context.budget.exceeded(turns - bool(pending), done):
         return _give_up(context, f"the limit of {limit} is reached", limit)
-    if pending := state.get("pending"):
-        return _go(Decision(**pending[0]), {"pending": pending[1:]}, context, done)
+    if pending:
+        return _go(Decision(**pending[0]), turns, {"pending": pending[1:]}, context)
     tools = await tools_now(state, context)
     try:
         choice = await context.strategy(Role.COORDINATOR).decide({**state, "tools": tools}, context)
@@ -42,17 +46,18 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
         context.emit(Note(problem.message))
         return _give_up(context, "no usable decision", None)
     except StoppedError as stopped:
-        return _give_up(context, stopped.message, context.budget.exceeded(done))
+        return _give_up(context, stopped.message, context.budget.exceeded(turns, done))
     first, *rest = choice.decisions
     begin_ahead(rest, state, context)
     pending = [decision.as_json() for decision in rest]
-    return _go(first, {"tools": tools, "replies": choice.replies, "pending": pending}, context, done)
+    is_free = any(reply.get("is_free") for reply in choice.replies)
+    return _go(first, turns + (not is_free), {"tools": tools, "replies": choice.replies, "pending": pending}, context)
 
 
-def _go(decision: Decision, update: dict[str, Any], context: Context, done: int) -> Command[Route]:
+def _go(decision: Decision, turn: int, update: dict[str, Any], context: Context) -> Command[Route]:
     context.journal.mark(decision.action, decision.why)
-    context.emit(StepStarted(done + 1, context.budget.limits.steps, decision.action, decision.why))
-    return Command(goto=decision.action, update={**update, "decision": decision.as_json()})
+    context.emit(StepStarted(max(turn, 1), context.budget.limits.steps, decision.action, decision.why))
+    return Command(goto=decision.action, update={**update, "turns": turn, "decision": decision.as_json()})
 
 
 def _final_result(state: State) -> str | None:
@@ -60,8 +65,19 @@ def _final_result(state: State) -> str | None:
     steps = state.get("steps", [])
     if not steps or not steps[-1].get("is_final") or not steps[-1]["ok"] or steps[-1]["value"] is None:
         return None
-    text = value_text(steps[-1]["value"]).strip()
+    text = _as_answer(steps[-1]["value"], state["question"]).strip()
     return text if 0 < len(text) <= _LONGEST_ANSWER else None
+
+
+def _as_answer(value: Json, question: str) -> str:
+    """A result as text; a number with as many decimals as are asked for, of which a float keeps no zeros."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:
+        from agent.asked import asked_of
+
+        rounding = asked_of(question).rounding
+        if rounding is not None and rounding.places and round(value, rounding.places) == value:
+            return f"{value:.{rounding.places}f}"
+    return value_text(value)
 
 
 def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:

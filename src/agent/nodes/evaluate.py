@@ -24,9 +24,19 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     steps = state.get("steps", [])
     computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
     answer = final_form(state.get("text", ""), state["question"])
-    text, cited = with_citations(answer, state.get("sources", []), computed=computed)
+    sources = state.get("sources", [])
+    bare = bool(sources) and _is_form_asked(state["question"])
+    text, cited = with_citations(answer, sources, computed=computed, bare_wanted=bare)
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
     return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
+
+
+def _is_form_asked(question: str) -> bool:
+    """Whether the question asks for a bare number, date or time, for named values, or for a list with separators."""
+    from agent.asked import asked_of
+
+    asked = asked_of(question)
+    return bool(asked.pattern or asked.form or asked.separator)
 
 
 def final_form(text: str, question: str) -> str:

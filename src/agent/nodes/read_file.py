@@ -7,16 +7,19 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.attached import PICTURES, file_named, no_such_file
+from agent.attached import file_of_run, no_such_file
 from agent.context import Context
 from agent.events import FileRead, Note
 from agent.models.protocol import Role
 from agent.nodes.read_page import read_page
 from agent.pages import means_page
-from agent.pictures import can_be_sent, describe_picture
+from agent.pictures import FILMS, PICTURES, places_in, seen_pictures
 from agent.state import AttachedFile, State
 from agent.steps import decision_of, step
 from mcp_tools.text import printable
+
+_READ_BY_OCR = PICTURES | FILMS | {"pdf"}
+"""Kinds whose readers read the text of pictures themselves."""
 
 
 async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -24,7 +27,8 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context, decision = runtime.context, decision_of(state)
     if means_page(decision):
         return await read_page(state, context)
-    file = file_named(decision.file, state)
+    ocr = bool(decision.find) or not context.sight.is_shown
+    file = await file_of_run(decision.file, state, context, ocr=ocr)
     if file is None or context.reader is None:
         return _failed(state, context, no_such_file(decision.file, state.get("attached", [])))
     if file["problem"]:
@@ -37,21 +41,23 @@ async def read_file(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         find=decision.find,
         limit=limits.reading,
         section=limits.section,
+        ocr=ocr,
     )
     if problem := part.get("problem"):
         context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
         return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
     context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
-    is_shown = context.reads_pictures and "since" not in file and can_be_sent(file)
-    seen = await describe_picture(context, file, state["question"]) if file["kind"] in PICTURES and not is_shown else ""
-    return {"steps": [step(state, ok=True, finding=_finding(file, part, seen))]}
+    places = [] if decision.find else places_in(file, part, decision.page)
+    is_read = file["kind"] in _READ_BY_OCR
+    pictures, told = await seen_pictures(places, context, state["question"], is_read=is_read)
+    return {"steps": [step(state, ok=True, finding=_finding(file, part, told), pictures=pictures)]}
 
 
-def _finding(file: AttachedFile, part: dict[str, Any], seen: str) -> str:
+def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:
     lines = [
         f"read_file {file['name']} ({part['where']}): {printable(file['summary'])}",
         part["text"],
-        f"What a model sees in it: {seen}" if seen else "",
+        told,
         f"Not shown: {' '.join(part['lost'])}" if part["lost"] else "",
         f"To read on: {part['more']}" if part["more"] else "",
     ]

@@ -11,6 +11,7 @@ from agent.events import Note
 from agent.models.protocol import Role
 from agent.pages import resolved, shown_page, was_read
 from agent.permission import origins_of, unless_wanted
+from agent.pictures import PICTURES, Place, seen_pictures
 from agent.provenance import of_address
 from agent.state import CitedSource, Decision, State
 from agent.steps import decision_of, step
@@ -67,8 +68,9 @@ async def _read(decision: Decision, state: State, context: Context, before: str 
     """
     assert context.web is not None
     page = await context.web.read(decision.file)
-    number = _number(page.url, state.get("sources", []))
+    number = source_number(page.url, state.get("sources", []))
     limits = context.strategy(Role.COORDINATOR).limits
+    brought = await with_files([page.path] if page.path is not None else [], state, context)
     seen = shown_page(
         page,
         decision,
@@ -78,17 +80,21 @@ async def _read(decision: Decision, state: State, context: Context, before: str 
         addresses=limits.addresses,
         workspace=context.workspace,
         is_new=not was_read(decision.file, state.get("steps", [])),
+        is_previewed=bool(brought),
     )
     quotes = [seen.text] if seen.text else []
+    places = [Place(page.path.name, page.path)] if page.path is not None and page.kind in PICTURES else []
+    pictures, told = await seen_pictures(places, context, state["question"], is_read=True)
+    finding = "\n".join(filter(None, [f"{before}{seen.finding}", told]))
     return {
-        **await with_files([page.path] if page.path is not None else [], state, context),
-        "steps": [step(state, ok=True, finding=f"{before}{seen.finding}", note=seen.note)],
+        **brought,
+        "steps": [step(state, ok=True, finding=finding, note=seen.note, pictures=pictures)],
         "links": seen.links,
         "sources": [CitedSource(number=number, url=page.url, title=one_line(page.title, 200), quotes=quotes)],
     }
 
 
-def _number(url: str, sources: list[CitedSource]) -> int:
+def source_number(url: str, sources: list[CitedSource]) -> int:
     """The number by which the run cites a page."""
     known = {canonical(source["url"]): source["number"] for source in sources}
     return known.get(canonical(url), max(known.values(), default=0) + 1)

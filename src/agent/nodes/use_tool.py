@@ -14,7 +14,7 @@ from agent.external import SERVER
 from agent.permission import origins_of, unless_wanted
 from agent.provenance import of_call
 from agent.state import State
-from agent.steps import decision_of, step
+from agent.steps import decision_of, kept_whole, step
 from mcp_tools.errors import LibraryError, UnknownToolError
 
 
@@ -30,7 +30,7 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         if (refused := await unless_wanted(ruled, state, runtime.context)) is not None:
             return refused
         result = await call_external(runtime.context, decision.tool, decision.arguments)
-        return _found(state, decision.tool, result)
+        return _found(state, runtime.context, decision.tool, result)
     try:
         tool = await runtime.context.library.get(decision.tool)
     except (UnknownToolError, LibraryError) as gone:
@@ -39,11 +39,11 @@ async def use_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     result = await call_tool(
         runtime.context, tool, with_paths(decision.arguments, state), read=granted(state, runtime.context)
     )
-    return _found(state, tool.name, result)
+    return _found(state, runtime.context, tool.name, result)
 
 
-def _found(state: State, name: str, result: CallResult) -> dict[str, Any]:
-    return {
-        "steps": [step(state, ok=result.ok, finding=result.finding, value=result.value)],
-        "used": [name] if result.ok else [],
-    }
+def _found(state: State, context: Context, name: str, result: CallResult) -> dict[str, Any]:
+    done = step(
+        state, ok=result.ok, finding=result.finding, value=result.value, note=kept_whole(state, context, result.text)
+    )
+    return {"steps": [done | {"result": result.text}], "used": [name] if result.ok else []}

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import base64
 from pathlib import Path
 from typing import Any
 
-from agent.attached import file_named, granted
+from agent.attached import file_named, file_of_run, granted, path_made
 from agent.calls import call_external
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.external import SERVER
+from agent.pages import text_for_program
 from agent.permission import may_be_done, origins_of, words_of_user
+from agent.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
 from agent.programs.scripts import modules_of
 from agent.provenance import Verdict, of_address, of_call, of_query
 from agent.state import State
-from agent.steps import decision_of, step, step_number
+from agent.steps import decision_of, kept_whole, step, step_number
 from agent.strategy import Update
 from agent.web.address import is_address
 from agent.web.protocol import WebProblem
@@ -29,6 +32,7 @@ _MOST_CALLS = 100
 _SHOWN = 8_000
 """Characters of output that an observation shows; the whole is kept in a file."""
 _LONGEST_TEXT = 2_000_000
+_LONGEST_PATH = 1_000
 _LOST = "The session was started anew: variables of earlier programs are gone."
 
 
@@ -39,14 +43,14 @@ class HostError(ModelFixableError):
 async def run_in_session(state: State, context: Context) -> Update:
     """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
     assert context.python is not None
-    decision = decision_of(state)
+    decision, host = decision_of(state), _Host(state, context)
     try:
         outcome = await context.python.run(
             decision.code,
             files=granted(state, context),
             modules=await modules_of(state, context),
             functions=_functions(state, context),
-            answer=_Host(state, context).answer,
+            answer=host.answer,
         )
     except StoppedError as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
@@ -55,17 +59,21 @@ async def run_in_session(state: State, context: Context) -> Update:
     told = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
     context.emit(ToolCalled("program", {}, outcome.ok, told, outcome.seconds))
     value = text if outcome.ok and text else None
-    note = _LOST if outcome.fresh else ""
-    finding = _finding(outcome, text, state, context)
-    return {"steps": [step(state, ok=outcome.ok, finding=finding, value=value, note=note)]}
+    notes = [
+        kept_whole(state, context, text),
+        "Of the output both ends are kept." if outcome.cut else "",
+        _LOST if outcome.fresh else "",
+    ]
+    note = " ".join(filter(None, notes))
+    pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
+    finding = "\n".join(filter(None, [_finding(outcome, text), seen]))
+    return {"steps": [step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)]}
 
 
-def _finding(outcome: SessionOutcome, text: str, state: State, context: Context) -> str:
-    shown = text
-    if len(text) > _SHOWN and context.workspace is not None:
-        path = context.workspace.keep_text(f"step_{step_number(state)}.txt", text)
-        half, kept = _SHOWN // 2, "both its ends" if outcome.cut else "the whole"
-        shown = f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out; {kept}: {path} …]\n{text[-half:]}"
+def _finding(outcome: SessionOutcome, text: str) -> str:
+    half = _SHOWN // 2
+    left_out = len(text) - 2 * half
+    shown = text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
     problem = outcome.problem
     parts = [
         shown,
@@ -86,7 +94,7 @@ def _plain(shown: str) -> str:
 
 def _functions(state: State, context: Context) -> list[str]:
     without = state.get("without", [])
-    names = ["read(source, page=1, find='')"]
+    names = ["read(source, page=1, find='')", "show(picture)"]
     if context.web is not None and "search" not in without:
         names.append("search(query)")
     return [*names, *(name for tool in state["tools"] if SERVER in tool and (name := str(tool["name"])).isidentifier())]
@@ -99,6 +107,8 @@ class _Host:
         self._state = state
         self._context = context
         self._calls = 0
+        self.shown: list[Place] = []
+        """The pictures that the program shows."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         """The result of a call.
@@ -112,6 +122,8 @@ class _Host:
         try:
             if name == "search":
                 return await self._search(_text(arguments, "query"))
+            if name == "show":
+                return await self._show(arguments)
             if name == "read":
                 return await self._read(arguments)
             return await self._external(name, arguments)
@@ -130,8 +142,8 @@ class _Host:
             if context.web is None or "search" in self._state.get("without", []):
                 raise HostError("Pages of the web are not read in this run.")
             await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
-            return (await context.web.read(source)).markdown[:_LONGEST_TEXT]
-        file = file_named(source, self._state)
+            return text_for_program(await context.web.read(source))[:_LONGEST_TEXT]
+        file = await file_of_run(source, self._state, context)
         if file is None or context.reader is None:
             raise HostError(f"There is no attached file {source[:200]!r}.")
         page, find = arguments.get("page", 1), arguments.get("find", "")
@@ -142,6 +154,38 @@ class _Host:
         if problem := part.get("problem"):
             raise HostError(str(problem))
         return str(part["text"])
+
+    async def _show(self, arguments: dict[str, Json]) -> Json:
+        """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
+        assert self._context.workspace is not None
+        picture, number = _text(arguments, "picture"), len(self.shown) + 1
+        if number > MOST_OF_ONE:
+            raise HostError(f"A program may show {MOST_OF_ONE} pictures.")
+        path = self._picture_file(picture)
+        if path is None:
+            try:
+                content = base64.b64decode(picture, validate=True)
+            except ValueError:
+                raise HostError("show(picture) takes a PIL image, the bytes of a picture, or a file's path.") from None
+            suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
+            name = f"step_{step_number(self._state)}_picture_{number}.{suffix}"
+            path = self._context.workspace.keep_bytes(name, content)
+            arguments["picture"] = str(path)  # so that the journal holds its name, and not its bytes
+        place = Place(path.name, path)
+        if await prepared(place, self._context) is None:
+            raise HostError("It is no picture that can be shown: take PNG or JPEG.")
+        self.shown.append(place)
+        return None
+
+    def _picture_file(self, name: str) -> Path | None:
+        """The file that a name means, if this run knows it."""
+        if len(name) > _LONGEST_PATH:
+            return None
+        holders = [*self._state.get("attached", []), *self._state.get("steps", [])]
+        shown = {picture["path"] for holder in holders for picture in holder.get("pictures", [])}
+        file = file_named(name, self._state)
+        path = Path(file["path"]) if file is not None else path_made(name, self._state, self._context)
+        return Path(name) if name in shown else path
 
     async def _external(self, name: str, arguments: dict[str, Json]) -> Json:
         tool = next((one for one in self._state["tools"] if one["name"] == name and SERVER in one), None)

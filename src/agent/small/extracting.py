@@ -10,7 +10,7 @@ from agent.context import Context
 from agent.copied import stands_there
 from agent.events import Note
 from agent.models.protocol import Role
-from agent.small.instructions import LOOKS, Texts, without_instructions
+from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.state import Decision, State, Step
 from agent.steps import reading_of
 from mcp_tools.prompt import data_block, data_blocks, load_prompt
@@ -52,8 +52,14 @@ def _not_asked_about(state: State) -> list[Step]:
 
 
 async def believed(text: str, state: State, context: Context) -> str:
-    """The answer, unless it stands only where a text tells its reader to give it: then another, or none."""
+    """The answer, unless it stands only where a text tells its reader to give it: then another, or none.
+
+    What stands only in the name of a link or a picture gives way to what the text itself says.
+    """
     texts: Texts = [(done["input"], reading_of(done)) for done in state.get("steps", []) if _is_read(done)]
+    if rest := without_labels(text, texts):
+        other = await copied_from(rest, state["question"], context)
+        texts, text = (rest, other) if other else (texts, text)
     for _ in range(LOOKS):
         left = await without_instructions(
             text, texts, state["question"], partial(context.complete, Role.COORDINATOR), context.set_apart

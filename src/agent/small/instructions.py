@@ -31,6 +31,8 @@ _AROUND = 220
 _EXCERPT = 160
 _TOKENS = 5
 _SENTENCE = re.compile(r"(?<=[.!?;:…。])\s+")
+_LABEL = re.compile(r"!?\[[^\[\]]*\](?:\[\d{1,7}\]|\([^()]*\))")
+"""A link or a picture in a page that was read: what it is called says what it leads to, and not what the page says."""
 _TELLING = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 
 
@@ -55,6 +57,13 @@ async def without_instructions(
         if (left := await _unstated(value, texts, question, ask, tell)) is not None:
             return left
     return None
+
+
+def without_labels(answer: str, texts: Texts) -> Texts:
+    """The texts without the names of links and pictures; none where the answer stands elsewhere, or in no name."""
+    rest = [(source, _LABEL.sub(" ", text)) for source, text in texts]
+    is_named = any(has_words(text, answer) for _, text in texts)
+    return rest if is_named and not any(has_words(text, answer) for _, text in rest) else []
 
 
 def _claims(answer: str, texts: Texts, question: str) -> list[str]:

@@ -1,46 +1,52 @@
-"""A small model's decision, asked in small questions: one at a time it answers far better than all in one.
+"""A small model's decision: rules where they are sure, else small questions, one at a time.
 
-Is the answer already written in what was found? What is needed: computing, a fact of the world, a site, talk? Does this
-tool compute it? Rules give a second opinion where they are sure, and nothing is done twice.
+What is needed: computing, a fact of the world, a site, talk? Does this tool give it? With which arguments? Nothing is
+done twice.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args
 
 from agent.context import Context
+from agent.deciding.asked_before import asked_before
 from agent.deciding.refusals import refusal_of, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
-from agent.external import SERVER
-from agent.models.protocol import Message, Role
-from agent.small.decision import ask
-from agent.small.extracting import from_reading
+from agent.external import SERVER, arguments_schema
+from agent.functions import DRAFT
+from agent.gaia.answers import in_asked_format
+from agent.models.protocol import Role
+from agent.small.extracting import copied_from, from_reading
 from agent.small.rules import by_files, has_data, must_operate_a_site, read_on, shows_code
 from agent.state import Action, Decision, State, Step
-from agent.steps import evidence_text, value_text
-from mcp_tools.prompt import data_block, load_prompt
+from agent.steps import evidence_text, reading_of, value_text
+from mcp_tools.prompt import DataText, data_block, load_prompt
 from mcp_tools.tool import Json
 
-Need = Literal["compute", "fact", "site", "code", "talk"]
-_AT_THE_START: tuple[Need, ...] = get_args(Need)
-_WITH_EVIDENCE: tuple[Need, ...] = ("compute", "fact", "site")
-_BEYOND_COMPUTING: frozenset[Need] = frozenset({"fact", "site"})
+Need = Literal["compute", "fact", "site", "talk"]
+NEEDS: tuple[Need, ...] = get_args(Need)
 _WHY_LENGTH = 80
 _TOKENS = 80
-_ASKED_EXTERNAL = 2
+_ARGUMENTS_TOKENS = 500
+_MOST_TOOLS = 2
+"""External tools that are asked about: each costs a question."""
 _FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file"})
 """Actions that bring text from outside, in which an answer may be written."""
 
 
-async def ask_in_parts(state: State, context: Context) -> Decision:
+async def choose(state: State, context: Context) -> Decision:
     """The next action; the best-effort answer when all that makes sense was already done.
 
     Raises:
         ModelOutputError: The model did not answer in the form that was asked for.
     """
+    same = asked_before(state)
+    if same is not None and refusal_of(same, state) is None:
+        return same
+    if state.get("wish") == "create":
+        return await _choose_tool(state, context)
     decision = _sure(state) or await _from_evidence(state, context) or await _by_need(state, context)
     if decision is not None and decision.action != "answer" and refusal_of(decision, state) is not None:
         decision = _elsewhere(decision, state)
@@ -49,23 +55,24 @@ async def ask_in_parts(state: State, context: Context) -> Decision:
     return decision or Decision("answer", "All that makes sense was already done.")
 
 
-async def ask_which_fits(state: State, context: Context) -> Decision | None:
-    """A call of the library's tool that computes what is asked; None when none does.
-
-    Raises:
-        ModelOutputError: The model did not answer in the form that was asked for.
-    """
-    tools = state["tools"]
-    verdicts = await asyncio.gather(*(_fits(tool, state["question"], context) for tool in tools))
-    fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
-    return await _use_of(fitting, state, context) if fitting else None
+async def _choose_tool(state: State, context: Context) -> Decision:
+    """The next action of a run that is for a tool: one of the library that fits, else a new one, tried once."""
+    steps = state.get("steps", [])
+    if steps and steps[-1]["ok"]:
+        return Decision("answer", "The result is there.", answer=value_text(steps[-1]["value"]))
+    if any(step["action"] == "create_tool" for step in steps):
+        return Decision("answer", "No tool could be created.")
+    use = await _use_of_fitting(state["tools"], state, context)
+    return use or Decision("create_tool", "A tool is wanted, and none of the library computes this.")
 
 
 def _sure(state: State) -> Decision | None:
-    """What needs no model: a computed result is the answer, a file must be read, a site must be operated."""
+    """What needs no model: a computed result is the answer, a file must be read, a site operated, code run."""
     steps = state.get("steps", [])
     if steps and steps[-1]["ok"] and steps[-1]["value"] is not None:
         text = value_text(steps[-1]["value"])
+        if steps[-1]["action"] == "use_tool":
+            text = in_asked_format(text, state["question"])
         if text.strip():
             return Decision("answer", "The evidence holds the result.", answer=text)
     if (over_files := by_files(state)) is not None:
@@ -85,100 +92,62 @@ def _elsewhere(refused: Decision, state: State) -> Decision | None:
 
 
 async def _from_evidence(state: State, context: Context) -> Decision | None:
-    """The answer, where what was found states it."""
+    """The answer, where what was found last states it; else the next part of a file that is being read."""
     found = _found(state)
-    if not found:
+    if not found or found[-1] is not state["steps"][-1]:
         return None
-    if state.get("attached") and state["steps"][-1]["action"] == "read_file":
+    if state.get("attached") and found[-1]["action"] == "read_file":
         return await from_reading(state, context) or read_on(state)
-    messages = _prompt("stated", question=state["question"], evidence=evidence_text(found))
-    if await _word(context, messages, ("yes", "no")) == "no":
-        return None
-    return await ask(state, context, possible={"answer"})
+    texts = [(step["input"], reading_of(step)) for step in found]
+    answer = await copied_from(texts, state["question"], context)
+    return Decision("answer", "It was found.", answer=answer) if answer else None
 
 
 async def _by_need(state: State, context: Context) -> Decision | None:
-    """The action that gives what the question needs; None when computing was tried in every way."""
-    question, found = state["question"], _found(state)
-    if shows_code(question):
-        return Decision("run_code", "The question shows code to run.")
-    if any(step["action"] == "read_file" and shows_code(step["finding"]) for step in found):
-        return Decision("run_code", "The file holds code to run.")
-    if found:
-        messages = _prompt("lacks", question=question, evidence=evidence_text(found))
-    else:
-        messages = _prompt("needs", question=question)
-    need, why = await _need(context, messages, _WITH_EVIDENCE if found else _AT_THE_START)
-    if need in _BEYOND_COMPUTING and (use := await _from_a_server(state, context)) is not None:
-        return use
-    if need == "fact":
-        return Decision("search", why)
-    if need == "site":
-        return Decision("browse", why)
+    """The action that gives what the question needs; None when computing was tried already."""
+    found = _found(state)
+    read = [step["finding"] for step in found if step["action"] == "read_file"]
+    if any(map(shows_code, [state["question"], *read])):
+        return Decision("run_code", "There is code to run.")
+    form = need_schema(NEEDS[:-1] if found else NEEDS)
+    parsed = await _filled("needs", form, context, question=state["question"], evidence=evidence_text(found))
+    need, why = parsed["needs"], str(parsed["why"])
+    if need == "compute":
+        return await _computing(state, context, why)
     if need == "talk":
-        return await ask(state, context, possible={"answer"})
-    return await _computing(state, context, why)
-
-
-async def _from_a_server(state: State, context: Context) -> Decision | None:
-    """A call of the first external tool that gives what is asked."""
-    tools = [tool for tool in _worth_asking(state) if SERVER in tool]
-    verdicts = await asyncio.gather(*(_gives(tool, state["question"], context) for tool in tools))
-    giving = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
-    return await _use_of(giving, state, context) if giving else None
-
-
-def _worth_asking(state: State) -> list[dict[str, Json]]:
-    """The shown tools without the external ones that fit worse than the best two: each costs a question."""
-    own = [tool for tool in state["tools"] if SERVER not in tool]
-    return own + [tool for tool in state["tools"] if SERVER in tool][:_ASKED_EXTERNAL]
+        return Decision("answer", why)
+    external = [tool for tool in state["tools"] if SERVER in tool][:_MOST_TOOLS]
+    use = await _use_of_fitting(external, state, context)
+    return use or Decision("search" if need == "fact" else "browse", why)
 
 
 async def _computing(state: State, context: Context, why: str) -> Decision | None:
-    """The tool that computes it; else a program over what was found; else a new tool; None when all was done."""
-    tools, question = _worth_asking(state), state["question"]
-    asked = (_gives if SERVER in tool else _fits for tool in tools)
-    verdicts = await asyncio.gather(*(ask_of(t, question, context) for ask_of, t in zip(asked, tools, strict=True)))
-    fitting = [tool for tool, verdict in zip(tools, verdicts, strict=True) if verdict == "yes"]
-    if fitting and (use := await _use_of(fitting, state, context)) is not None:
+    """The tool that computes it; else a program; None when both were done."""
+    own = [tool for tool in state["tools"] if SERVER not in tool]
+    external = [tool for tool in state["tools"] if SERVER in tool][:_MOST_TOOLS]
+    if (use := await _use_of_fitting([*own, *external], state, context)) is not None:
         return use
-    data = any(has_data(step["finding"]) for step in _found(state))
-    order: list[Action] = ["create_tool", "run_code"]
-    if data or "part" in verdicts:
-        order.reverse()
-    left = [action for action in order if refusal_of(Decision(action), state) is None]
-    return Decision(left[0], why) if left else None
+    program = Decision("run_code", why)
+    return program if refusal_of(program, state) is None else None
 
 
-async def _use_of(tools: list[dict[str, Json]], state: State, context: Context) -> Decision | None:
-    """A call of one of the tools; None when its arguments do not come, or when it was made already."""
-    try:
-        use = await ask(cast(State, {**state, "tools": tools}), context, possible={"use_tool"})
-    except ModelOutputError as problem:
-        context.emit(Note(f"no call of a tool: {problem.message}"))
-        return None
-    return use if refusal_of(use, state) is None else None
-
-
-async def _fits(tool: dict[str, Json], question: str, context: Context) -> str:
-    """Whether one call of a tool gives the answer: yes, part, no."""
-    messages = _prompt("fits", question=question, tool=tool["name"], description=tool["description"])
-    return await _word(context, messages, ("yes", "part", "no"))
-
-
-async def _gives(tool: dict[str, Json], question: str, context: Context) -> str:
-    """Whether one call of an external tool gives what is asked: yes, no. What the tool says of itself is data."""
-    told = data_block(str(tool[SERVER]), str(tool["description"]))
-    return await _word(context, _prompt("gives", question=question, tool=tool["name"], description=told), ("yes", "no"))
-
-
-async def _need(context: Context, messages: list[Message], needs: Sequence[Need]) -> tuple[Need, str]:
-    parsed = await _complete(context, messages, need_schema(needs))
-    return cast(Need, parsed["needs"]), str(parsed["why"])
-
-
-async def _word(context: Context, messages: list[Message], words: Sequence[str]) -> str:
-    return str(await _complete(context, messages, word_schema(words)))
+async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, context: Context) -> Decision | None:
+    """A call of the first tool that gives what is asked; None where none does, or that call was made already."""
+    for tool in tools:
+        name, said = str(tool["name"]), str(tool["description"])
+        described = DataText(said) if tool.get(DRAFT) else data_block(str(tool.get(SERVER, "library")), said)
+        given = {"question": state["question"], "tool": name, "description": described}
+        if await _filled("fits", word_schema(("yes", "no")), context, **given) != "yes":
+            continue
+        try:
+            arguments = await _filled("arguments", arguments_schema(tool), context, **given)
+        except ModelOutputError as problem:
+            context.emit(Note(f"no call of a tool: {problem.message}"))
+            continue
+        use = Decision("use_tool", f"{name} gives it.", name, cast(dict[str, Json], arguments))
+        if refusal_of(use, state) is None:
+            return use
+    return None
 
 
 def need_schema(needs: Sequence[Need]) -> dict[str, Any]:
@@ -196,8 +165,10 @@ def word_schema(words: Sequence[str]) -> dict[str, Any]:
     return {"type": "string", "enum": list(words)}
 
 
-async def _complete(context: Context, messages: list[Message], form: dict[str, Any]) -> Any:
-    completion = await context.complete(Role.COORDINATOR, messages, schema=form, temperature=0, max_tokens=_TOKENS)
+async def _filled(prompt: str, form: dict[str, Any], context: Context, **values: object) -> Any:
+    messages = load_prompt("agent.small", prompt).render(**values)
+    most = _ARGUMENTS_TOKENS if prompt == "arguments" else _TOKENS
+    completion = await context.complete(Role.COORDINATOR, messages, schema=form, temperature=0, max_tokens=most)
     return completion.parsed
 
 
@@ -211,7 +182,3 @@ def _is_finding(step: Step, external: set[Json]) -> bool:
     if step["action"] == "use_tool":
         return step["value"] is None and step["input"].partition("(")[0] in external
     return step["action"] in _FINDING
-
-
-def _prompt(name: str, **values: object) -> list[Message]:
-    return load_prompt("agent.small", name).render(**values)

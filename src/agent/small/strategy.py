@@ -1,4 +1,4 @@
-"""The strategy for small models: a single attempt of theirs is no evidence, and long prompts lose them."""
+"""The strategy for small models: short prompts, one small question at a time, one program, and rules beside them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from agent.models.protocol import Role
 from agent.provenance import Origins
 from agent.small.browser import DRIVER
 from agent.small.browser.quoted import is_asked
-from agent.small.choosing import choose
-from agent.small.creating import create_tool
+from agent.small.creating import keep
 from agent.small.extracting import believed
-from agent.small.programs.run import run_programs
+from agent.small.programs.program import answer_by_program
+from agent.small.questions import choose
 from agent.small.restating import restate_reference
 from agent.state import State
 from agent.steps import evidence_text
@@ -41,7 +41,7 @@ _UNKNOWN = frozenset({"unknown", "unknown."})
 
 
 class Small:
-    """Asks small questions, lets attempts vote, and keeps rules beside the model."""
+    """Asks small questions, and keeps rules beside the model."""
 
     limits = LIMITS
 
@@ -84,12 +84,17 @@ class Small:
         return await context.browser.do(task, url, files, ask, driver=DRIVER, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
-        """Several programs, whose printed answers vote."""
-        return await run_programs(state, context)
+        """One program, mended once."""
+        return await answer_by_program(state, context)
 
     async def create(self, state: State, context: Context) -> Update:
-        """Functions and whole programs, whose results vote."""
-        return await create_tool(state, context)
+        """The same program: its function becomes a tool once the answer is there."""
+        return await answer_by_program(state, context)
+
+    async def keep(self, state: State, context: Context) -> Update:
+        """The program's function, where somebody else vouches for it."""
+        done = state["steps"][-1]
+        return await keep(state["program"], str(done["value"]), state, context) if done["ok"] else {}
 
     async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
         """The model is asked only about a message that points back."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from agent.models.protocol import Completion, Message, Model, ToolCall, ToolChoice, Usage
+from agent.models.protocol import Completion, Model, Request, ToolCall, Usage
 from agent.store.journal import Journal
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Level, Outcome, Problem, Sandbox, Session
@@ -36,70 +36,27 @@ class JournaledModel:
         """The model that answered last, which may be a fallback; a replay finds the same."""
         return self._answering
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | None = None,
-        on_delta: Callable[[str], None] | None = None,
-    ) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Completes, or gives the recorded completion, whose text `on_delta` gets in one piece."""
-        options: dict[str, Any] = {
-            "schema": schema,
-            "tools": tools,
-            "tool_choice": None if tool_choice == "auto" else tool_choice,
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "seed": seed,
-            "stop": stop,
-        }
-        given = {name: value for name, value in options.items() if value is not None}
         live = False
 
         async def perform() -> Json:
             nonlocal live
             live = True
             model = self._asked()
-            completion = await model.complete(messages, on_delta=on_delta, **given)
+            completion = await model.complete(request)
             return {"by": model.name, "role": self._role, **_plain(completion)}
 
-        request = {"model": self._wanted, "messages": messages, **given}
-        completion = self._heard(await self._journal.call("model", request, perform))
-        if on_delta is not None and not live:
-            on_delta(completion.text)
+        completion = self._heard(await self._journal.call("model", self._key(request), perform))
+        if request.on_delta is not None and not live:
+            request.on_delta(completion.text)
         return completion
 
-    async def complete_many(
-        self,
-        messages: Sequence[Message],
-        n: int,
-        *,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> list[Completion]:
-        """Gives `n` samples as one call of the journal, one by one where the model knows no other way."""
-        options = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens, "stop": stop}
-        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-
-        async def perform() -> Json:
-            model = self._asked()
-            many = getattr(model, "complete_many", None)
-            if many is not None:
-                completions = await many(messages, n, **given)
-            else:
-                completions = [await model.complete(messages, **_shifted(given, k)) for k in range(n)]
-            return [{"by": model.name, "role": self._role, **_plain(completion)} for completion in completions]
-
-        request = {"model": self._wanted, "messages": messages, "samples": n, **given}
-        return [self._heard(data) for data in await self._journal.call("model", request, perform)]
+    def _key(self, request: Request) -> dict[str, Any]:
+        """What makes the call the same as a recorded one: all but who listens, and what stands as it always does."""
+        given = _shallow(replace(request, on_delta=None))
+        key = {name: value for name, value in given.items() if value is not None and value != "auto"}
+        return {"model": self._wanted, **key}
 
     async def aclose(self) -> None:
         """Closes the model, not the journal."""
@@ -247,11 +204,6 @@ def _plain(completion: Completion) -> dict[str, Json]:
 
 def _tool(data: dict[str, Any]) -> Tool:
     return Tool(**{**data, "status": Status(data["status"])})
-
-
-def _shifted(options: dict[str, Any], by: int) -> dict[str, Any]:
-    """The options with another seed: the same one would give the same sample."""
-    return {**options, "seed": options["seed"] + by} if "seed" in options else options
 
 
 def _completion(data: dict[str, Any]) -> Completion:

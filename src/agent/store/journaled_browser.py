@@ -101,6 +101,11 @@ class JournaledBrowser:
         return is_among(url, self._settings.hosts)
 
     @property
+    def has_logins(self) -> bool:
+        """Whether it may sign in somewhere."""
+        return self._settings.logins is not None
+
+    @property
     def is_live(self) -> bool:
         """Whether the newest task was done, and not given from the record."""
         return self._journal.is_live

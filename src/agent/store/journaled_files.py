@@ -27,6 +27,8 @@ _MOST_NAMED = 200
 _BEGINNING = 1_500
 """Characters."""
 _MOST_PAGES = 100_000
+_SHOWN = "shown"
+"""The folder of the pictures that models are sent, called after their content."""
 _LONGEST_TEXT = 5_000_000
 """Characters."""
 _LONGEST_SCRIPT = 1_000_000
@@ -56,9 +58,17 @@ class JournaledFiles:
         self._journal = journal
         self._before_speech = before_speech
         self._budget = budget
+        self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
-    async def look(self, path: Path, name: str, *, section: int = SECTION) -> AttachedFile:
-        """What a file is and how it begins, in pages of so many characters; why it cannot be read is in the result."""
+    async def look(self, path: Path, name: str, *, section: int = SECTION, ocr: bool = True) -> AttachedFile:
+        """What a file is and how it begins; why it cannot be read is in the result.
+
+        Args:
+            path: The file.
+            name: How the user calls it.
+            section: Characters of a page.
+            ocr: Whether the text of pictures is read.
+        """
 
         async def perform() -> Json:
             from agent.files.reading import may_speak, preview
@@ -67,10 +77,10 @@ class JournaledFiles:
             try:
                 if self._before_speech is not None and await may_speak(path):
                     await self._before_speech()
-                seen = await self._in_time(preview(path, name=name, folder=folder, section=section))
+                seen = await self._in_time(preview(path, name=name, folder=folder, section=section, ocr=ocr))
                 made = seen.data
-                if not made and seen.kind in _WRITTEN_OUT:
-                    made = await self._in_time(_as_text(path, name, folder))
+                if seen.kind in _WRITTEN_OUT:
+                    made = (*made, *await self._in_time(_as_text(path, name, folder)))
             except FileProblem as problem:
                 return {**_unread(path, name, problem)}
             for found in made:
@@ -91,7 +101,7 @@ class JournaledFiles:
                 "problem": "",
             }
 
-        request = {"do": "look", "path": str(path), "name": name, "section": section}
+        request = {"do": "look", "path": str(path), "name": name, "section": section, **_without_ocr(ocr)}
         try:
             seen: AttachedFile = await self._journal.call(KIND, request, perform)
         except StoppedError as stopped:
@@ -99,7 +109,15 @@ class JournaledFiles:
         return seen
 
     async def read(
-        self, path: Path, name: str, *, page: int, find: str, limit: int, section: int = SECTION
+        self,
+        path: Path,
+        name: str,
+        *,
+        page: int,
+        find: str,
+        limit: int,
+        section: int = SECTION,
+        ocr: bool = True,
     ) -> dict[str, Any]:
         """A part of a file: `where`, `text`, `more` (how to read on) and `lost`; or a `problem`."""
 
@@ -107,19 +125,49 @@ class JournaledFiles:
             from agent.files.reading import read
 
             try:
-                reading = read(path, name=name, page=page, find=find, limit=limit, section=section)
+                reading = read(path, name=name, page=page, find=find, limit=limit, section=section, ocr=ocr)
                 part = await self._in_time(reading)
             except FileProblem as problem:
                 return {"problem": _told(problem)}
             return {"where": part.where, "text": part.text, "more": part.more, "lost": list(part.lost)}
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
-        request["section"] = section
+        request |= {"section": section, **_without_ocr(ocr)}
         try:
             found: dict[str, Any] = await self._journal.call(KIND, request, perform)
         except StoppedError as stopped:
             return {"problem": f"It was not read: {stopped.message}."}
         return found
+
+    async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
+        """How a picture, or a page of a PDF, looks, as a copy that models take.
+
+        Args:
+            path: The file.
+            name: How the user calls it.
+            page: Of a PDF.
+
+        Returns:
+            See `agent.files.media.shown.save_shown`; or a `problem`.
+        """
+
+        async def perform() -> Json:
+            from agent.files.reading import picture
+
+            folder = self._folder / _SHOWN
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                return await self._in_time(picture(path, folder, name=name, page=page))
+            except FileProblem as problem:
+                return {"problem": problem.message}
+
+        if (path, page) not in self._pictures:
+            request: dict[str, Json] = {"do": "picture", "path": str(path), "page": page}
+            try:
+                self._pictures[path, page] = await self._journal.call(KIND, request, perform)
+            except StoppedError as stopped:
+                return {"problem": f"It was not looked at: {stopped.message}."}
+        return self._pictures[path, page]
 
     async def script(self, path: Path) -> str:
         """The source of an attached program; empty when it cannot be read."""
@@ -158,6 +206,11 @@ async def _as_text(path: Path, name: str, folder: Path) -> tuple[Path, ...]:
     target = folder / "text.md"
     write_file(target, part.text)
     return (target,)
+
+
+def _without_ocr(ocr: bool) -> dict[str, Json]:
+    """What a request says of it: nothing where it is on, as ever."""
+    return {} if ocr else {"ocr": False}
 
 
 def _unread(path: Path, name: str, problem: FileProblem) -> AttachedFile:

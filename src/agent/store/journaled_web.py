@@ -93,7 +93,7 @@ class JournaledWeb:
         self._pages.setdefault(url, page)
         queried = [form.partition(": ")[0][4:] for form in page.forms if form.startswith("GET ")]
         self._link((url, page.url, *page.links, *queried))
-        self.texts.append(f"{page.title}\n{page.markdown}")
+        self.texts.append(f"{page.title}\n{page.whole}")
 
     def _link(self, addresses: Iterable[str]) -> None:
         self.links.update(map(canonical, addresses))
@@ -191,7 +191,7 @@ class JournaledWeb:
             if problem.reason != "leak":  # which was told already
                 self._tell(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
-        self._tell(PageRead(page.url, page.title, page.via, len(page.markdown), seconds=time.monotonic() - started))
+        self._tell(PageRead(page.url, page.title, page.via, len(page.whole), seconds=time.monotonic() - started))
         self._keep(url, page)
         return page
 
@@ -211,7 +211,7 @@ class JournaledWeb:
         output = await self._journal.call(KIND, {"read": url}, perform)
         _raise_problem(output)
         page = _page(output)
-        if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.markdown}"):
+        if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.whole}"):
             raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
         return page
 

@@ -20,12 +20,27 @@ _PORTS = {"http": 80, "https": 443}
 _PICTURES = re.compile(r"/media/[^/:]+:")
 """What MediaWiki shows before an article, which stays the same page."""
 _ADDRESS = re.compile(r"(?:https?://[^/?#\s]\S*|file:///\S+)", re.IGNORECASE)
+_IN_TEXT = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`\[\]]+", re.IGNORECASE)
+_BEHIND = ".,;:!?*_"
+"""What follows an address in a text, and is none of it at its end."""
 
 
 def is_address(text: str) -> bool:
     """Whether a text is the whole address of a page, of the web or of an own index, and not a file's name."""
     text = text.strip()
     return bool(_ADDRESS.fullmatch(text)) and (text[:5].lower() == "file:" or bool(_split(text).hostname))
+
+
+def addresses_in(text: str) -> list[str]:
+    """The addresses that stand in a text, each once, without the punctuation and the bracket that follow them."""
+    found = []
+    for match in _IN_TEXT.finditer(text):
+        url = match[0].rstrip(_BEHIND)
+        while url.endswith(")") and url.count(")") > url.count("("):
+            url = url[:-1].rstrip(_BEHIND)
+        if is_address(url):
+            found.append(url)
+    return list(dict.fromkeys(found))
 
 
 def canonical(url: str) -> str:

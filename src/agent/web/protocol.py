@@ -79,7 +79,7 @@ class Page:
     """After redirects."""
     title: str
     markdown: str
-    """Whole; each link is `[text][n]`."""
+    """Its content, whole; each link is `[text][n]`."""
     links: tuple[str, ...] = ()
     """Absolute addresses; link n is at n - 1."""
     kind: str = "html"
@@ -98,6 +98,13 @@ class Page:
     """The same in alita's own words, without any of the page's."""
     forms: tuple[str, ...] = ()
     """Each on a line: `GET https://a.example/search: q (text)`."""
+    around: str = ""
+    """What stands around the content, menus and foot mostly, in the same form."""
+
+    @property
+    def whole(self) -> str:
+        """All that can be read on it."""
+        return "\n\n".join(filter(None, (self.markdown, self.around)))
 
 
 class Search(Protocol):

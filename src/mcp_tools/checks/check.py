@@ -88,7 +88,6 @@ def check(
     *,
     capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
     function: str | None = None,
-    more: tuple[Rule, ...] = (),
 ) -> Report:
     """Applies every rule to a source, without running it.
 
@@ -96,14 +95,13 @@ def check(
         source: The whole file.
         capabilities: What the tool may touch.
         function: The name that the public function must have.
-        more: Further rules, applied last.
 
     Returns:
         The findings in the order of lines. After a stage with errors later stages are not applied.
     """
     checked = Source(source, capabilities, function)
     findings: set[Finding] = set()
-    for stage in (*STAGES, more):
+    for stage in STAGES:
         findings |= {
             Finding(remark.line, rule.id, remark.message, rule.severity)
             for rule in stage

@@ -15,10 +15,9 @@ from mcp_tools.checks import modules
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.source import Source
 from mcp_tools.checks.syntax import walk
-from mcp_tools.packages import BASE_PACKAGES, import_name
+from mcp_tools.packages import BASE_PACKAGES, header_values, import_name, script_header
 from mcp_tools.tool import Capabilities
 
-_HEADER = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(.*)", re.DOTALL)
 
 
@@ -120,15 +119,14 @@ def _nearest(module: str, name: str) -> str:
 
 def declared_packages(source: Source) -> Iterator[Remark]:
     """The PEP 723 header names only base packages and those that the capabilities declare."""
-    headers = list(_HEADER.finditer(source.text))
-    if len(headers) > 1:
-        yield Remark(_line(source, headers[1].start()), "a second `# /// script` block; keep one")
-    if not headers:
+    header = script_header(source.text)
+    if header is None:
         return
-    line = _line(source, headers[0].start())
-    text = "".join(part[2:] if part.startswith("# ") else part[1:] for part in headers[0]["body"].splitlines(True))
+    if script_header(source.text[header.end() :]):
+        yield Remark(_line(source, header.end()), "there is a second `# /// script` block; keep one")
+    line = _line(source, header.start())
     try:
-        wanted = tomllib.loads(text).get("dependencies", [])
+        wanted = header_values(header).get("dependencies", [])
     except tomllib.TOMLDecodeError as error:
         yield Remark(line, f"the `# /// script` block is not TOML: {error}")
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -166,12 +165,6 @@ class Source:
             for name in bound:
                 uses.setdefault(name, set()).update(read)
         return uses
-
-    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The parents of a node from the inside out."""
-        while (parent := self.parents.get(node)) is not None:
-            yield parent
-            node = parent
 
 
 def is_guard(node: ast.stmt) -> bool:

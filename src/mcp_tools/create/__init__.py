@@ -1,18 +1,14 @@
-"""Creating a tool: spec, tests, code, checks, trial, vote, proof, registration."""
+"""Creating a tool: checks, trial, examination, proof, registration."""
 
-from mcp_tools.create.examiner import Examiner
-from mcp_tools.create.propose import Proposal, prove
-from mcp_tools.create.protocol import Candidate, Creation, Request, Shelf, Test, Watcher, Writer
+from mcp_tools.create.propose import prove
+from mcp_tools.create.protocol import Creation, Examiner, Proposal, Shelf, Test, Watcher
 
 __all__ = [
-    "Candidate",
     "Creation",
     "Examiner",
     "Proposal",
-    "Request",
     "Shelf",
     "Test",
     "Watcher",
-    "Writer",
     "prove",
 ]

@@ -24,6 +24,31 @@ def answer_key(value: Json) -> str:
     return "|".join(_parts(value))
 
 
+def agree(value: Json, expected: Json, *, exact: bool = False) -> bool:
+    """Whether a result is the expected one, numbers within what adding them up may lose.
+
+    Args:
+        value: What came.
+        expected: What somebody wrote down: a number may be rounded to two decimals or more, a text quoted otherwise.
+        exact: Neither is allowed.
+    """
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return value is expected
+    if isinstance(value, int | float) and isinstance(expected, int | float):
+        if value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12):
+            return True
+        written = re.fullmatch(r"-?\d+\.(\d{2,})", repr(expected))
+        return not exact and written is not None and abs(value - expected) <= 0.5000001 * 10 ** -len(written[1])
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(
+            agree(*pair, exact=exact) for pair in zip(value, expected, strict=True)
+        )
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(agree(value[key], expected[key], exact=exact) for key in value)
+    same_kind = type(value) is type(expected)
+    return value == expected or (not exact and same_kind and answer_key(value) == answer_key(expected))
+
+
 def _parts(value: Json) -> list[str]:
     if isinstance(value, dict):
         if len(value) > 1:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_tools.create.examiner import passes
+from mcp_tools.create.literals import leaves
 from mcp_tools.create.mutants import mutants
-from mcp_tools.create.protocol import Request, Test
+from mcp_tools.create.protocol import Proposal, Test
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.fits import surely_fits
 from mcp_tools.library import validate_arguments
@@ -65,12 +66,12 @@ class Bench:
     """The runs of one proposal.
 
     Args:
-        request: What may be read and imported.
+        proposal: What may be read and imported.
         sandbox: Where it runs.
     """
 
-    def __init__(self, request: Request, sandbox: Sandbox) -> None:
-        self._request = request
+    def __init__(self, proposal: Proposal, sandbox: Sandbox) -> None:
+        self._proposal = proposal
         self._sandbox = sandbox
         self._known: dict[str, Outcome] = {}
         self._seconds = 0.0
@@ -116,18 +117,18 @@ class Bench:
                     break
         return len(versions), killed
 
-    def forget(self) -> None:
-        """What is known is of another source now."""
-        self._known = {}
+    def forget(self, call: Call, outcome: Outcome) -> None:
+        """What is known is of another source now, but for one call."""
+        self._known = {call.key: outcome}
 
     def paths(self, arguments: dict[str, Json]) -> list[str]:
         """The parameters that take attached files, for which there is no other one to try."""
-        known = {str(path) for path in self._request.files}
-        return [name for name, value in arguments.items() if known & set(_texts(value))]
+        known = {str(path) for path in self._proposal.files}
+        return [name for name, value in arguments.items() if any(leaf in known for leaf in leaves(value))]
 
     def _job(self, source: str, entry: str, call: Call, seconds: float) -> Job:
         limits = Limits(wall_seconds=seconds, cpu_seconds=math.ceil(seconds))
-        return self._request.job(with_files(source, call.files), entry, call.arguments, limits)
+        return self._proposal.job(with_files(source, call.files), entry, call.arguments, limits)
 
 
 def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
@@ -190,9 +191,3 @@ def _is_workbook(text: str) -> bool:
     return isinstance(sheets, dict) and all(
         isinstance(rows, list) and all(isinstance(row, list) for row in rows) for rows in sheets.values()
     )
-
-
-def _texts(value: Json) -> list[str]:
-    if isinstance(value, list):
-        return [text for inner in value for text in _texts(inner)]
-    return [value] if isinstance(value, str) else []

@@ -7,18 +7,17 @@ disputed test is put to the examiner a second time, without either result. It st
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mcp_tools.checks.modules import words
-from mcp_tools.create.answers import answer_key
+from mcp_tools.create.answers import agree
 from mcp_tools.create.protocol import Test
+from mcp_tools.create.written import read_call, read_value
 from mcp_tools.prompt import NO_DATA, data_block, load_prompt
-from mcp_tools.sandbox.protocol import Outcome
+from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.tool import Json, Tool, call_text
 
 Fill = Callable[[Sequence[dict[str, Any]], dict[str, Json]], Awaitable[Json]]
@@ -28,15 +27,43 @@ _BUGS = words(
     "KeyError IndexError ZeroDivisionError AttributeError UnboundLocalError NameError RecursionError AssertionError"
 )
 """Exceptions by which code fails; who refuses an argument raises another one."""
-
-
+CRASHES = _BUGS | {"TypeError"}
+"""Exceptions by which code fails with arguments of the right types."""
+_ERROR, _OPEN = "error", "open"
+"""What stands in place of a result. A text would have quotes."""
 _ABOUT_FILES = (
     "Each test brings its own small ones in `files`; where an argument is a path, write the file's name. "
     "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name."
 )
+_TEXT: Json = {"type": "string"}
 
 
-class Examiner:
+def _object(*texts: str, **others: Json) -> Json:
+    """The schema of an object of texts, and of other values."""
+    properties = dict.fromkeys(texts, _TEXT) | others
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _tests(**more: Json) -> Json:
+    items = _object("call", "because", "result", **more)
+    return _object(tests={"type": "array", "minItems": 4, "maxItems": 10, "items": items})
+
+
+def _rulings(count: int) -> Json:
+    items = _object("because", "result")
+    return _object(results={"type": "array", "minItems": count, "maxItems": count, "items": items})
+
+
+_TESTS = _tests()
+_TESTS_OF_FILES = _tests(files={"type": "array", "items": _object("name", "text")})
+
+
+class ModelExaminer:
     """Writes and confirms tests. It remembers them for the run: the same definition is examined once.
 
     Args:
@@ -55,15 +82,16 @@ class Examiner:
 
         Args:
             definition: Types, signature and docstring.
-            tool: Whose schemas the tests fit.
+            tool: Whose parameters the calls name.
             files: Files that the tool opens; a test brings its own of these kinds.
         """
         if definition not in self._tests:
             kinds = " and ".join(dict.fromkeys(path.suffix or "text" for path in files))
             about = f"It opens files ({kinds}). {_ABOUT_FILES}" if files else ""
             messages = load_prompt("mcp_tools.create", "tests").render(definition=definition, files=about)
-            form = await self._fill(messages, _tests_schema(tool, brings_files=bool(files)))
-            self._tests[definition] = [_test(each) for each in form["tests"]]
+            form = await self._fill(messages, _TESTS_OF_FILES if files else _TESTS)
+            read = [_test(each, tool) for each in form["tests"]]
+            self._tests[definition] = [test for test in read if test is not None]
         return list(self._tests[definition])
 
     async def look_again(
@@ -81,15 +109,14 @@ class Examiner:
         if open_:
             messages = load_prompt("mcp_tools.create", "look_again").render(
                 definition=definition,
-                calls="\n".join(f"{n}. {_shown(test)}" for n, test in enumerate(open_, 1)),
+                calls="\n".join(f"{n}. {_shown(tool.name, test)}" for n, test in enumerate(open_, 1)),
                 objection=data_block("the author of the code", objection) if objection else NO_DATA,
             )
-            form = await self._fill(messages, _rulings_schema(tool, len(open_)))
+            form = await self._fill(messages, _rulings(len(open_)))
             for test, ruling in zip(open_, form["results"], strict=True):
-                raises = ruling["outcome"] == "error"
-                now = replace(test, expected=ruling["expected"], raises=raises, because=ruling["because"])
-                ruled[_key(test)] = None if ruling["outcome"] == "open" else now
-                if now.raises == test.raises and agree(now.expected, test.expected):
+                now = _ruled(test, ruling)
+                ruled[_key(test)] = now
+                if now is not None and now.raises == test.raises and agree(now.expected, test.expected):
                     self._stands.add((definition, _key(test)))
         return [ruled.get(_key(test), test) for test in disputed]
 
@@ -99,75 +126,44 @@ def passes(test: Test, outcome: Outcome) -> bool:
     if not test.raises:
         return outcome.ok and agree(outcome.value, test.expected)
     problem = outcome.problem
-    if problem is None or problem.kind not in {"exception", "arguments"}:
-        return False
-    return problem.message.partition(":")[0].strip() not in _BUGS
+    return problem is not None and problem.kind in {"exception", "arguments"} and exception_of(problem) not in _BUGS
 
 
-def agree(value: Json, expected: Json) -> bool:
-    """Whether a result is the expected one, which may be rounded to two decimals or more."""
-    if isinstance(value, bool) or isinstance(expected, bool):
-        return value is expected
-    if isinstance(value, int | float) and isinstance(expected, int | float):
-        if value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12):
-            return True
-        decimals = len(repr(expected).partition(".")[2]) if re.fullmatch(r"-?\d+\.\d{2,}", repr(expected)) else 0
-        return decimals >= 2 and abs(value - expected) <= 0.5000001 * 10**-decimals
-    if isinstance(value, list) and isinstance(expected, list):
-        return len(value) == len(expected) and all(map(agree, value, expected))
-    if isinstance(value, dict) and isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(agree(value[key], expected[key]) for key in value)
-    return type(value) is type(expected) and answer_key(value) == answer_key(expected)
+def exception_of(problem: Problem) -> str:
+    """The name of the exception that code raised; empty where it was something else that ended it."""
+    return problem.message.partition(":")[0].strip() if problem.kind == "exception" else ""
 
 
-def _test(form: dict[str, Json]) -> Test:
+def _test(form: dict[str, Json], tool: Tool) -> Test | None:
+    """A test as the examiner wrote it; None where call or result are no literals."""
     files = {file["name"]: file["text"] for file in form.get("files", ())}
-    return Test(form["arguments"], form["expected"], "examiner", form["raises"], form["because"], files)
+    raises = form["result"].strip() == _ERROR
+    try:
+        _, arguments = read_call(form["call"], list(tool.input_schema["properties"]))
+        expected = None if raises else read_value(form["result"])
+    except ValueError:
+        return None
+    return Test(arguments, expected, "examiner", raises, form["because"], files)
+
+
+def _ruled(test: Test, ruling: dict[str, Json]) -> Test | None:
+    """The test as it is now; as it was where nobody can read the result, None where the definition leaves it open."""
+    result = ruling["result"].strip()
+    if result == _OPEN:
+        return None
+    try:
+        expected = None if result == _ERROR else read_value(result)
+    except ValueError:
+        return test
+    return replace(test, expected=expected, raises=result == _ERROR, because=ruling["because"])
 
 
 def _key(test: Test) -> str:
     return json.dumps([test.arguments, test.files], sort_keys=True)
 
 
-def _shown(test: Test) -> str:
-    shown = {"arguments": test.arguments, "files": test.files} if test.files else test.arguments
-    return json.dumps(shown, ensure_ascii=False)
-
-
-def _tests_schema(tool: Tool, *, brings_files: bool) -> dict[str, Json]:
-    text = {"type": "string"}
-    files = {"files": {"type": "array", "items": _object({"name": text, "text": text})}}
-    form = {
-        **(files if brings_files else {}),
-        "arguments": tool.input_schema,
-        "because": {"type": "string"},
-        "raises": {"type": "boolean"},
-        "expected": _result_or_nothing(tool),
-    }
-    return _object({"tests": {"type": "array", "minItems": 4, "maxItems": 10, "items": _object(form)}})
-
-
-def _rulings_schema(tool: Tool, count: int) -> dict[str, Json]:
-    form = {
-        "because": {"type": "string"},
-        "outcome": {"type": "string", "enum": ["value", "error", "open"]},
-        "expected": _result_or_nothing(tool),
-    }
-    return _object({"results": {"type": "array", "minItems": count, "maxItems": count, "items": _object(form)}})
-
-
-def _result_or_nothing(tool: Tool) -> dict[str, Json]:
-    result = tool.output_schema["properties"]["result"]
-    return {"anyOf": [result, {"type": "null"}]} if result else {}
-
-
-def _object(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def _shown(name: str, test: Test) -> str:
+    return call_text(name, test.arguments) + (f" with the files {test.files!r}" if test.files else "")
 
 
 def told(name: str, test: Test, outcome: Outcome) -> str:

@@ -10,7 +10,7 @@ from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from mcp_tools.create.protocol import Request
+    from mcp_tools.create.protocol import Proposal
 
 _MOST_SETS = 4
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls")
@@ -67,11 +67,11 @@ def _collect(value, key, columns):
 """For each text the other values of the first column, or of the first key, that holds it."""
 
 
-async def other_values(arguments: dict[str, Json], request: Request, sandbox: Sandbox) -> list[dict[str, Json]]:
+async def other_values(arguments: dict[str, Json], proposal: Proposal, sandbox: Sandbox) -> list[dict[str, Json]]:
     """Sets of arguments with other values of the same columns: each changed alone, then all at once."""
     scalars = {name: value for name, value in arguments.items() if isinstance(value, str | int | float)}
     named = {name: value for name, value in scalars.items() if not isinstance(value, bool)}
-    found = await _beside(list(map(str, named.values())), request, sandbox)
+    found = await _beside(list(map(str, named.values())), proposal, sandbox)
     others = {name: values for name, value in named.items() if (values := _read_as(value, found.get(str(value), [])))}
     sets = [{**arguments, name: values[0]} for name, values in others.items()]
     for turn in range(_MOST_SETS):
@@ -79,14 +79,14 @@ async def other_values(arguments: dict[str, Json], request: Request, sandbox: Sa
     return [new for place, new in enumerate(sets) if new != arguments and new not in sets[:place]][:_MOST_SETS]
 
 
-async def _beside(wanted: list[str], request: Request, sandbox: Sandbox) -> dict[str, list[str]]:
+async def _beside(wanted: list[str], proposal: Proposal, sandbox: Sandbox) -> dict[str, list[str]]:
     if not wanted:
         return {}
-    paths = [str(path) for path in request.files]
+    paths = [str(path) for path in proposal.files]
     holds_workbook = any(path.lower().endswith(_WORKBOOKS) for path in paths)
-    packages = imported("import pandas\npandas.read_excel", request.capabilities.packages) if holds_workbook else ()
+    packages = imported("import pandas\npandas.read_excel", proposal.capabilities.packages) if holds_workbook else ()
     arguments: dict[str, Json] = {"paths": paths, "wanted": wanted, "most": _MOST_SETS}
-    outcome = await sandbox.run(Job(_BESIDE, "beside", arguments, read=request.files, packages=packages))
+    outcome = await sandbox.run(Job(_BESIDE, "beside", arguments, read=proposal.files, packages=packages))
     return dict(outcome.value) if outcome.ok else {}
 
 

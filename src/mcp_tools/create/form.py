@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_tools.checks.number_words import spoken_numbers
 from mcp_tools.create.literals import Located, as_number, located_values
-from mcp_tools.create.passages import passages
+from mcp_tools.create.number_words import spoken_numbers
 from mcp_tools.tool import Json
 
+_FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 _FEWEST = 3
 """Numbers in a row that are a list, of which another question may have more or fewer."""
@@ -90,6 +90,20 @@ def _located(question: str) -> list[Located]:
         else:
             found.append(value)
     return sorted(found + _joined(run, question), key=lambda value: value.start)
+
+
+def passages(question: str) -> list[str]:
+    """The blocks of data in a question: what stands in a fence, and lines that end like no sentence, two or more."""
+    fenced = [match[1] for match in _FENCED.finditer(question)]
+    found, block = list(fenced), list[str]()
+    for line in [*_FENCED.sub("", question).splitlines(), ""]:
+        if line.strip() and line.rstrip()[-1] not in ".?!:":
+            block.append(line)
+            continue
+        if len(block) > 1:
+            found.append("\n".join(block))
+        block = []
+    return sorted((text for text in found if text.strip()), key=question.find)
 
 
 def _joined(run: list[Located], question: str) -> list[Located]:

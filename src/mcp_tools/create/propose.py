@@ -9,55 +9,38 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Literal
 
 from mcp_tools.checks import Report, check
+from mcp_tools.create.answers import agree
 from mcp_tools.create.bench import Bench, Call, fitted, misfits, usable, without_absent, writable
-from mcp_tools.create.examiner import Examiner, agree, passes, told
+from mcp_tools.create.examiner import CRASHES, exception_of, passes, told
 from mcp_tools.create.file_arguments import other_values
 from mcp_tools.create.form import remembered
-from mcp_tools.create.protocol import Candidate, Creation, Request, Shelf, Test, Watcher
+from mcp_tools.create.protocol import Creation, Examiner, Proposal, Shelf, Test, Watcher
+from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.unused import alternatives, without_effect, without_parameter
-from mcp_tools.create.variations import variations
-from mcp_tools.create.written import Written, read_function, shortcomings
+from mcp_tools.create.variations import edges, variations
+from mcp_tools.create.written import Written, read_function
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, ModelFixableError, StoppedError
 from mcp_tools.library import validate_result
 from mcp_tools.library.trust import SERVED
-from mcp_tools.packages import imported
+from mcp_tools.packages import imported, with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
-from mcp_tools.tool import Capabilities, Json, Status, Tool, ToolSpec
+from mcp_tools.tool import Json, Status, Tool, ToolSpec, call_text
 
 _NEIGHBOURS = 4
 _VARIATIONS = 6
+_CRASHES_TOLD = 3
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Rules without which a source is not even looked into."""
-_NOT_SAID = ToolSpec("", "", (), "Any")
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Code that is to answer a question and to be kept for others of its kind."""
-
-    question: str
-    code: str
-    """The whole file: one public function, with what it needs."""
-    arguments: dict[str, Json]
-    """The arguments that answer the question. A null means that the argument is absent, unless null is a value."""
-    name: str = ""
-    """The function that is the tool; empty for the one public function."""
-    objection: str = ""
-    """Why a test that an earlier proposal failed is wrong. The examiner decides."""
-    files: tuple[Path, ...] = ()
-    data: tuple[Path, ...] = ()
-    """What was made of the files for programs, which may be read too."""
-    run_id: str = ""
-    model: str = ""
-    """Who wrote the code, for the provenance."""
-    capabilities: Capabilities = field(default_factory=Capabilities)
+_REFUSE = "raise ValueError with a clear message for input that it cannot take"
+_CHANCE = "gives another result when it is called again: let chance come from a seed"
 
 
 async def prove(
@@ -76,11 +59,12 @@ async def prove(
         The tool as it is kept, or an equivalent one of the library; else, as `scratch`, the result with the reason.
     """
     report = check(proposal.code, capabilities=proposal.capabilities, function=proposal.name or None)
-    watcher.candidate_checked(Candidate(1, proposal.code, report))
+    watcher.checked(report)
     readable = not any(finding.rule in _UNREADABLE for finding in report.findings)
     written = read_function(proposal.code, proposal.name, proposal.capabilities) if readable else None
     if written is None:
-        return _scratch(_NOT_SAID, proposal, None, _findings(report))
+        reason = _listed(_findings(report))
+        return Creation(proposal.arguments, None, "scratch", reason=reason, answered=False)
     return await _Trial(proposal, written, report, examiner, sandbox, library, watcher).result()
 
 
@@ -107,28 +91,21 @@ class _Trial:
         self.source = proposal.code
         self.arguments = proposal.arguments
         self.rejected: list[str] = []
-        self.request = Request(
-            proposal.question,
-            files=proposal.files,
-            data=proposal.data,
-            run_id=proposal.run_id,
-            capabilities=proposal.capabilities,
-        )
-        self.bench = Bench(self.request, sandbox)
+        self.bench = Bench(proposal, sandbox)
 
     async def result(self) -> Creation:
         """The tool, or the value with the reason."""
-        problems = [*_findings(self.report), *shortcomings(self.written)]
+        problems = [*_findings(self.report), *self._shortcomings()]
         draft = await self._drafted()
         if isinstance(draft, Problem):
             problems.append(f"no schema could be derived: {draft.message}")
         else:
             self.arguments = without_absent(self.arguments, draft.input_schema)
             problems += misfits(draft, self.arguments)
-        self.watcher.spec_written(self.written.spec, self.arguments)
+        self.watcher.spec_written(self.written.spec)
         seconds = self.proposal.capabilities.seconds or Limits().wall_seconds
         first = await self.bench.first(self.source, self.written.spec.name, self.arguments, seconds)
-        self.watcher.trial_finished(Candidate(1, self.source, self.report, (first,)))
+        self.watcher.tried(first)
         if first.problem is not None:
             problems.insert(0, _failure(self.written.spec, first.problem))
         if problems or isinstance(draft, Problem):
@@ -159,26 +136,27 @@ class _Trial:
 
     async def _judged(self, draft: Tool, first: Outcome, problems: list[str]) -> Creation:
         """Looks for the tool in the library, examines it, and keeps it if nothing speaks against it."""
-        again = await self.bench.call_anew(draft, self.arguments)
-        if again.ok and again.value != first.value:
-            problems.append("two calls with the same arguments give different results: let chance come from a seed")
         if problems:
             return self._scratch(first, problems)
         varied = await self._varied(draft)
         if found := await self._equivalent(draft, varied):
-            reason = f"{found.name} of the library gives the same results"
-            return Creation(
-                self.written.spec, self.arguments, found, "reuse", first.value, reason, tuple(self.rejected)
-            )
+            return self._creation(found, "reuse", first, f"{found.name} of the library gives the same results")
         examples = [test for test in self.written.examples if not misfits(draft, test.arguments)]
         suite, wrong = await self._tried(draft, examples)
         problems += [told(draft.name, test, outcome) for test, outcome in wrong]
+        problems += await self._depends_on_chance(draft, [*(test.arguments for test in suite), *varied])
         if problems:
             return self._scratch(first, problems)
-        tests = await self._examined(draft, varied)
+        bare = [{**self.arguments, **each} for each in edges(self._free)]
+        tests = await self._examined(draft, [*varied, *bare])
         if isinstance(tests, str):
             return self._scratch(first, [tests])
-        passed, failed = await self._settled(draft, tests)
+        tried = [Call(test.arguments, test.files) for test in tests]
+        crashes = await self._crashes(draft, [*map(Call, varied), *map(Call, bare), *tried])
+        problems += [*crashes.values()][:_CRASHES_TOLD]
+        passed, failed = await self._settled(
+            draft, [test for test, call in zip(tests, tried, strict=True) if call.key not in crashes]
+        )
         known = [test.arguments for test in passed]
         suite = [*(test for test in suite if test.arguments not in known), *passed]
         problems += failed
@@ -211,13 +189,31 @@ class _Trial:
             return self._scratch(first, problems)
         return await self._kept(draft, first, suite, proof)
 
+    def _shortcomings(self) -> Iterator[str]:
+        return shortcomings(self.written, self.proposal.question, self.arguments)
+
     # Other arguments
+
+    async def _depends_on_chance(self, draft: Tool, sets: Sequence[dict[str, Json]]) -> list[str]:
+        """Whether a second call gives another result; the question's own, which may take long, is made once."""
+        for arguments in sets:
+            once = await self.bench.run(draft, Call(arguments)) if arguments != self.arguments else None
+            if once is not None and once.ok:
+                again = await self.bench.call_anew(draft, arguments)
+                same = not again.ok or again.value == once.value
+                return [] if same else [f"{call_text(draft.name, arguments, longest=200)} {_CHANCE}"]
+        return []
+
+    @property
+    def _free(self) -> dict[str, Json]:
+        """The arguments that are no paths of files."""
+        fixed = self.bench.paths(self.arguments)
+        return {name: value for name, value in self.arguments.items() if name not in fixed}
 
     async def _varied(self, draft: Tool) -> list[dict[str, Json]]:
         """Other arguments of the same shape: near ones, what else the files hold, and each choice of the schema."""
-        fixed = self.bench.paths(self.arguments)
-        free = {name: value for name, value in self.arguments.items() if name not in fixed}
-        others = await other_values(free, self.request, self.sandbox) if fixed else []
+        free = self._free
+        others = await other_values(free, self.proposal, self.sandbox) if free != self.arguments else []
         others += variations(free, count=_VARIATIONS)
         for name, schema in draft.input_schema["properties"].items():
             if "enum" in schema or schema.get("type") == "boolean":
@@ -225,6 +221,19 @@ class _Trial:
                 others += [{name: other} for other in alternatives(given, schema)]
         sets = [{**self.arguments, **other} for other in others]
         return [arguments for arguments in sets if not misfits(draft, arguments)]
+
+    async def _crashes(self, draft: Tool, calls: Sequence[Call]) -> dict[str, str]:
+        """By their keys the calls by which the code fails instead of refusing them, though they fit the schema."""
+        found = {}
+        for call in calls:
+            outcome = await self.bench.run(draft, call)
+            if outcome is None or outcome.problem is None:
+                continue
+            kind = exception_of(outcome.problem) or outcome.problem.kind
+            if kind in {*CRASHES, "result"} and not re.search(rf"\b{kind}\b", self.written.docstring):
+                shown = call_text(draft.name, call.arguments, longest=200)
+                found[call.key] = f"{shown} fails with {outcome.problem.message:.200}; {_REFUSE}"
+        return found
 
     async def _equivalent(self, draft: Tool, varied: Sequence[dict[str, Json]]) -> Tool | None:
         """A tool of the library that takes the same arguments and gives the same results, also in its own tests."""
@@ -276,7 +285,6 @@ class _Trial:
             tests = await self.examiner.tests(self.written.text, draft, files)
         except (ModelFixableError, StoppedError) as failure:
             return f"it could not be examined: {failure.message}"
-        tests = [replace(test, arguments=without_absent(test.arguments, draft.input_schema)) for test in tests]
         tests = [test for test in tests if usable(test.files) and not misfits(draft, test.arguments)]
         tests = [test for test in tests if test.raises or not validate_result(draft, test.expected)]
         others = [test for test in tests if not test.raises and test.arguments != self.arguments]
@@ -349,13 +357,13 @@ class _Trial:
         if isinstance(again, Problem):
             return draft, [f"without the parameters that change no result: {again.message}"]
         before = [await self.bench.run(draft, call) for call in calls]
-        self.bench.forget()
+        self.bench.forget(Call(fitted(self.arguments, again)), await self.bench.call(draft, Call(self.arguments)))
         self.written = written
         for call, old in zip(calls, before, strict=True):
             new = await self.bench.run(again, _fitted_call(call, again))
             if old is not None and old.ok and (new is None or not new.ok or new.value != old.value):
                 return draft, ["it gives other results without the parameters that change no result"]
-        return again, [*shortcomings(written)]
+        return again, [*self._shortcomings()]
 
     # Results
 
@@ -375,23 +383,34 @@ class _Trial:
             "rejected": self.rejected,
         }
         try:
-            tool = await self.library.register(replace(draft, provenance=provenance))
+            source = with_header(draft.source, draft.capabilities.packages)
+            tool = await self.library.register(replace(draft, source=source, provenance=provenance))
         except LibraryError as problem:
             return self._scratch(first, [str(problem)])
         reason = f"{len(suite)} tests pass, {proof['killed']} of {proof['mutants']} wrong versions fail them"
-        return Creation(self.written.spec, self.arguments, tool, "create", first.value, reason, tuple(self.rejected), 1)
+        return self._creation(tool, "create", first, reason)
 
     def _scratch(self, first: Outcome, problems: Sequence[str]) -> Creation:
-        made = _scratch(self.written.spec, replace(self.proposal, arguments=self.arguments), first, problems)
-        return replace(made, rejected=tuple(self.rejected))
+        """What answers the question and is not kept, with all that is to be mended."""
+        return self._creation(None, "scratch", first, _listed(problems))
+
+    def _creation(
+        self, tool: Tool | None, choice: Literal["reuse", "create", "scratch"], first: Outcome, reason: str
+    ) -> Creation:
+        return Creation(
+            self.arguments,
+            tool,
+            choice,
+            first.value,
+            reason,
+            tuple(self.rejected),
+            answered=first.ok,
+            seconds=first.seconds,
+        )
 
 
-def _scratch(spec: ToolSpec, proposal: Proposal, first: Outcome | None, problems: Sequence[str]) -> Creation:
-    """What answers the question and is not kept, with all that is to be mended."""
-    reason = "\n".join(f"- {problem}" for problem in problems)
-    ok = first is not None and first.ok
-    value = first.value if first is not None and first.ok else None
-    return Creation(spec, proposal.arguments, None, "scratch", value, reason, candidates=1, answered=ok)
+def _listed(problems: Sequence[str]) -> str:
+    return "\n".join(f"- {problem}" for problem in problems)
 
 
 def _findings(report: Report) -> list[str]:

@@ -5,34 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from mcp_tools.checks.protocol import Report
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec
-
-Part = Literal["writer", "examiner"]
-"""Who is asked: the writer sees the question and writes code, the examiner sees only the spec."""
-
-
-class Writer(Protocol):
-    """A model, as far as creating a tool needs one."""
-
-    @property
-    def name(self) -> str:
-        """The model's name, for the provenance."""
-        ...
-
-    async def fill(self, messages: Sequence[dict[str, Any]], schema: dict[str, Json], *, part: Part) -> Json:
-        """A JSON value that fits the schema."""
-        ...
-
-    async def write(
-        self, messages: Sequence[dict[str, Any]], *, part: Part, count: int, temperature: float, seed: int
-    ) -> list[str]:
-        """`count` independent texts."""
-        ...
 
 
 class Shelf(Protocol):
@@ -48,21 +26,28 @@ class Shelf(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a tool is wanted for."""
+class Proposal:
+    """Code that is to answer a question and to be kept for others of its kind."""
 
     question: str
-    evidence: str = ""
-    """What earlier steps found, as marked data; empty when the question stands alone."""
+    code: str
+    """The whole file: one public function, with what it needs."""
+    arguments: dict[str, Json]
+    """The arguments that answer the question. A null means that the argument is absent, unless null is a value."""
+    name: str = ""
+    """The function that is the tool; empty for the one public function."""
+    objection: str = ""
+    """Why a test that an earlier proposal failed is wrong. The examiner decides."""
     files: tuple[Path, ...] = ()
-    """Each becomes a parameter of the tool, which gets its path."""
     data: tuple[Path, ...] = ()
-    """What was made of the files for programs, which they may read too."""
+    """What was made of the files for programs, which may be read too."""
     run_id: str = ""
+    model: str = ""
+    """Who wrote the code, for the provenance."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
-    def job(self, source: str, entry: str | None, arguments: dict[str, Json], limits: Limits) -> Job:
-        """One call of a candidate, which may read the files and import what it names of the packages."""
+    def job(self, source: str, entry: str, arguments: dict[str, Json], limits: Limits) -> Job:
+        """A call of some code, which may read the files and import what it names of the packages."""
         packages = imported(source, self.capabilities.packages)
         return Job(source, entry, arguments, read=(*self.files, *self.data), packages=packages, limits=limits)
 
@@ -76,8 +61,8 @@ class Test:
     arguments: dict[str, Json]
     expected: Json
     origin: Literal["examiner", "agreement", "docstring"]
-    """`examiner`: written from the spec alone. `agreement`: independent candidates gave the same. `docstring`: the
-    writer's own example."""
+    """`examiner`: written from the definition alone. `agreement`: another implementation gave the same. `docstring`:
+    the writer's own example."""
     raises: bool = False
     """Whether such arguments must be refused with an error; then nothing is expected."""
     because: str = ""
@@ -92,41 +77,43 @@ class Test:
         return kept | {name: value for name, value in others.items() if value}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One attempt at the code, with what became of it."""
-
-    number: int
-    source: str
-    report: Report
-    outcomes: tuple[Outcome, ...] = ()
-    """One for each argument set of the trial; empty when the checks failed."""
+class Examiner(Protocol):
+    """Someone other than the writer, who knows a tool by its definition alone."""
 
     @property
-    def answered(self) -> bool:
-        """Whether it gave a value for the question's own arguments."""
-        return bool(self.outcomes) and self.outcomes[0].ok
+    def name(self) -> str:
+        """The model's name, for the provenance."""
+        ...
 
+    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
+        """Calls with the results that the definition promises.
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A whole program for the question, and what it printed."""
+        Args:
+            definition: Types, signature and docstring.
+            tool: Whose schemas the tests fit.
+            files: Files that the tool opens.
 
-    source: str
-    printed: tuple[str, ...]
-    """The answer, then what it prints with the values of the other argument sets; empty where it failed."""
+        Raises:
+            ModelFixableError: The model gave nothing usable.
+            StoppedError: The run was ended, or its budget is spent.
+        """
+        ...
 
-    @property
-    def answer(self) -> str:
-        """What it printed for the question itself."""
-        return self.printed[0]
+    async def look_again(
+        self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
+    ) -> list[Test | None]:
+        """What the definition promises for calls on which code and test disagree, in their order.
+
+        Returns:
+            For each the test as it is now; None where the definition leaves the result open.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
     """How the attempt to create a tool ended."""
 
-    spec: ToolSpec
     arguments: dict[str, Json]
     """The arguments of the present question."""
     tool: Tool | None
@@ -139,24 +126,25 @@ class Creation:
     """Why nothing was kept, or why it is believed."""
     rejected: tuple[str, ...] = ()
     """Tools of the library that were looked at and do not fit, each with its reason."""
-    candidates: int = 0
     answered: bool = True
     """Whether there is a result, whatever it is."""
+    seconds: float = 0.0
+    """How long the call with these arguments took."""
 
 
 class Watcher(Protocol):
     """Is told what happens while a tool is created."""
 
-    def spec_written(self, spec: ToolSpec, arguments: dict[str, Json]) -> None:
-        """The spec is written; no code yet."""
+    def spec_written(self, spec: ToolSpec) -> None:
+        """The definition was read."""
         ...
 
-    def candidate_checked(self, candidate: Candidate) -> None:
-        """A candidate went through the checks."""
+    def checked(self, report: Report) -> None:
+        """The code went through the checks."""
         ...
 
-    def trial_finished(self, candidate: Candidate) -> None:
-        """A candidate ran in the sandbox on every argument set."""
+    def tried(self, outcome: Outcome) -> None:
+        """The code ran with the question's own arguments."""
         ...
 
     def note(self, text: str) -> None:

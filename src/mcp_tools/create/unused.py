@@ -52,11 +52,13 @@ async def without_effect(
 
 async def _is_idle(name: str, schema: dict[str, Json], bases: Sequence[Call], run: Run) -> bool:
     compared = 0
+    known = [base.arguments[name] for base in bases if name in base.arguments]
     for base in bases:
         before = await run(base)
         if before is None or not before.ok:
             continue
-        for other in alternatives(base.arguments.get(name, schema.get("default")), schema):
+        given = base.arguments.get(name, schema.get("default"))
+        for other in [*alternatives(given, schema), *(value for value in known if value != given)]:
             after = await run(replace(base, arguments={**base.arguments, name: other}))
             if after is not None and after.ok:
                 compared += 1

@@ -11,6 +11,7 @@ from mcp_tools.tool import Json
 
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _TIME = re.compile(r"^(\d{1,2}):(\d{2})$")
+_EDGES: dict[type, tuple[Json, ...]] = {int: (0, -1), float: (0.0, -1.0), str: ("",), list: ([],), dict: ({},)}
 
 
 def variations(arguments: dict[str, Json], *, count: int = 4, seed: int = 0) -> list[dict[str, Json]]:
@@ -31,6 +32,16 @@ def variations(arguments: dict[str, Json], *, count: int = 4, seed: int = 0) -> 
         if len(found) == count:
             break
     return found
+
+
+def edges(arguments: dict[str, Json]) -> list[dict[str, Json]]:
+    """Argument sets with one empty, zero or negative value each."""
+    return [
+        {**arguments, name: edge}
+        for name, value in arguments.items()
+        for edge in _EDGES.get(type(value), ())
+        if edge != value
+    ]
 
 
 def vary(value: Json, random: Random) -> Json:

@@ -1,4 +1,4 @@
-"""The spec that code carries itself: its one public function's signature and docstring, and how good they are."""
+"""The spec that code carries itself: its one public function's signature and docstring."""
 
 from __future__ import annotations
 
@@ -7,27 +7,14 @@ import doctest
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_tools.checks.modules import words
 from mcp_tools.checks.scopes import annotation_nodes, parameters
 from mcp_tools.checks.source import Function, Source
 from mcp_tools.create.protocol import Test
 from mcp_tools.sandbox.inside.docstring import parse
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
-
-_GENERIC = (
-    "number num text string str value val arg argument param parameter input var variable item thing given"
-    " int integer float bool list dict array obj object data foo bar baz"
-)
-_PLACEHOLDER = re.compile(
-    rf"(?:(?:{_GENERIC.replace(' ', '|')})_?\d+|args?|arguments?|params?|parameters?|vars?|foo|bar|baz)"
-)
-_SAYS_NOTHING = words("a an the of to for in thi that these it i are be as function tool return returned")
-"""Words that add nothing to a name, without the plural's s."""
-_SAYS_THE_TYPE = words("value given input parameter argument int integer float number str string text bool list dict")
-"""Words that add nothing to a parameter's name and type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +22,8 @@ class Written:
     """A function as its writer documented it."""
 
     spec: ToolSpec
+    source: Source
+    docstring: str
     text: str
     """Types, signature and docstring, without any code: all that an examiner sees."""
     summary: str
@@ -71,7 +60,8 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     types = [_without_methods(node) for node in _types_of(checked, entry)]
     signature = f"def {entry.name}({ast.unparse(entry.args)}) -> {returns}:"
     body = "\n".join(f"    {line}" if line else "" for line in f'"""{docstring}\n"""'.splitlines())
-    return Written(spec, "\n\n".join([*types, f"{signature}\n{body}"]), summary, tuple(_examples(docstring, entry)))
+    text = "\n\n".join([*types, f"{signature}\n{body}"])
+    return Written(spec, checked, docstring, text, summary, tuple(_examples(docstring, entry)))
 
 
 def _examples(docstring: str, entry: Function) -> Iterator[Test]:
@@ -82,23 +72,52 @@ def _examples(docstring: str, entry: Function) -> Iterator[Test]:
     names = [parameter.arg for parameter in parameters(entry)]
     for example in listed:
         try:
-            call = ast.parse(example.source.strip(), mode="eval").body
-            expected = _literal(ast.parse(example.want.strip(), mode="eval").body)
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == entry.name:
-                given = {name: _literal(value) for name, value in zip(names, call.args, strict=False)}
-                given |= {word.arg: _literal(word.value) for word in call.keywords if word.arg}
-                yield Test(given, expected, "docstring", because="the docstring's example")
-        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+            function, given = read_call(example.source, names)
+            if function == entry.name:
+                yield Test(given, read_value(example.want), "docstring", because="the docstring's example")
+        except ValueError:
             continue
 
 
-def _literal(node: ast.expr) -> Json:
-    """The JSON value of a literal.
+def read_call(text: str, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
+    """The function and the arguments of a call such as `area(2, unit='cm')`.
+
+    Args:
+        text: Python source.
+        names: The parameters, in order.
 
     Raises:
-        ValueError, TypeError: It is none.
+        ValueError: It is no call, or not all of its arguments are literals that JSON carries.
     """
-    return json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
+    match _parsed(text):
+        case ast.Call(func=ast.Name(id=function), args=args, keywords=keywords) if len(args) <= len(names):
+            given = {name: _literal(value) for name, value in zip(names, args, strict=False)}
+            if all(word.arg and word.arg not in given for word in keywords):
+                return function, given | {word.arg: _literal(word.value) for word in keywords if word.arg}
+    raise ValueError(f"no call of literals: {text:.200}")
+
+
+def read_value(text: str) -> Json:
+    """The JSON value of a Python literal.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return _literal(_parsed(text))
+
+
+def _parsed(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _literal(node: ast.expr) -> Json:
+    try:
+        return json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
+    except (TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(str(error)) from None
 
 
 def _annotated(annotation: ast.expr | None) -> str:
@@ -142,30 +161,3 @@ def _without_methods(node: ast.stmt) -> str:
         kept = [part for part in node.body if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
         node = ast.ClassDef(node.name, node.bases, node.keywords, kept or [ast.Pass()], node.decorator_list)
     return ast.unparse(ast.fix_missing_locations(node))
-
-
-def shortcomings(written: Written) -> Iterator[str]:
-    """Why nobody else could use the tool from its definition: names and descriptions that say nothing."""
-    spec = written.spec
-    if not spec.parameters:
-        yield f"{spec.name} takes no parameter, so that its result is always the same"
-    if not _words(written.summary) - _words(spec.name) - _SAYS_NOTHING:
-        yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
-    yield from placeholders(spec)
-    for parameter in spec.parameters:
-        if not parameter.description.strip():
-            yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
-        elif not _words(parameter.description) - _words(parameter.name) - _SAYS_NOTHING - _SAYS_THE_TYPE:
-            yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
-
-
-def placeholders(spec: ToolSpec) -> Iterator[str]:
-    """Parameters whose names say nothing of what they hold."""
-    for parameter in spec.parameters:
-        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
-            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
-
-
-def _words(text: str) -> set[str]:
-    """The words of a text, without the plural's s."""
-    return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}

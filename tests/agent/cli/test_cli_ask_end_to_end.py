@@ -173,7 +173,7 @@ def test_a_path_mistyped_at_the_keyboard_is_an_error_that_names_it(terminal, nam
 def test_an_attached_file_is_looked_at_and_read(terminal):
     (terminal.here / "data.csv").write_text("item,price\nlamp,31\n")
     lines = [
-        decide("answer", answer="31", when='<data source="read_file">'),
+        decide("answer", answer="31", when='<data source="read">'),
         decide("read_file", file="data.csv", when="path: "),
     ]
     got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "What is the price of the lamp?")
@@ -185,7 +185,7 @@ def test_an_attached_file_is_looked_at_and_read(terminal):
 def test_a_file_that_no_reader_can_read_is_told(terminal):
     (terminal.here / "data.csv").write_bytes(bytes(range(256)) * 9)
     lines = [
-        decide("answer", answer="unreadable", when='<data source="read_file">'),
+        decide("answer", answer="unreadable", when='<data source="read">'),
         decide("read_file", file="data.csv"),
     ]
     got = terminal.run("--file", "data.csv", "--model", terminal.script(*lines), "Sum it")

@@ -49,7 +49,7 @@ def run(folder: Path, model: str, *arguments: str) -> subprocess.CompletedProces
 def test_no_page_outlasts_the_limit(kind: str, tmp_path: Path, site: Site) -> None:
     model = script(
         tmp_path,
-        decide("answer", answer="12", when='<data source="read_file">'),
+        decide("answer", answer="12", when='<data source="read">'),
         decide("read_file", file=f"{site.url}/hostile?kind={kind}"),
     )
     ended = run(tmp_path, model, "When is low water?")

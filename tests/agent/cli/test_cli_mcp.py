@@ -272,8 +272,8 @@ def test_doctor_shows_configured_servers(alita, here, home):
 def test_ctrl_c_twice_ends_the_call_and_the_server_with_its_children(here, environment, home, tmp_path):
     write_servers(home / "config/mcp.json", calc=plain(env={"MCP_LOG": environment["MCP_LOG"]}))
     spawn = decide("use_tool", tool="calc__spawn", arguments={}, when="calc__spawn of calc")
-    hang = decide("use_tool", tool="calc__hang", arguments={}, when="calc__spawn() = ")
-    script = write_script(here / "script.jsonl", [hang, spawn])
+    hang = decide("use_tool", tool="calc__hang", arguments={})
+    script = write_script(here / "script.jsonl", [spawn, hang])
     process = subprocess.Popen(
         [*ALITA, "--model", script, "-v", "Spawn a child that stays, then hang."],
         stdin=subprocess.DEVNULL,

@@ -67,7 +67,7 @@ def test_a_document_of_python_docx(open_file: Open, tmp_path: Path) -> None:
     assert text.endswith("[header] Confidential\n\n[footer] Ann's office")
     assert contents.facts["title"] == "Yearly report"
     assert [contents.facts[name] for name in ("tables", "comments", "pictures")] == [1, 1, 1]
-    assert "1 picture is shown by alt text only" in contents.lost[0]
+    assert "1 picture is named in the text" in contents.lost[0]
     (saved,) = contents.save_data(tmp_path)
     assert (saved.name, saved.read_bytes()) == ("picture-1.png", (tmp_path / "red.png").read_bytes())
 

@@ -20,7 +20,7 @@ def test_headings_tables_links_and_lists(open_file: Open) -> None:
         "# Costs\n\nsee [this](https://example.org/x?a=1&b=2)\n\n- one\n- two\n\n"
         "| a | b |\n| --- | --- |\n| 1 | 2\\|3 |"
     )
-    assert contents.summary == "Web page “My page”. 1 tables, 1 links.\nHeadings: Costs"
+    assert contents.summary == "Web page “My page”. 1 tables, 1 links."
     assert contents.lost == []
 
 

@@ -92,7 +92,10 @@ def test_pictures_links_and_merged_cells(open_file: Open, tmp_path: Path) -> Non
     table.cell(0, 0).text = "both"
     table.cell(0, 0).merge(table.cell(0, 1))
     contents = open_file("pptx", saved(show))
-    assert text_of(contents).split("\n\n")[:2] == ["[picture: a red square]", "[our site](https://example.org/)"]
+    assert text_of(contents).split("\n\n")[:2] == [
+        "[picture slide-1-picture-1.png: a red square]",
+        "[our site](https://example.org/)",
+    ]
     assert any("merged" in sentence for sentence in contents.lost)
     (kept,) = contents.save_data(tmp_path)
     assert (kept.name, kept.read_bytes()) == ("slide-1-picture-1.png", out.getvalue())

@@ -28,9 +28,9 @@ def sales(path: Path, rows: int = 421) -> Path:
 async def test_of_a_long_table_the_first_rows_and_what_its_columns_hold(tmp_path: Path) -> None:
     seen = await preview(sales(tmp_path / "sales.csv"))
     lines = seen.shown.text.splitlines()
-    assert seen.shown.label == "rows 1–20 of 421"
+    assert seen.shown.label == "rows 1–10 of 421"
     assert lines[:3] == ["day,region,units,note", "2024-01-01,North,0,checked by 0", "2024-01-02,South,1,"]
-    assert lines[21:] == [
+    assert lines[11:] == [
         "Columns:",
         "- day: date 2024-01-01 to 2024-01-28; 28 different",
         "- region: text; 4 values: North (106), East (105), South (105), West (105)",
@@ -51,10 +51,20 @@ async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None
     [
         (["1,50", "1.200,00", "-3,25"] * 300, "number -3,25 to 1.200,00; 3 values: -3,25 (300), 1,50 (300)"),
         (["007", "008", "n/a"] * 300, "text; 3 values: 007 (300), 008 (300), n/a (300)"),
-        (["1", "2", "many"] * 300, "number (600) and text (300); 3 values"),
+        (["1", "2", "many"] * 300, "number 1 to 2 (600) and text (300); 3 values"),
         ([""] * 900, "empty"),
+        (["E200", "E201", "E1E9"] * 300, "text; 3 values: E1E9 (300)"),
+        (["tea ", "tea", "oil"] * 300, 'text; 3 values: oil (300), tea (300), "tea " (300)'),
+        (
+            [*map(str, range(898)), "n/a", "-"],
+            "number 0 to 897 (898) and text (2); all different; not number: n/a, -",
+        ),
+        (
+            [f"K-{n}" for n in range(898)] + ["K 7", "L-1-2"],
+            "text; all different; 2 not like A-9: K 7, L-1-2",
+        ),
     ],
-    ids=["decimal comma", "leading zeros", "mixed", "empty"],
+    ids=["decimal comma", "leading zeros", "mixed", "empty", "codes", "blanks", "odd values", "odd forms"],
 )
 async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
@@ -83,7 +93,7 @@ async def test_each_sheet_gets_its_first_rows_and_the_colours_are_all_told_or_co
     book.create_sheet("Nothing")
     book.save(tmp_path / "a.xlsx")
     seen = await preview(tmp_path / "a.xlsx")
-    assert "## sheet Orders: rows 1–20 of 401\n|  | A | B |\n| 1 | day | region |\n" in seen.shown.text
+    assert "## sheet Orders: rows 1–10 of 401\n|  | A | B |\n| 1 | day | region |\n" in seen.shown.text
     assert "## sheet Rates: complete, 3 rows\n|  | A | B |\n| 1 | region | rate |" in seen.shown.text
     assert "## sheet Nothing: no rows" in seen.shown.text
     assert "- #FFFF00 (yellow): A2, A4, A6, A8, A10, A12, A14, A16, A18, A20 and 19 more" in seen.shown.text
@@ -107,7 +117,7 @@ async def test_a_database_shows_its_schema_once_and_rows_of_each_table(tmp_path:
     seen = await preview(tmp_path / "a.sqlite")
     told = f"{seen.summary}\n{seen.shown.text}"
     assert told.count("id INTEGER PRIMARY KEY") == 1
-    assert "## table orders: rows 1–20 of 500\nCREATE TABLE orders" in told
+    assert "## table orders: rows 1–10 of 500\nCREATE TABLE orders" in told
     assert "| 1 | North | 0.1 |" in told
     assert "## the rest of the schema: complete, 1 entry\nCREATE VIEW big" in told
 
@@ -117,12 +127,15 @@ async def test_json_tells_all_kinds_of_entries_and_shows_each_of_its_lists(tmp_p
     data = {"version": 3, "events": [*events, "end"], "stock": {f"A{i}": {"left": i} for i in range(400)}}
     (tmp_path / "a.json").write_text(json.dumps(data, indent=1))
     seen = await preview(tmp_path / "a.json")
-    assert 'events: list of 301: {type: text ("note": 43, "order": 257), text: text (in 43), ' in seen.summary
+    assert (
+        'events: list of 301: {type: text ("note": 43, "order": 257), text: text, always the same (in 43), '
+        in seen.summary
+    )
     assert "(300) or text (1)" in seen.summary
     assert 'stock: {400 keys such as "A0", "A1", "A2": {left: number 0 to 399}}' in seen.summary
     assert '## other keys: complete, 1 entry\n"version": 3' in seen.shown.text
-    assert '## events: entries 1–10 of 301\n{"type": "note", "text"' in seen.shown.text
-    assert '## stock: entries 1–10 of 400\n"A0": {"left": 0}' in seen.shown.text
+    assert '## events: entries 1–3 of 301\n{"type": "note", "text"' in seen.shown.text
+    assert '## stock: entries 1–3 of 400\n"A0": {"left": 0}' in seen.shown.text
 
 
 async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> None:
@@ -132,10 +145,10 @@ async def test_of_a_long_text_it_is_said_how_far_it_is_shown(tmp_path: Path) -> 
         "".join(f'{{"n": {i}, "is": {"true" if i % 2 else "null"}}}\n' for i in range(900))
     )
     long, whole, lines = [await preview(tmp_path / name) for name in ("a.txt", "b.txt", "c.jsonl")]
-    assert long.shown.label == f"characters 1–{len(long.shown.text):,} of 20,999"
+    assert long.shown.label == "characters: 1,490 at the beginning, 482 in the middle, 482 at the end, of 20,999"
     assert long.shown.text.endswith("more words")
     assert whole.shown == ("ä" * ROOM, "complete")
-    assert lines.shown.label == "lines 1–20 of 900"
+    assert lines.shown.label == "lines 1–5 of 900"
     assert "each {n: number 0 to 899, is: null (450) or true or false (450)}" in lines.summary
 
 
@@ -146,7 +159,7 @@ def rows(name: str, count: int, width: int = 20) -> Part:
 def test_a_part_that_needs_little_leaves_room_to_the_others() -> None:
     shown = rendered([rows("large", 400), rows("small", 4)], 700)
     assert "## small: complete, 4 rows" in shown.text
-    assert "## large: rows 1–18 of 400" in shown.text
+    assert "## large: rows 1–10 of 400" in shown.text
     assert len(shown.text) <= 700
 
 
@@ -165,3 +178,52 @@ def test_shares_are_fair(needs: list[int], room: int) -> None:
         assert given_ == needs
     short = [got for got, need in zip(given_, needs, strict=True) if got < need]
     assert not short or max(given_) - min(short) <= len(needs)
+
+
+async def test_of_a_long_log_the_beginning_the_middle_and_the_end_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("".join(f"[{n:05}] something happened\n" for n in range(9000)))
+    first, middle, last = (await preview(tmp_path / "a.log")).shown.text.split("\n[…]\n")
+    assert first.startswith("[00000] ")
+    assert middle.startswith("[0450")
+    assert last.endswith("[08999] something happened")
+    assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
+
+
+async def test_xml_tells_each_kind_of_element_with_its_values(tmp_path: Path) -> None:
+    parts = "".join(
+        f'<part id="B{n}" kind="{"ab"[n % 2]}"><price>{n / 4}</price></part><!-- {"." * 40} -->' for n in range(200)
+    )
+    (tmp_path / "a.xml").write_text(f'<bom top="A0">{parts}<note>Odd one</note></bom>')
+    seen = await preview(tmp_path / "a.xml")
+    assert seen.summary.startswith("XML: root <bom>, 402 elements of 4 kinds")
+    assert (
+        '- bom × 1: <bom top="A0">\n'
+        '- bom/part × 200: <part id="B0" kind="a">; @id: text; all different; @kind: text; 2 values: a (100), b (100)\n'
+        "- bom/part/price × 200: <price>0.0; text: number 0.0 to 49.75; all different\n"
+        "- bom/note × 1: <note>Odd one"
+    ) in seen.shown.text
+    assert seen.shown.label.startswith("characters 1–")
+
+
+async def test_records_tell_their_values_at_any_depth_and_one_of_each_form_is_shown(tmp_path: Path) -> None:
+    records = [{"at": f"2025-03-{1 + n % 28:02}", "to": {"a": {"b": [{"c": n % 2 == 0, "d": n}]}}} for n in range(400)]
+    records[200] = {"beat": 1}
+    (tmp_path / "a.json").write_text(json.dumps(records))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records) + '{"at": \n')
+    for name, unit in (("a.json", "entry"), ("a.jsonl", "line")):
+        seen = await preview(tmp_path / name)
+        assert (
+            "at: date 2025-03-01 to 2025-03-28 (in 399), to: {a: {b: list of 1: {c: true or false, d: number 0 to"
+            in (seen.summary)
+        )
+        assert f'{unit} 201, one of 1 of another form: {{"beat": 1}}' in seen.shown.text
+    assert 'line 401, one of 1 of another form: {"at":' in seen.shown.text
+
+
+async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -> None:
+    text = "".join(f"<h2>Part {n}</h2><p>{'Words and more words. ' * 60}</p>" for n in range(30))
+    (tmp_path / "a.html").write_text(f"<html><h1>All</h1>{text}<h2>Annex 1</h2><p>Fees</p></html>")
+    seen = await preview(tmp_path / "a.html", section=8000)
+    assert "Headings:\n- page 1: All; Part 0; Part 1;" in seen.shown.text
+    assert "- page 8: Part 27; Part 28; Part 29; Annex 1" in seen.shown.text
+    assert len(seen.shown.text) < 3_000

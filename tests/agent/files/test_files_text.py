@@ -42,7 +42,7 @@ PDB = (
             {"keys": {"a": 2, "b": 1}},
         ),
         ("a.jsonld", '{"@context": "https://schema.org"}', "JSON: {@context: text}", {}),
-        ("a.xml", "<feed xmlns='urn:x'><e/><e/></feed>", "root <feed>; elements: e (2), feed (1)", {"root": "feed"}),
+        ("a.xml", "<feed xmlns='urn:x'><e/><e/></feed>", "root <feed>, 3 elements of 2 kinds", {"root": "feed"}),
         ("a.py", "import os\n\ndef f():\n    pass\n\nclass C: ...\n", "defines: f, C", {"defines": ["f", "C"]}),
         ("a.rs", "fn main() {}\n", "Source code (.rs): 1 lines", {"language": "rs"}),
         ("a.pdb", PDB, "AN ENZYME; 3 atoms, 2 residues, chains A, B", {"atoms": 3, "chains": ["A", "B"]}),

@@ -98,6 +98,8 @@ def test_the_last_final_answer_counts(text: str, answer: str) -> None:
         ("2.665", "Give the sum rounded to 2 decimals.", "2.67"),
         ("7.5", "What is the total, with two decimal places?", "7.50"),
         ("3.5", "Give the mean to the nearest whole number.", "4"),
+        ("3.456", "What does it cost, rounded to cents?", "3.46"),
+        ("3.456", "How much does it cost, to the nearest cent?", "3.46"),
         ("12345", "What is the total, to the nearest thousand?", "12000"),
         ("17", "How many thousand hours, to the nearest thousand?", "17"),
         ("17", "What is the total, to the nearest thousand?", "17"),

@@ -53,8 +53,10 @@ async def test_without_resume_what_is_there_is_refused_and_with_it_only_the_rest
 
 
 async def test_an_error_is_told_and_tried_again_by_a_resumed_run(bench, openai_server):
-    openai_server.fail(413, "the prompt is odd")
+    answering = openai_server.default
+    openai_server.default = lambda body: Step(status=413, body={"error": {"message": "the prompt is odd"}})
     first = await bench.run(selection=Selection(max_questions=1))
+    openai_server.default = answering
     assert (first.attempts[0].status, first.attempts[0].correct, first.left) == ("error", False, 1)
     assert "the prompt is odd" in first.attempts[0].error
     assert first.attempts[0].answer == ""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import stop_servers
+from agent.models.prefixes import KeptPrefixes, Prefix, fixed_prefixes
+from agent.models.protocol import Request
+from agent.models.server import ask_engine
+from agent.models.server_state import running
 from agent.models.weights import Weights
 
 pytestmark = pytest.mark.model
@@ -31,18 +36,47 @@ async def test_it_answers(model: EmbeddedModel) -> None:
         "required": ["city", "country"],
         "additionalProperties": False,
     }
-    answer = await model.complete(question, schema=schema, temperature=0, max_tokens=60)
+    answer = await model.complete(Request(question, schema=schema, temperature=0, max_tokens=60))
     assert answer.parsed == {"city": "Paris", "country": "France"}
     assert answer.usage.cost == 0
     assert answer.usage.output_tokens > 5
 
     pieces: list[str] = []
-    cut = await model.complete(question, max_tokens=4, temperature=0, on_delta=pieces.append)
+    cut = await model.complete(Request(question, max_tokens=4, temperature=0, on_delta=pieces.append))
     assert cut.finish == "length"
     assert "".join(pieces) == cut.text != ""
 
-    animals = [{"role": "user", "content": "Name an animal at random, one word."}]
-    samples = await model.complete_many(animals, 4, temperature=1.5, seed=1, max_tokens=8)
-    assert len({s.text for s in samples}) > 1, "each sample has a seed of its own"
-    again = await model.complete_many(animals, 4, temperature=1.5, seed=1, max_tokens=8)
-    assert len(again) == 4
+
+@pytest.mark.timeout(600)
+async def test_a_prefix_that_was_kept_is_as_good_as_one_that_was_just_read(weights_path: Path, tmp_path: Path) -> None:
+    """At temperature 0 a server that takes it back says what one says that still holds it."""
+    weights, runtime = Weights(tmp_path, path=weights_path).ready, tmp_path / "kept-runtime"
+    shortest = fixed_prefixes()[-3:]
+
+    def opened() -> EmbeddedModel:
+        return EmbeddedModel(weights, runtime, idle=60, prefixes=tmp_path / "prefixes")
+
+    async def said(model: EmbeddedModel, prefix: Prefix, question: str) -> tuple[str, int]:
+        *whole, (role, head) = prefix.turns
+        messages = [{"role": r, "content": t} for r, t in whole] + [{"role": role, "content": head + question}]
+        messages += [{"role": "assistant", "content": "So:"}] * (prefix.messages - len(messages))
+        answer = await model.complete(Request(messages, temperature=0, max_tokens=24))
+        return answer.text, answer.usage.cached_tokens
+
+    model = opened()
+    held = []
+    for prefix in shortest:
+        await said(model, prefix, "Add 7 and 8.")
+        held.append(await said(model, prefix, "Which numbers below 30 are prime?"))
+    [(_, state)] = running(runtime)
+    kept = KeptPrefixes(Path(state.prefixes))
+    for prefix in shortest:
+        if prefix in kept.missing():
+            assert kept.make(prefix, partial(ask_engine, state), lambda: False)
+    await model.aclose()
+    stop_servers(runtime)
+    model = opened()
+    assert [await said(model, prefix, "Which numbers below 30 are prime?") for prefix in shortest] == held
+    assert all(tokens > 50 for _, tokens in held)
+    await model.aclose()
+    stop_servers(runtime)

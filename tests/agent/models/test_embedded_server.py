@@ -24,6 +24,7 @@ from agent.models import server
 from agent.models.cores import free_cores, most_cores
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import LocalServer, stop_servers
+from agent.models.protocol import Request
 from agent.models.retry import Retry
 from agent.models.server_state import ServerOptions, ServerState, born, running
 
@@ -59,7 +60,7 @@ async def open_model(tmp_path: Path, runtime: Path) -> AsyncIterator[Open]:
 
 
 async def pid_of(model: EmbeddedModel, prompt: str = "who?") -> int:
-    answer = await model.complete([{"role": "user", "content": prompt}], schema=SCHEMA)
+    answer = await model.complete(Request([{"role": "user", "content": prompt}], schema=SCHEMA))
     return int(answer.parsed["pid"])
 
 
@@ -98,8 +99,9 @@ async def test_processes_that_start_at_once_share_one(open_model: Open, runtime:
     open_model(behaviour='{"load": 0.5}')
     code = (
         "import asyncio, sys; from pathlib import Path; from agent.models.embedded import EmbeddedModel\n"
+        "from agent.models.protocol import Request\n"
         f"model = EmbeddedModel(lambda: Path({str(tmp_path / 'fake.gguf')!r}), Path({str(runtime)!r}), threads=1)\n"
-        "print(asyncio.run(model.complete([{'role': 'user', 'content': 'who?'}])).text)\n"
+        "print(asyncio.run(model.complete(Request([{'role': 'user', 'content': 'who?'}]))).text)\n"
     )
     command = [sys.executable, "-c", code]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -122,7 +124,7 @@ async def test_death_in_the_middle_of_a_call_is_told_after_its_retries(open_mode
     model = open_model()
     first = await pid_of(model)
     with pytest.raises(ModelUnreachableError):
-        await model.complete([{"role": "user", "content": "die"}])
+        await model.complete(Request([{"role": "user", "content": "die"}]))
     assert await pid_of(model) != first
 
 
@@ -199,15 +201,6 @@ async def test_a_proxy_is_not_asked(open_model: Open, monkeypatch: pytest.Monkey
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert await pid_of(open_model())
-
-
-async def test_samples_are_counted_and_split_into_what_fits(open_model: Open) -> None:
-    samples = await open_model().complete_many([{"role": "user", "content": "x"}], 11, seed=1)
-    assert len(samples) == 11
-    # The stand-in gives two words and an end for each sample, and counts only one of several.
-    assert sum(s.usage.output_tokens for s in samples) == 11 * 3
-    assert sum(s.usage.calls for s in samples) == 2
-    assert sum(s.usage.cost or 0 for s in samples) == 0
 
 
 async def test_it_is_light(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from agent.errors import ModelOutputError, ModelRefusedError
 from agent.models.openai import OpenAIModel
-from agent.models.protocol import Completion, Message, ToolCall
+from agent.models.protocol import Completion, Message, Request, ToolCall
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
 from support.openai_server import OpenAIServer, Step
@@ -66,7 +66,7 @@ async def test_calls_come_on_every_rung_and_the_next_process_asks_there(
     heard: list[str] = []
     calls = (("add", {"a": 1, "b": 2, "unit": None}), ("note", {"text": "x"}))
     openai_server.steps += [reply(rung, "Let me add them.", *calls)] * 2
-    answer = await model.complete(ASK, tools=[ADD, ANYTHING], on_delta=heard.append if streamed else None)
+    answer = await model.complete(Request(ASK, tools=[ADD, ANYTHING], on_delta=heard.append if streamed else None))
     assert [(c.name, c.values, c.problem) for c in answer.tool_calls] == [
         ("add", {"a": 1, "b": 2}, ""),
         ("note", {"text": "x"}, ""),
@@ -76,14 +76,14 @@ async def test_calls_come_on_every_rung_and_the_next_process_asks_there(
     assert "".join(heard) == ("Let me add them." if streamed else "")
     asked = len(openai_server.requests)
     later = open_model(openai_server, tmp_path)
-    await later.complete(ASK, tools=[ADD, ANYTHING])
+    await later.complete(Request(ASK, tools=[ADD, ANYTHING]))
     await later.aclose()
     assert len(openai_server.requests) == asked + 1, "no refused request again"
 
 
 async def test_functions_whose_schema_allows_it_are_strict(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer("3")
-    await model.complete(ASK, tools=[ADD, ANYTHING])
+    await model.complete(Request(ASK, tools=[ADD, ANYTHING]))
     strict, loose = openai_server.requests[0]["tools"]
     assert strict["function"]["strict"] is True
     assert strict["function"]["parameters"]["required"] == ["a", "b", "unit"]
@@ -98,17 +98,17 @@ async def test_a_reply_without_a_call_is_text(openai_server: OpenAIServer, model
     heard: list[str] = []
     openai_server.steps += [reply(rung, "It is 3."), Step(text="It is 3.")]
     for _ in range(2):
-        answer = await model.complete(ASK, tools=[ADD], on_delta=heard.append)
+        answer = await model.complete(Request(ASK, tools=[ADD], on_delta=heard.append))
         assert (answer.text, answer.tool_calls, answer.finish) == ("It is 3.", (), "stop")
     assert "".join(heard) == "It is 3." * 2
 
 
 async def test_a_conversation_goes_on_in_native_form(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer("Adding.", tool=("add", {"a": 1, "b": 2})).answer("3")
-    answer = await model.complete(ASK, tools=[ADD])
+    answer = await model.complete(Request(ASK, tools=[ADD]))
     said = answer.as_message()
     result = {"role": "tool", "tool_call_id": answer.tool_calls[0].id, "content": "3"}
-    assert (await model.complete([*ASK, said, result], tools=[ADD])).text == "3"
+    assert (await model.complete(Request([*ASK, said, result], tools=[ADD]))).text == "3"
     assert openai_server.requests[1]["messages"] == [*ASK, said, result]
     assert said["tool_calls"][0]["function"] == {"name": "add", "arguments": '{"a": 1, "b": 2}'}
 
@@ -119,13 +119,13 @@ async def test_a_lower_rung_rewrites_the_conversation_behind_the_same_prefix(
     """Functions are listed in the system message, results are the user's, and roles take turns."""
     openai_server.refuse('"tools"').refuse("json_schema")
     openai_server.steps += [reply("text", "Two sums.", ("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4}))]
-    first = await model.complete(ASK, tools=[ADD])
+    first = await model.complete(Request(ASK, tools=[ADD]))
     results = [
         {"role": "tool", "tool_call_id": c.id, "content": r} for c, r in zip(first.tool_calls, "37", strict=True)
     ]
     openai_server.answer("3 and 7.")
     before = openai_server.requests[-1]["messages"]
-    await model.complete([*ASK, first.as_message(), *results], tools=[ADD])
+    await model.complete(Request([*ASK, first.as_message(), *results], tools=[ADD]))
     sent = openai_server.requests[-1]["messages"]
     assert sent[:2] == before, "a prompt cache holds what stood there"
     assert sent[0]["content"].startswith("Be brief.\n\n# Functions\n")
@@ -140,10 +140,10 @@ async def test_a_conversation_with_calls_is_rewritten_for_a_value_too(
 ) -> None:
     openai_server.refuse('"tools"')
     openai_server.steps += [reply("schema", "", ("add", {"a": 1, "b": 2})), Step(text='{"sum": 3}')]
-    called = await model.complete(ASK, tools=[ADD])
+    called = await model.complete(Request(ASK, tools=[ADD]))
     result = {"role": "tool", "tool_call_id": called.tool_calls[0].id, "content": "3"}
     schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
-    answer = await model.complete([*ASK, called.as_message(), result], schema=schema)
+    answer = await model.complete(Request([*ASK, called.as_message(), result], schema=schema))
     assert answer.parsed == {"sum": 3}
     assert {m["role"] for m in openai_server.requests[-1]["messages"]} == {"system", "user", "assistant"}
 
@@ -169,7 +169,7 @@ async def test_a_call_that_cannot_be_made_says_why(
     for word in RUNGS[rung]:
         openai_server.refuse(f'"{word}"')
     openai_server.steps += [reply(rung, "", (name, arguments), ("add", {"a": 1, "b": 2}))]
-    answer = await model.complete(ASK, tools=[ADD])
+    answer = await model.complete(Request(ASK, tools=[ADD]))
     bad, good = answer.tool_calls
     assert problem in bad.problem
     assert len(bad.problem) < 400
@@ -180,12 +180,12 @@ async def test_a_call_that_cannot_be_made_says_why(
 
 async def test_a_call_with_a_thousand_arguments_is_a_call(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer(tool=("note", {f"x{n}": n for n in range(1000)}))
-    assert len((await model.complete(ASK, tools=[ANYTHING])).tool_calls[0].values) == 1000
+    assert len((await model.complete(Request(ASK, tools=[ANYTHING]))).tool_calls[0].values) == 1000
 
 
 async def test_arguments_that_were_cut_off_say_so(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer(tool=("add", '{"a": 1, "b'), finish="length")
-    answer = await model.complete(ASK, tools=[ADD], max_tokens=5)
+    answer = await model.complete(Request(ASK, tools=[ADD], max_tokens=5))
     assert answer.tool_calls[0].problem == "the arguments are no whole JSON: the reply reached its limit of length"
     assert answer.finish == "length"
 
@@ -210,7 +210,7 @@ async def test_however_an_endpoint_refuses_functions_it_is_asked_otherwise(
         if "tools" in body
         else reply("schema", "", ("add", {"a": 1, "b": 2}))
     )
-    answer = await model.complete(ASK, tools=[ADD])
+    answer = await model.complete(Request(ASK, tools=[ADD]))
     assert answer.tool_calls[0].values == {"a": 1, "b": 2}
     assert len(openai_server.requests) == 3, "strict, loose, and then in a form"
 
@@ -223,9 +223,9 @@ async def test_one_function_that_is_refused_is_no_reason_to_remember_less(
         400, "Invalid schema for function 'add': 'pattern' is not permitted", param="tools[0].parameters"
     )
     openai_server.answer(tool=("add", {"a": 1, "b": 2})).answer(tool=("add", {"a": 1, "b": 2}))
-    assert (await model.complete(ASK, tools=[ADD])).tool_calls[0].problem == ""
+    assert (await model.complete(Request(ASK, tools=[ADD]))).tool_calls[0].problem == ""
     assert "strict" not in openai_server.requests[1]["tools"][0]["function"]
-    await model.complete(ASK, tools=[ADD])
+    await model.complete(Request(ASK, tools=[ADD]))
     assert openai_server.requests[2]["tools"][0]["function"]["strict"] is True
 
 
@@ -234,7 +234,7 @@ async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
 ) -> None:
     openai_server.fail(400, "too long", code="context_length_exceeded")
     with pytest.raises(ModelRefusedError, match="too long"):
-        await model.complete(ASK, tools=[ADD])
+        await model.complete(Request(ASK, tools=[ADD]))
     assert len(openai_server.requests) == 1
 
 
@@ -251,7 +251,7 @@ async def test_a_call_that_the_server_left_in_the_text_is_a_call(
     openai_server: OpenAIServer, model: OpenAIModel, text: str
 ) -> None:
     openai_server.answer(text)
-    answer = await model.complete(ASK, tools=[ADD, ANYTHING])
+    answer = await model.complete(Request(ASK, tools=[ADD, ANYTHING]))
     assert answer.tool_calls[0].values == {"a": 1, "b": 2}
     assert len(answer.tool_calls) == text.count("<tool_call>") or len(answer.tool_calls) == 1
 
@@ -259,20 +259,20 @@ async def test_a_call_that_the_server_left_in_the_text_is_a_call(
 @pytest.mark.parametrize("text", ['{"arguments": 5}', '{"name": "x", "arguments": {}}', '{"say": "hello"}', "{…}"])
 async def test_json_that_calls_no_function_is_text(openai_server: OpenAIServer, model: OpenAIModel, text: str) -> None:
     openai_server.answer(text)
-    assert (await model.complete(ASK, tools=[ADD])).text == text
+    assert (await model.complete(Request(ASK, tools=[ADD]))).text == text
 
 
 async def test_broken_json_in_text_is_shown_once(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.refuse('"tools"').refuse("json_schema")
     openai_server.answer('{"say": "", "calls": [{"name": "add"')
     openai_server.steps += [reply("text", "", ("add", {"a": 1, "b": 2}))]
-    answer = await model.complete(ASK, tools=[ADD])
+    answer = await model.complete(Request(ASK, tools=[ADD]))
     assert answer.tool_calls[0].values == {"a": 1, "b": 2}
     assert answer.usage.calls == 2
     assert openai_server.requests[-1]["messages"][-2]["content"] == '{"say": "", "calls": [{"name": "add"'
     openai_server.answer('{"say": "", "calls"').answer('{"calls": 5}')
     with pytest.raises(ModelOutputError, match="does not fit"):
-        await model.complete(ASK, tools=[ADD])
+        await model.complete(Request(ASK, tools=[ADD]))
 
 
 async def test_a_required_call_that_is_missing(openai_server: OpenAIServer, model: OpenAIModel) -> None:
@@ -280,19 +280,19 @@ async def test_a_required_call_that_is_missing(openai_server: OpenAIServer, mode
     for _ in range(3):
         openai_server.answer("I would add.")
     openai_server.steps += [reply("text", "", ("add", {"a": 1, "b": 2}))]
-    answer = await model.complete(ASK, tools=[ADD], tool_choice="required")
+    answer = await model.complete(Request(ASK, tools=[ADD], tool_choice="required"))
     assert [c.name for c in answer.tool_calls] == ["add"]
     assert openai_server.requests[0]["tool_choice"] == "required"
     assert answer.usage.calls == 4
     openai_server.answer("Prose.").answer("More prose.")
     with pytest.raises(ModelOutputError, match="no function is called"):
-        await model.complete(ASK, tools=[ADD], tool_choice="required")
+        await model.complete(Request(ASK, tools=[ADD], tool_choice="required"))
 
 
 async def test_an_endpoint_that_knows_no_tool_choice_gets_none(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.refuse("tool_choice").answer(tool=("add", {"a": 1, "b": 2})).answer(tool=("add", {"a": 1, "b": 2}))
     for _ in range(2):
-        assert (await model.complete(ASK, tools=[ADD], tool_choice="required")).tool_calls
+        assert (await model.complete(Request(ASK, tools=[ADD], tool_choice="required"))).tool_calls
     assert len(openai_server.requests) == 3
     assert "tools" in openai_server.requests[-1]
 
@@ -309,7 +309,7 @@ async def test_definitions_of_two_functions_do_not_meet(openai_server: OpenAISer
 
     openai_server.refuse('"tools"')
     openai_server.steps += [reply("schema", "", ("go", {"at": "here"}), ("see", {"at": 5}), ("see", {"at": "x"}))]
-    answer = await model.complete(ASK, tools=[tool("go", "string"), tool("see", "integer")])
+    answer = await model.complete(Request(ASK, tools=[tool("go", "string"), tool("see", "integer")]))
     assert [bool(c.problem) for c in answer.tool_calls] == [False, False, True]
     shape = openai_server.requests[-1]["response_format"]["json_schema"]
     assert shape["strict"] is True
@@ -323,18 +323,18 @@ async def test_a_schema_that_cannot_be_read_is_left_to_its_server(
 ) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"x": schema}}}}
     openai_server.answer(tool=("f", {"x": "y"}))
-    assert (await model.complete(ASK, tools=[tool])).tool_calls[0].problem == ""
+    assert (await model.complete(Request(ASK, tools=[tool]))).tool_calls[0].problem == ""
 
 
 async def test_ids_are_unique_in_a_conversation(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     """Some servers count from 0 in each reply, or give none."""
     before = Completion("", tool_calls=(ToolCall("call_0", "add", "{}"), ToolCall("call_4", "add", "{}"))).as_message()
     openai_server.steps.append(Step(tools=[("add", {"a": 1, "b": 2})] * 3))
-    answer = await model.complete([*ASK, before], tools=[ADD])
+    answer = await model.complete(Request([*ASK, before], tools=[ADD]))
     ids = [call.id for call in answer.tool_calls]
     assert len({*ids, "call_0", "call_4"}) == 5
 
 
 async def test_a_value_and_functions_are_two_requests(model: OpenAIModel) -> None:
     with pytest.raises(ValueError, match="not both"):
-        await model.complete(ASK, tools=[ADD], schema={"type": "object"})
+        await model.complete(Request(ASK, tools=[ADD], schema={"type": "object"}))

@@ -100,7 +100,7 @@ def test_strict_form() -> None:
         "type": "object",
         "properties": {
             "name": {"type": "string"},
-            "age": {"anyOf": [{"type": ["integer", "null"]}, {"type": "null"}]},
+            "age": {"type": ["integer", "null"]},
             "home": {"anyOf": [{"$ref": "#/$defs/place"}, {"type": "null"}]},
             "tags": {
                 "anyOf": [

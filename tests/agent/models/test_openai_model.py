@@ -18,7 +18,7 @@ from agent.errors import (
 )
 from agent.models.openai import OpenAIModel
 from agent.models.prices import Price
-from agent.models.protocol import Sampler
+from agent.models.protocol import Request
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
 from support.openai_server import OpenAIServer
@@ -49,7 +49,7 @@ async def test_text_usage_and_cost(openai_server: OpenAIServer, open_model: Open
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     openai_server.answer("Hi", usage=usage)
     answer = await open_model(price=Price(1.0, 10.0, 0.1)).complete(
-        ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"]
+        Request(ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"])
     )
     assert (answer.text, answer.finish, answer.model) == ("Hi", "stop", "tiny-1")
     assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cached_tokens) == (1000, 100, 400)
@@ -63,14 +63,16 @@ async def test_text_usage_and_cost(openai_server: OpenAIServer, open_model: Open
 
 async def test_an_unknown_price_stays_unknown(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.answer("Hi").answer("Hi", usage=None)
-    assert (await open_model().complete(ASK)).usage.cost is None
-    assert (await open_model(price=Price(1, 1)).complete(ASK)).usage.cost is None, "no usage: the cost is unknown"
+    assert (await open_model().complete(Request(ASK))).usage.cost is None
+    assert (await open_model(price=Price(1, 1)).complete(Request(ASK))).usage.cost is None, (
+        "no usage: the cost is unknown"
+    )
 
 
 async def test_a_stream_gives_its_pieces_and_the_whole(openai_server: OpenAIServer, open_model: Open) -> None:
     pieces: list[str] = []
     openai_server.answer("Hello, wörld 🌍 and all")
-    answer = await open_model().complete(ASK, on_delta=pieces.append)
+    answer = await open_model().complete(Request(ASK, on_delta=pieces.append))
     assert "".join(pieces) == answer.text == "Hello, wörld 🌍 and all"
     assert len(pieces) > 3
     assert answer.usage.input_tokens == 10
@@ -80,7 +82,7 @@ async def test_a_stream_gives_its_pieces_and_the_whole(openai_server: OpenAIServ
 async def test_tool_calls(openai_server: OpenAIServer, open_model: Open, streamed: bool) -> None:
     tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
     openai_server.steps.extend([_two_calls()])
-    answer = await open_model().complete(ASK, tools=[tool], on_delta=(lambda _: None) if streamed else None)
+    answer = await open_model().complete(Request(ASK, tools=[tool], on_delta=(lambda _: None) if streamed else None))
     assert [(c.id, c.name, c.arguments) for c in answer.tool_calls] == [
         ("call_0", "add", '{"a": 1, "b": 2}'),
         ("call_1", "mul", "{}"),
@@ -98,14 +100,14 @@ def _two_calls():
 async def test_length_and_filter_are_told(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.answer("Half a", finish="length").answer("", finish="content_filter")
     model = open_model()
-    assert (await model.complete(ASK)).finish == "length"
-    assert (await model.complete(ASK)).finish == "content_filter"
+    assert (await model.complete(Request(ASK))).finish == "length"
+    assert (await model.complete(Request(ASK))).finish == "content_filter"
 
 
 async def test_a_declined_request_is_an_error(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.answer(None, message={"refusal": "I will not."})
     with pytest.raises(ModelRefusedError, match="I will not"):
-        await open_model().complete(ASK)
+        await open_model().complete(Request(ASK))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ async def test_a_refusal_is_told_once_with_its_remedy_and_without_the_key(
 ) -> None:
     openai_server.fail(status, f"Wrong: {KEY} and sk-***cdef", code=code)
     with pytest.raises(error) as caught:
-        await open_model(key_variable="MY_KEY").complete(ASK)
+        await open_model(key_variable="MY_KEY").complete(Request(ASK))
     message = str(caught.value)
     assert told in message
     assert KEY not in message
@@ -140,14 +142,14 @@ async def test_a_refusal_is_told_once_with_its_remedy_and_without_the_key(
 async def test_a_missing_key_is_told_as_missing(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.fail(401, "no key")
     with pytest.raises(ModelAuthError, match="wants a key"):
-        await open_model(api_key=None).complete(ASK)
+        await open_model(api_key=None).complete(Request(ASK))
 
 
 async def test_nobody_listens(open_model: Open) -> None:
     """A wrong URL is told within seconds, without its password."""
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError) as caught:
-        await open_model(base_url="http://me:hidden@127.0.0.1:9/v1").complete(ASK)
+        await open_model(base_url="http://me:hidden@127.0.0.1:9/v1").complete(Request(ASK))
     assert "http://127.0.0.1:9/v1" in str(caught.value)
     assert "hidden" not in str(caught.value)
     assert "alita doctor" in str(caught.value)
@@ -160,7 +162,9 @@ async def test_retries_honour_retry_after_and_tell_that_they_wait(
 ) -> None:
     told: list[str] = []
     openai_server.fail(429, "slow down", retry_after=0.3).fail(503, "later").answer("at last")
-    answer = await open_model(notify=told.append).complete(ASK, on_delta=(lambda _: None) if streamed else None)
+    answer = await open_model(notify=told.append).complete(
+        Request(ASK, on_delta=(lambda _: None) if streamed else None)
+    )
     assert answer.text == "at last"
     assert openai_server.times[1] - openai_server.times[0] >= 0.3
     assert openai_server.times[2] - openai_server.times[1] < 0.3
@@ -172,14 +176,14 @@ async def test_retries_are_bounded(openai_server: OpenAIServer, open_model: Open
     for _ in range(9):
         openai_server.fail(500, "boom")
     with pytest.raises(ModelBusyError, match="boom"):
-        await open_model().complete(ASK)
+        await open_model().complete(Request(ASK))
     assert len(openai_server.requests) == 1 + FAST.busy
 
 
 async def test_a_long_retry_after_is_not_waited_for(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.fail(429, "come back tomorrow", retry_after=86400)
     with pytest.raises(ModelBusyError, match="tomorrow"):
-        await open_model().complete(ASK)
+        await open_model().complete(Request(ASK))
     assert len(openai_server.requests) == 1
 
 
@@ -188,7 +192,7 @@ async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_mo
     openai_server.hang().hang()
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError, match="in time"):
-        await open_model(timeout=0.3).complete(ASK, on_delta=(lambda _: None) if streamed else None)
+        await open_model(timeout=0.3).complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
     assert time.monotonic() - start < 3
     assert len(openai_server.requests) == 2
 
@@ -196,14 +200,14 @@ async def test_a_hanging_endpoint_times_out(openai_server: OpenAIServer, open_mo
 async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServer, open_model: Open) -> None:
     pieces: list[str] = []
     openai_server.cut("Hello there", after=8).answer("Hello there")
-    answer = await open_model().complete(ASK, on_delta=pieces.append)
+    answer = await open_model().complete(Request(ASK, on_delta=pieces.append))
     assert answer.text == "Hello there"
     assert "".join(pieces) == "Hello th"
 
 
 async def test_a_cut_body_is_repeated(openai_server: OpenAIServer, open_model: Open) -> None:
     openai_server.cut("x", after=1).answer("whole")
-    assert (await open_model().complete(ASK)).text == "whole"
+    assert (await open_model().complete(Request(ASK))).text == "whole"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ async def test_an_answer_of_another_protocol(
     for _ in range(4):
         openai_server.raw(data, content_type)
     with pytest.raises(ModelUnreachableError, match="base URL"):
-        await open_model().complete(ASK)
+        await open_model().complete(Request(ASK))
 
 
 async def test_refused_parameters_are_left_out_from_then_on(
@@ -238,8 +242,8 @@ async def test_refused_parameters_are_left_out_from_then_on(
     for _ in range(2):
         openai_server.answer("ok")
     cache = tmp_path / "endpoints.json"
-    await open_model(traits=TraitsCache(cache)).complete(ASK, max_tokens=5, temperature=0)
-    await open_model(traits=TraitsCache(cache)).complete(ASK, max_tokens=5, temperature=0)
+    await open_model(traits=TraitsCache(cache)).complete(Request(ASK, max_tokens=5, temperature=0))
+    await open_model(traits=TraitsCache(cache)).complete(Request(ASK, max_tokens=5, temperature=0))
     assert len(openai_server.requests) == 4
     assert openai_server.requests[-1] == {"model": "tiny-1", "messages": ASK, "max_completion_tokens": 5}
 
@@ -251,26 +255,8 @@ async def test_concurrency_is_limited_across_models_of_an_endpoint(
     for _ in range(12):
         openai_server.answer("ok", delay=0.05)
     models = [open_model(slots=slots), open_model(slots=slots)]
-    await asyncio.gather(*(models[i % 2].complete(ASK) for i in range(12)))
+    await asyncio.gather(*(models[i % 2].complete(Request(ASK)) for i in range(12)))
     assert openai_server.most_in_flight == 3
-
-
-async def test_samples_in_one_request(openai_server: OpenAIServer, open_model: Open) -> None:
-    model = open_model()
-    assert isinstance(model, Sampler)
-    openai_server.answer("a")
-    samples = await model.complete_many(ASK, 3, temperature=1)
-    assert [s.text for s in samples] == ["a"] * 3
-    assert openai_server.requests[0]["n"] == 3
-    assert sum(s.usage.calls for s in samples) == 1
-
-
-async def test_samples_where_the_endpoint_gives_one_at_a_time(openai_server: OpenAIServer, open_model: Open) -> None:
-    for text in "abc":
-        openai_server.answer(text, choices=1)
-    samples = await open_model().complete_many(ASK, 3, seed=7)
-    assert sorted(s.text for s in samples) == ["a", "b", "c"]
-    assert {r["seed"] for r in openai_server.requests} == {7, 8, 9}
 
 
 async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model: Open) -> None:
@@ -279,8 +265,8 @@ async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model
     model = open_model(slots=slots)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
-            await model.complete(ASK)
-    assert (await model.complete(ASK)).text == "next"
+            await model.complete(Request(ASK))
+    assert (await model.complete(Request(ASK))).text == "next"
 
 
 def test_the_key_is_not_in_the_model_s_representation() -> None:

@@ -10,7 +10,7 @@ import pytest
 from agent.errors import ModelBusyError, ModelDeclinedError, ModelRefusedError, ModelUnreachableError
 from agent.models.openai import OpenAIModel
 from agent.models.prices import Price
-from agent.models.protocol import Message
+from agent.models.protocol import Message, Request
 from agent.models.responses import RESPONSES
 from agent.models.retry import Retry
 from support.openai_server import OpenAIServer, Step
@@ -39,7 +39,7 @@ async def model(openai_server: OpenAIServer) -> AsyncIterator[OpenAIModel]:
 async def test_text_usage_and_cost(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     openai_server.answer("Hi", usage=usage)
-    answer = await model.complete(ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"])
+    answer = await model.complete(Request(ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"]))
     assert (answer.text, answer.finish, answer.model) == ("Hi", "stop", "tiny-1")
     assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cached_tokens) == (1000, 100, 400)
     assert answer.usage.cost == pytest.approx((600 * 1 + 400 * 0.1 + 100 * 10) / 1e6)
@@ -52,7 +52,7 @@ async def test_text_usage_and_cost(openai_server: OpenAIServer, model: OpenAIMod
 async def test_a_conversation_with_calls(openai_server: OpenAIServer, model: OpenAIModel, streamed: bool) -> None:
     heard: list[str] = []
     openai_server.steps.append(Step(text="Adding.", tools=[("add", {"a": 1, "b": 2}), ("note", {"x": 1})]))
-    answer = await model.complete(ASK, tools=[ADD, LOOSE], on_delta=heard.append if streamed else None)
+    answer = await model.complete(Request(ASK, tools=[ADD, LOOSE], on_delta=heard.append if streamed else None))
     assert [(c.name, c.values) for c in answer.tool_calls] == [("add", {"a": 1, "b": 2}), ("note", {"x": 1})]
     assert (answer.text, answer.finish) == ("Adding.", "tool_calls")
     assert "".join(heard) == ("Adding." if streamed else "")
@@ -66,7 +66,7 @@ async def test_a_conversation_with_calls(openai_server: OpenAIServer, model: Ope
         {"role": "user", "content": [{"type": "text", "text": "And this?"}, picture]},
     ]
     openai_server.answer("3")
-    await model.complete([*ASK, answer.as_message(), *results], tools=[ADD, LOOSE])
+    await model.complete(Request([*ASK, answer.as_message(), *results], tools=[ADD, LOOSE]))
     assert openai_server.requests[1]["input"][2:] == [
         {"role": "assistant", "content": "Adding."},
         {"type": "function_call", "call_id": "call_0", "name": "add", "arguments": '{"a": 1, "b": 2}'},
@@ -89,7 +89,7 @@ async def test_structured_output(
         openai_server.refuse(word)
     openai_server.steps.append(Step(tools=[("respond", {"n": 3})]) if refused else Step(text='{"n": 3}'))
     heard: list[str] = []
-    answer = await model.complete(ASK, schema=SCHEMA, on_delta=heard.append if streamed else None)
+    answer = await model.complete(Request(ASK, schema=SCHEMA, on_delta=heard.append if streamed else None))
     assert answer.parsed == {"n": 3}
     assert not streamed or json.loads("".join(heard)) == {"n": 3}
     sent = openai_server.requests[-1]
@@ -118,28 +118,22 @@ async def test_failures(
 ) -> None:
     openai_server.default = lambda _: step
     with pytest.raises(error):
-        await model.complete(ASK, on_delta=(lambda _: None) if streamed else None)
+        await model.complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
 
 
 async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     heard: list[str] = []
     openai_server.cut("Hello there", after=8).answer("Hello there")
-    assert (await model.complete(ASK, on_delta=heard.append)).text == "Hello there"
+    assert (await model.complete(Request(ASK, on_delta=heard.append))).text == "Hello there"
     assert "".join(heard) == "Hello th"
 
 
 async def test_an_answer_that_was_cut_short(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer("Half a", finish="length")
-    assert (await model.complete(ASK)).finish == "length"
-
-
-async def test_samples_are_asked_for_one_by_one(openai_server: OpenAIServer, model: OpenAIModel) -> None:
-    for text in "abc":
-        openai_server.answer(text)
-    assert sorted(s.text for s in await model.complete_many(ASK, 3)) == ["a", "b", "c"]
+    assert (await model.complete(Request(ASK))).finish == "length"
 
 
 async def test_an_endpoint_without_this_dialect_says_so(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.speaks_responses = False
     with pytest.raises(ModelRefusedError, match="no /responses here; its dialect may be chat"):
-        await model.complete(ASK)
+        await model.complete(Request(ASK))

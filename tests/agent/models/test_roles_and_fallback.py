@@ -12,7 +12,7 @@ from agent.models.embedded import EmbeddedModel
 from agent.models.fallback import FallbackModel
 from agent.models.openai import OpenAIModel
 from agent.models.prices import Price, price_of, prices_date
-from agent.models.protocol import ROLES, Usage
+from agent.models.protocol import ROLES, Request, Usage
 from agent.models.retry import Retry
 from agent.models.roles import ModelSettings, open_models
 from agent.models.scripted import ScriptedModel
@@ -30,7 +30,7 @@ def settings(folder: Path, **more: Any) -> ModelSettings:
 async def test_the_next_model_answers_and_the_reason_is_told() -> None:
     told: list[str] = []
     model = FallbackModel([ScriptedModel([BUSY]), ScriptedModel(["b"])], notify=told.append)
-    assert (await model.complete(ASK)).text == "b"
+    assert (await model.complete(Request(ASK))).text == "b"
     assert told == ["a is busy; asking scripted:script instead"]
 
 
@@ -38,10 +38,10 @@ async def test_a_busy_model_rests_for_a_minute() -> None:
     now = [0.0]
     first = ScriptedModel([BUSY, "a again"])
     model = FallbackModel([first, ScriptedModel(["b1", "b2"])], clock=lambda: now[0])
-    assert [(await model.complete(ASK)).text for _ in range(2)] == ["b1", "b2"]
+    assert [(await model.complete(Request(ASK))).text for _ in range(2)] == ["b1", "b2"]
     assert len(first.requests) == 1
     now[0] = 61
-    assert (await model.complete(ASK)).text == "a again"
+    assert (await model.complete(Request(ASK))).text == "a again"
 
 
 async def test_a_wrong_key_rests_for_good_and_a_refusal_not_at_all() -> None:
@@ -49,47 +49,28 @@ async def test_a_wrong_key_rests_for_good_and_a_refusal_not_at_all() -> None:
     wrong = ScriptedModel([{"error": "auth"}, "never"])
     refusing = ScriptedModel([{"error": "refused"}, "b"])
     model = FallbackModel([wrong, refusing, ScriptedModel(["c"])], clock=lambda: now[0])
-    assert (await model.complete(ASK)).text == "c"
+    assert (await model.complete(Request(ASK))).text == "c"
     now[0] = 1e9
-    assert (await model.complete(ASK)).text == "b"
+    assert (await model.complete(Request(ASK))).text == "b"
 
 
 async def test_when_all_fail_each_is_told_and_the_first_decides() -> None:
     model = FallbackModel([ScriptedModel([{"error": "auth", "message": "no key"}]), ScriptedModel([BUSY])])
     with pytest.raises(ModelAuthError, match="no key; and then a is busy"):
-        await model.complete(ASK)
+        await model.complete(Request(ASK))
 
 
 async def test_all_resting_models_are_asked_again_rather_than_none() -> None:
     model = FallbackModel([ScriptedModel([BUSY, "a"]), ScriptedModel([BUSY])])
     with pytest.raises(ModelBusyError):
-        await model.complete(ASK)
-    assert (await model.complete(ASK)).text == "a"
+        await model.complete(Request(ASK))
+    assert (await model.complete(Request(ASK))).text == "a"
 
 
 async def test_output_that_does_not_fit_goes_back_to_the_node() -> None:
     model = FallbackModel([ScriptedModel([{"error": "output"}]), ScriptedModel(["b"])])
     with pytest.raises(ModelOutputError):
-        await model.complete(ASK)
-
-
-async def test_samples_of_a_model_that_is_no_sampler() -> None:
-    class Plain:
-        name = "plain"
-
-        def __init__(self) -> None:
-            self.seeds: list[int | None] = []
-
-        async def complete(self, messages: Any, **options: Any) -> Any:
-            self.seeds.append(options["seed"])
-            return await ScriptedModel(["x"]).complete(messages)
-
-        async def aclose(self) -> None:
-            pass
-
-    plain = Plain()
-    assert len(await FallbackModel([plain]).complete_many(ASK, 3, seed=5)) == 3
-    assert plain.seeds == [5, 6, 7]
+        await model.complete(Request(ASK))
 
 
 async def test_roles(tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -107,8 +88,8 @@ async def test_roles(tmp_path: Path, openai_server: OpenAIServer) -> None:
     assert models.for_role("coordinator") is models.for_role("vision")
     assert isinstance(models.for_role("coordinator"), OpenAIModel)
     assert isinstance(models.for_role("examiner"), EmbeddedModel)
-    assert (await models.for_role("writer").complete(ASK)).text == "code"
-    assert (await models.for_role("planner").complete(ASK)).text == "plan"
+    assert (await models.for_role("writer").complete(Request(ASK))).text == "code"
+    assert (await models.for_role("planner").complete(Request(ASK))).text == "plan"
     await models.aclose()
 
 
@@ -118,7 +99,7 @@ async def test_a_role_s_fallbacks(tmp_path: Path, openai_server: OpenAIServer) -
     models = open_models(
         settings(tmp_path, base_url=openai_server.url, roles={"writer": ["big", "small"]}), notify=told.append
     )
-    answer = await models.for_role("writer").complete(ASK)
+    answer = await models.for_role("writer").complete(Request(ASK))
     assert (answer.text, answer.model) == ("from small", "small")
     assert "asking small instead" in told[0]
     await models.aclose()
@@ -128,8 +109,8 @@ async def test_auto_is_the_first_that_the_endpoint_lists(tmp_path: Path, openai_
     models = open_models(settings(tmp_path, model="auto", base_url=openai_server.url))
     openai_server.answer("hi").answer("hi")
     model = models.for_role("writer")
-    assert (await model.complete(ASK)).model == "tiny-1"
-    await model.complete(ASK)
+    assert (await model.complete(Request(ASK))).model == "tiny-1"
+    await model.complete(Request(ASK))
     assert [r["model"] for r in openai_server.requests] == ["tiny-1", "tiny-1"]
     assert model.name == "tiny-1"
     openai_server.models = []
@@ -140,14 +121,14 @@ async def test_auto_where_nothing_is_listed(tmp_path: Path, openai_server: OpenA
     openai_server.models = []
     models = open_models(settings(tmp_path, model="auto", base_url=openai_server.url))
     with pytest.raises(ModelError, match="it lists none"):
-        await models.for_role("writer").complete(ASK)
+        await models.for_role("writer").complete(Request(ASK))
     await models.aclose()
 
 
 async def test_missing_weights_are_told_with_the_command(tmp_path: Path) -> None:
     models = open_models(settings(tmp_path))
     with pytest.raises(Exception, match="alita model pull"):
-        await models.for_role("writer").complete(ASK)
+        await models.for_role("writer").complete(Request(ASK))
     await models.aclose()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agent import errors
 from agent.errors import ModelError, ModelOutputError, SettingsError
-from agent.models.protocol import Model, Sampler, Usage
+from agent.models.protocol import Request, Usage
 from agent.models.scripted import Script, ScriptedModel
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -25,17 +25,17 @@ async def test_lines_in_order_from_a_file(tmp_path: Path) -> None:
     path.write_text('# a story\n\n{"text": "one", "usage": [3, 1]}\n{"json": {"n": 2}}\n')
     model = ScriptedModel(path)
     assert model.name == f"scripted:{path}"
-    first = await model.complete(ask("?"))
+    first = await model.complete(Request(ask("?")))
     assert (first.text, first.usage) == ("one", Usage(3, 1, calls=1))
-    assert (await model.complete(ask("?"), schema=SCHEMA)).parsed == {"n": 2}
+    assert (await model.complete(Request(ask("?"), schema=SCHEMA))).parsed == {"n": 2}
     assert model.requests == [ask("?"), ask("?")]
 
 
 async def test_an_exhausted_script_says_what_it_was_asked(tmp_path: Path) -> None:
     model = ScriptedModel(["one"], role="writer")
-    await model.complete(ask("first"))
+    await model.complete(Request(ask("first")))
     with pytest.raises(ModelError, match=r"no answer left for writer after 1: 'second'") as caught:
-        await model.complete(ask("second"))
+        await model.complete(Request(ask("second")))
     assert "Add a line" in caught.value.remedy
 
 
@@ -50,24 +50,24 @@ async def test_roles_and_what_is_said() -> None:
     )
     planner, writer = ScriptedModel(script, role="planner"), ScriptedModel(script, role="writer")
     said = [
-        await writer.complete(ask("hello")),
-        await planner.complete(ask("hello")),
-        await planner.complete(ask("hello")),
-        await writer.complete(ask("the 5th Fibonacci number")),
-        await writer.complete([{"role": "user", "content": [{"type": "text", "text": "Fibonacci"}]}]),
-        await writer.complete(ask("Fibonacci")),
+        await writer.complete(Request(ask("hello"))),
+        await planner.complete(Request(ask("hello"))),
+        await planner.complete(Request(ask("hello"))),
+        await writer.complete(Request(ask("the 5th Fibonacci number"))),
+        await writer.complete(Request([{"role": "user", "content": [{"type": "text", "text": "Fibonacci"}]}])),
+        await writer.complete(Request(ask("Fibonacci"))),
     ]
     assert [c.text for c in said] == ["always", "plan", "always", "for fib", "for fib", "always"]
 
 
 async def test_tool_calls_deltas_delays_and_finish() -> None:
     model = ScriptedModel([{"tool": "add", "arguments": {"a": 1}}, {"text": "half", "finish": "length", "delay": 0.1}])
-    call = await model.complete(ask("?"))
+    call = await model.complete(Request(ask("?")))
     assert call.finish == "tool_calls"
     assert (call.tool_calls[0].name, json.loads(call.tool_calls[0].arguments)) == ("add", {"a": 1})
     pieces: list[str] = []
     start = time.monotonic()
-    assert (await model.complete(ask("?"), on_delta=pieces.append)).finish == "length"
+    assert (await model.complete(Request(ask("?"), on_delta=pieces.append))).finish == "length"
     assert time.monotonic() - start >= 0.1
     assert pieces == ["half"]
 
@@ -81,17 +81,17 @@ TOOLS = [
 async def test_several_calls_are_checked_as_a_real_model_s() -> None:
     line = {"calls": [{"tool": "add", "arguments": {"a": "x"}}, {"tool": "now"}, {"tool": "fly"}], "say": "First"}
     model = ScriptedModel([line, {"tool": "add", "arguments": '{"a"'}, "done", "prose"])
-    answer = await model.complete(ask("?"), tools=TOOLS)
+    answer = await model.complete(Request(ask("?"), tools=TOOLS))
     assert [call.problem[:30] for call in answer.tool_calls] == [
         "the arguments do not fit: at a", "", "there is no function 'fly'; th",
     ]  # fmt: skip
     assert (answer.text, answer.finish) == ("First", "tool_calls")
-    broken = await model.complete([*ask("?"), answer.as_message()], tools=TOOLS)
+    broken = await model.complete(Request([*ask("?"), answer.as_message()], tools=TOOLS))
     assert "no whole JSON" in broken.tool_calls[0].problem
     assert broken.tool_calls[0].id not in {call.id for call in answer.tool_calls}
-    assert (await model.complete(ask("?"), tools=TOOLS)).text == "done"
+    assert (await model.complete(Request(ask("?"), tools=TOOLS))).text == "done"
     with pytest.raises(ModelOutputError, match="no function is called"):
-        await model.complete(ask("?"), tools=TOOLS, tool_choice="required")
+        await model.complete(Request(ask("?"), tools=TOOLS, tool_choice="required"))
 
 
 @pytest.mark.parametrize(
@@ -107,21 +107,13 @@ async def test_several_calls_are_checked_as_a_real_model_s() -> None:
 )
 async def test_errors(name: str, error: type[Exception]) -> None:
     with pytest.raises(error, match="because"):
-        await ScriptedModel([{"error": name, "message": "because"}]).complete(ask("?"))
+        await ScriptedModel([{"error": name, "message": "because"}]).complete(Request(ask("?")))
 
 
 @pytest.mark.parametrize(("text", "told"), [("prose", "no JSON"), ('{"n": "x"}', "at n: 'x' is not of type")])
 async def test_what_does_not_fit_fails_as_a_real_model_s(text: str, told: str) -> None:
     with pytest.raises(ModelOutputError, match=told):
-        await ScriptedModel([text]).complete(ask("?"), schema=SCHEMA)
-
-
-async def test_samples() -> None:
-    model = ScriptedModel(["a", "b", "c"])
-    assert isinstance(model, Sampler)
-    assert [s.text for s in await model.complete_many(ask("?"), 2)] == ["a", "b"]
-    checked: Model = model
-    assert (await checked.complete(ask("?"))).text == "c"
+        await ScriptedModel([text]).complete(Request(ask("?"), schema=SCHEMA))
 
 
 @pytest.mark.parametrize(

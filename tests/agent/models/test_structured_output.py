@@ -10,6 +10,7 @@ import pytest
 
 from agent.errors import ModelOutputError, ModelRefusedError
 from agent.models.openai import OpenAIModel
+from agent.models.protocol import Request
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
 from support.openai_server import OpenAIServer
@@ -38,7 +39,7 @@ def open_model(server: OpenAIServer, folder: Path) -> OpenAIModel:
 async def test_strict_schema_first(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     """The strict form closes the object and requires all; an added null is taken out of the answer."""
     openai_server.answer({"action": "answer", "note": None})
-    answer = await model.complete(ASK, schema=SCHEMA)
+    answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
     shape = openai_server.requests[0]["response_format"]["json_schema"]
     assert shape["strict"] is True
@@ -46,12 +47,21 @@ async def test_strict_schema_first(openai_server: OpenAIServer, model: OpenAIMod
     assert shape["schema"]["required"] == ["action", "note"]
 
 
+async def test_null_is_added_to_no_property_that_has_it(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+    note = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    schema = {"type": "object", "properties": {"note": note, "page": {"type": ["integer", "null"]}}}
+    openai_server.answer({"note": None, "page": 1})
+    assert (await model.complete(Request(ASK, schema))).parsed == {"note": None, "page": 1}
+    sent = openai_server.requests[0]["response_format"]["json_schema"]["schema"]
+    assert sent["properties"] == schema["properties"]
+
+
 async def test_a_schema_that_cannot_be_strict_is_asked_for_loosely(
     openai_server: OpenAIServer, model: OpenAIModel
 ) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     openai_server.answer({"a": 1})
-    assert (await model.complete(ASK, schema=schema)).parsed == {"a": 1}
+    assert (await model.complete(Request(ASK, schema=schema))).parsed == {"a": 1}
     assert openai_server.requests[0]["response_format"]["json_schema"] == {
         "name": "answer", "schema": schema, "strict": False,
     }  # fmt: skip
@@ -63,7 +73,7 @@ async def test_values_that_are_no_objects_travel_in_one(
 ) -> None:
     schema = {"type": ["array", "integer", "string", "null", "boolean"], "items": {"type": "integer"}}
     openai_server.answer({"value": value})
-    assert (await model.complete(ASK, schema=schema)).parsed == value
+    assert (await model.complete(Request(ASK, schema=schema))).parsed == value
 
 
 async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
@@ -72,10 +82,10 @@ async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
     openai_server.refuse("json_schema")
     for _ in range(2):
         openai_server.answer(tool=("respond", GOOD))
-    assert (await model.complete(ASK, schema=SCHEMA)).parsed == GOOD
+    assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
     assert len(openai_server.requests) == 2
     later = open_model(openai_server, tmp_path)
-    answer = await later.complete(ASK, schema=SCHEMA)
+    answer = await later.complete(Request(ASK, schema=SCHEMA))
     await later.aclose()
     assert (answer.parsed, answer.tool_calls, answer.finish) == (GOOD, (), "stop")
     assert len(openai_server.requests) == 3, "no refused request again"
@@ -85,7 +95,7 @@ async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
 async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.refuse("json_schema").refuse("respond")
     openai_server.answer('Sure! {I think} this:\n```json\n{"action": "answer",}\n```\nDone [ok].')
-    answer = await model.complete(ASK, schema=SCHEMA)
+    answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
     sent = openai_server.requests[-1]["messages"]
     assert sent[0] == ASK[0]
@@ -99,7 +109,7 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
 ) -> None:
     """Prose where JSON was asked is no holding rung; what all attempts cost is counted."""
     openai_server.answer("I would search.").answer("Still prose.").answer(GOOD)
-    answer = await model.complete(ASK, schema=SCHEMA)
+    answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
     assert answer.usage.calls == 3
     assert answer.usage.input_tokens == 30
@@ -107,8 +117,8 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
 
 async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer(GOOD).answer({"action": "dance"}).answer(GOOD)
-    await model.complete(ASK, schema=SCHEMA)
-    answer = await model.complete(ASK, schema=SCHEMA)
+    await model.complete(Request(ASK, schema=SCHEMA))
+    answer = await model.complete(Request(ASK, schema=SCHEMA))
     assert answer.parsed == GOOD
     assert answer.usage.calls == 2
     shown = openai_server.requests[-1]["messages"]
@@ -118,9 +128,9 @@ async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: Op
 
 async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer(GOOD).answer("prose").answer("more prose")
-    await model.complete(ASK, schema=SCHEMA)
+    await model.complete(Request(ASK, schema=SCHEMA))
     with pytest.raises(ModelOutputError, match="no JSON: 'more prose'") as caught:
-        await model.complete(ASK, schema=SCHEMA)
+        await model.complete(Request(ASK, schema=SCHEMA))
     assert caught.value.text == "more prose"
     assert caught.value.usage is not None
     assert caught.value.usage.calls == 2
@@ -129,7 +139,7 @@ async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenA
 async def test_truncated_json_is_not_asked_for_again(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     openai_server.answer('{"action": "ans', finish="length")
     with pytest.raises(ModelOutputError, match="cut off"):
-        await model.complete(ASK, schema=SCHEMA, max_tokens=5)
+        await model.complete(Request(ASK, schema=SCHEMA, max_tokens=5))
     assert len(openai_server.requests) == 1
 
 
@@ -138,14 +148,14 @@ async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
 ) -> None:
     openai_server.fail(400, "too long", code="context_length_exceeded")
     with pytest.raises(ModelRefusedError, match="too long"):
-        await model.complete(ASK, schema=SCHEMA)
+        await model.complete(Request(ASK, schema=SCHEMA))
     assert len(openai_server.requests) == 1
 
 
 async def test_structured_output_streams(openai_server: OpenAIServer, model: OpenAIModel) -> None:
     pieces: list[str] = []
     openai_server.answer(GOOD)
-    answer = await model.complete(ASK, schema=SCHEMA, on_delta=pieces.append)
+    answer = await model.complete(Request(ASK, schema=SCHEMA, on_delta=pieces.append))
     assert answer.parsed == json.loads("".join(pieces)) == GOOD
 
 
@@ -159,7 +169,7 @@ async def test_a_broken_cache_costs_nothing_but_a_request(
     (tmp_path / "cache" / "endpoints.json").write_text(content)
     openai_server.answer(GOOD)
     model = open_model(openai_server, tmp_path)
-    assert (await model.complete(ASK, schema=SCHEMA)).parsed == GOOD
+    assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
     await model.aclose()
 
 
@@ -167,7 +177,7 @@ async def test_an_unwritable_cache_is_no_error(openai_server: OpenAIServer, tmp_
     (tmp_path / "cache").write_text("a file where the folder should be")
     openai_server.answer(GOOD)
     model = open_model(openai_server, tmp_path)
-    assert (await model.complete(ASK, schema=SCHEMA)).parsed == GOOD
+    assert (await model.complete(Request(ASK, schema=SCHEMA))).parsed == GOOD
     await model.aclose()
 
 
@@ -190,7 +200,7 @@ async def test_the_json_is_heard_piece_by_piece_on_every_rung(
     else:
         openai_server.answer(GOOD)
     pieces: list[str] = []
-    assert (await model.complete(ASK, schema=SCHEMA, on_delta=pieces.append)).parsed == GOOD
+    assert (await model.complete(Request(ASK, schema=SCHEMA, on_delta=pieces.append))).parsed == GOOD
     assert json.loads("".join(pieces)) == GOOD
     assert len(pieces) > 2
 
@@ -201,5 +211,5 @@ async def test_calls_of_the_callers_own_tools_are_not_heard_as_text(
     tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
     openai_server.answer(tool=("add", {"a": 1}))
     pieces: list[str] = []
-    await model.complete(ASK, tools=[tool], on_delta=pieces.append)
+    await model.complete(Request(ASK, tools=[tool], on_delta=pieces.append))
     assert pieces == []

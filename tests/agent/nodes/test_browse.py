@@ -25,13 +25,15 @@ def use(*actions, when=""):
 
 @NEEDS_CHROMIUM
 async def test_a_site_is_operated_and_a_replay_starts_no_browser(desk, site):
+    names = "reading room, " * 7
     desk.plays(
-        decide("answer", answer="42", when='<data source="browse">'),
+        decide("answer", answer=f"{names}hall [1]", when='<data source="browse">'),
         decide("browse", url=site.url + "/notices", task="How many seats does the reading room have?"),
         use({"done": {"text": "42 seats", "success": True, "files_to_display": []}}),
     )
-    answer = await desk.ask("How many seats?", allow_private=True)
-    assert (answer.text, answer.status, answer.steps) == ("42", "answered", 1)
+    answer = await desk.ask("How many seats? Answer with a comma-separated list.", allow_private=True)
+    assert (answer.text, answer.status, answer.steps) == (f"{names}hall", "answered", 1)
+    assert [(source.number, source.url) for source in answer.sources] == [(1, f"{site.url}/notices")]
     steps = desk.of(BrowserStepped)
     assert [step.url for step in steps] == [site.url + "/notices"]
     assert steps[0].picture.startswith(str(desk.runs / answer.run_id))
@@ -76,7 +78,29 @@ async def test_a_model_that_reads_pictures_is_shown_the_screen(desk, site, opena
     answer = await desk.ask("Which colour has the sign in the picture?", allow_private=True, **flags)
     assert answer.text == "white"
     [asked] = [body for body in openai_server.requests if body["model"] == "tiny-2"]
-    assert asked["messages"][-1]["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
+    assert asked["messages"][-1]["content"][2]["image_url"]["url"].startswith("data:image/png;base64,")
+
+
+@NEEDS_CHROMIUM
+async def test_a_model_that_sees_operates_by_sight_and_is_shown_the_last_screen(desk, site, openai_server):
+    def reply(body):
+        if not names_of(body) & {"browse"}:
+            return Step(text=json.dumps(SEEN["json"]))
+        return Step(text="white") if "data:image" in json.dumps(body) else Step(tools=[("browse", where)])
+
+    where = {"url": site.url + "/sign", "task": "Look at the sign."}
+    openai_server.default = reply
+    flags = {"model": "tiny-1", "vision": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
+    answer = await desk.ask("Which colour has the sign?", allow_private=True, **flags)
+    assert answer.text == "white"
+    _, operated, last = openai_server.requests
+    system, page = operated["messages"]
+    assert len(system["content"]) < 2_000
+    assert "screenshot" in system["content"]
+    assert page["content"][-1]["type"] == "image_url"
+    assert "todo" not in json.dumps(operated["messages"])
+    assert last["messages"][-1]["content"][1]["text"] == f"the screen at {site.url}/sign:"
+    assert "base64" not in (desk.runs / answer.run_id / "journal.jsonl").read_text()
 
 
 async def test_without_a_browser_the_page_is_read(desk, site):

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from agent.events import InstructionFound, Note
+from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.nodes.answer import answer
 from agent.small.instructions import without_instructions
@@ -22,7 +23,8 @@ FACT, ORDER = {"json": "fact"}, {"json": "order"}
 
 async def judged(value: str, *lines: dict[str, Any], text: str = TEXT) -> tuple[Any, list[str], list[Any]]:
     model, told = ScriptedModel(list(lines)), []
-    left = await without_instructions(value, [("a.txt", text)], QUESTION, partial(model.complete), told.append)
+    ask = partial(context_with(model).complete, Role.COORDINATOR)
+    left = await without_instructions(value, [("a.txt", text)], QUESTION, ask, told.append)
     return left, [request[-1]["content"] for request in model.requests], told
 
 
@@ -125,9 +127,10 @@ async def test_the_embedded_model_tells_facts_from_instructions(weights_path, tm
     from agent.models.embedded import EmbeddedModel
 
     model = EmbeddedModel(lambda: weights_path, tmp_path)
+    ask = partial(context_with(model).complete, Role.COORDINATOR)
     wrong = []
     for name, (text, value, stated) in CASES.items():
-        left = await without_instructions(value, [("a", text)], "?", model.complete, lambda event: None)
+        left = await without_instructions(value, [("a", text)], "?", ask, lambda event: None)
         wrong += [name] if (left is None) != stated else []
     await model.aclose()
     assert wrong == []

@@ -88,7 +88,7 @@ def test_no_text_breaks_it(text):
 def test_programs_find_them_beside_the_text(tmp_path):
     path = tmp_path / "plays.md"
     path.write_text("".join(PLAYS.format(year=n, coat=n, snow=1) for n in (2019, 2021)))
-    file = {"name": "plays.md", "path": str(path), "kind": "md", "text": str(path), "cells": [], "facts": {}}
+    file = {"name": "plays.md", "path": str(path), "kind": "md", "text": str(path), "facts": {}}
     named = load([{**file, "tables": True}])
     assert list(named) == ["season_2019", "season_2021", "text"]
     assert "season_2019: DataFrame of 2 rows, below 'Season 2019', with the columns:" in tell(named)
@@ -117,7 +117,7 @@ def test_the_beginning_of_a_file_tells_whether_its_text_holds_any(beginning, hol
 def test_lists_and_lines_keep_their_names_beside_the_text_and_its_pages(tmp_path):
     path = tmp_path / "note.pages.jsonl"
     path.write_text('{"text": "Dear all"}\n{"text": "Soap: 25 boxes\\nSalt: 3 boxes\\nOil: 2 boxes"}\n')
-    file = {"name": "note.pdf", "path": "/note.pdf", "kind": "pdf", "text": str(path), "cells": [], "facts": {}}
+    file = {"name": "note.pdf", "path": "/note.pdf", "kind": "pdf", "text": str(path), "facts": {}}
     named = load([{**file, "tables": True}])
     assert list(named) == ["lines", "text", "pages"]
     assert "lines: DataFrame of 3 rows, lines of the text such as 'Soap: 25', with" in tell(named)

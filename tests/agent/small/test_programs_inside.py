@@ -5,14 +5,13 @@ import sqlite3
 
 import openpyxl
 import pytest
-from openpyxl.styles import PatternFill
 
 from agent.small.programs.inside.loading import load
 from agent.small.programs.inside.telling import tell
 
 
-def opened(path, kind, *, text="", cells=(), tables=False, **facts):
-    file = {"name": path.name, "path": str(path), "kind": kind, "text": text, "cells": list(cells), "tables": tables}
+def opened(path, kind, *, text="", tables=False, **facts):
+    file = {"name": path.name, "path": str(path), "kind": kind, "text": text, "tables": tables}
     return load([{**file, "facts": facts}])
 
 
@@ -74,26 +73,6 @@ def test_lines_with_too_many_values_are_left_out_and_counted(tmp_path):
     assert "Left out are 2 lines of the file" in told
 
 
-def test_cells_have_their_colour_and_header(tmp_path):
-    path = tmp_path / "plots.xlsx"
-    book = openpyxl.Workbook()
-    for row in (["Plot", "Owner"], ["P1", "Ann"], ["P2", "Bo"]):
-        book.active.append(row)
-    book.active["A3"].fill = PatternFill("solid", fgColor="FF00B050")
-    book.save(path)
-    cells = opened(path, "xlsx", cells=["fill"])["cells"]
-    assert list(cells[(cells["fill"] == "green") & (cells["header"] == "Plot")]["value"]) == ["P2"]
-
-
-def test_a_workbook_without_looks_is_a_table_whatever_is_asked(tmp_path):
-    path = tmp_path / "teas.xlsx"
-    book = openpyxl.Workbook()
-    for row in (["Tea", "Price"], ["green", 4], ["black", 3]):
-        book.active.append(row)
-    book.save(path)
-    assert list(opened(path, "xlsx", cells=["fill"])) == ["table"]
-
-
 @pytest.mark.parametrize(("state", "told"), [("visible", False), ("hidden", True), ("veryHidden", True)])
 def test_a_hidden_sheet_is_told_as_hidden(tmp_path, state, told):
     path = tmp_path / "teas.xlsx"
@@ -118,8 +97,8 @@ def test_databases_and_several_files_give_a_variable_for_each_table(tmp_path):
     facts = {"delimiter": ",", "header": ["name", "age"]}
     named = load(
         [
-            {"name": "trips.db", "path": str(path), "kind": "sqlite", "text": "", "cells": [], "facts": {}},
-            {"name": "Drivers 2.csv", "path": str(other), "kind": "csv", "text": "", "cells": [], "facts": facts},
+            {"name": "trips.db", "path": str(path), "kind": "sqlite", "text": "", "facts": {}},
+            {"name": "Drivers 2.csv", "path": str(other), "kind": "csv", "text": "", "facts": facts},
         ]
     )
     assert list(named) == ["trips", "drivers_2"]
@@ -142,16 +121,3 @@ def test_documents_are_a_text_and_its_pages(tmp_path):
     named = opened(tmp_path / "report.pdf", "pdf", text=str(path))
     assert (named["text"], named["pages"]) == ("one\ntwo", ["one", "two"])
     assert "pages: list of 2 str" in tell(named)
-
-
-def test_merged_cells_tell_what_they_cover_and_the_tables_stand_beside_them(tmp_path):
-    path = tmp_path / "plan.xlsx"
-    book = openpyxl.Workbook()
-    for row in (["Room", "8", "9", "10"], ["Oak", "club", None, None], ["Elm", "yoga", "choir", None]):
-        book.active.append(row)
-    book.active.merge_cells("B2:D2")
-    book.save(path)
-    named = opened(path, "xlsx", cells=["merged_columns"])
-    assert list(named) == ["cells", "table"]
-    booked = named["cells"][lambda cells: (cells["row"] > 1) & (cells["column"] > 1)]
-    assert booked.groupby("row_name")["merged_columns"].sum().to_dict() == {"Elm": 2, "Oak": 3}

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from agent.errors import ModelBusyError, RunError, StorageError
-from agent.models.protocol import Completion, Usage
+from agent.models.protocol import Completion, Request, Usage
 from agent.models.scripted import ScriptedModel
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledModel, JournaledSandbox
@@ -28,18 +28,18 @@ class Counter:
         self.calls = 0
         self.fail_at = fail_at
 
-    async def complete(self, messages, **options):
+    async def complete(self, request):
         self.calls += 1
         if self.calls in self.fail_at:
             raise ModelBusyError("busy", remedy="wait")
-        return Completion(f"{self.calls}: {messages[-1]['content']}", Usage(7, 2, 1, 1, None), {"a": [1]})
+        return Completion(f"{self.calls}: {request.messages[-1]['content']}", Usage(7, 2, 1, 1, None), {"a": [1]})
 
     async def aclose(self):
         pass
 
 
 class Brief(Counter):
-    async def complete(self, messages, **options):
+    async def complete(self, request):
         return Completion("ok")
 
 
@@ -58,7 +58,7 @@ async def record(path, *texts, **options):
     answers = []
     for step, text in enumerate(texts, start=1):
         journal.step = step
-        answers.append(await model.complete(say(text), temperature=0.0))
+        answers.append(await model.complete(Request(say(text), temperature=0.0)))
     await journal.aclose()
     return answers
 
@@ -67,10 +67,10 @@ async def test_a_replay_gives_the_same_calls_of_functions(path):
     tools = [{"type": "function", "function": {"name": "add"}}]
     script = ScriptedModel([{"calls": [{"tool": "add"}, {"tool": "fly"}], "say": "Both."}])
     journal = Journal.create(path, None)
-    recorded = await JournaledModel(script, journal).complete(say("x"), tools=tools, tool_choice="required")
+    recorded = await JournaledModel(script, journal).complete(Request(say("x"), tools=tools, tool_choice="required"))
     await journal.aclose()
     replayed = await JournaledModel(None, Journal.replay(path), name=script.name).complete(
-        say("x"), tools=tools, tool_choice="required"
+        Request(say("x"), tools=tools, tool_choice="required")
     )
     assert replayed == recorded
     assert [bool(call.problem) for call in replayed.tool_calls] == [False, True]
@@ -80,7 +80,8 @@ async def test_a_replay_makes_no_call_and_gives_equal_answers_in_order(path):
     recorded = await record(path, "same", "other", "same")
     journal, model = Journal.replay(path), Counter()
     replayed = [
-        await JournaledModel(model, journal).complete(say(t), temperature=0.0) for t in ("same", "other", "same")
+        await JournaledModel(model, journal).complete(Request(say(t), temperature=0.0))
+        for t in ("same", "other", "same")
     ]
     assert replayed == recorded
     assert [a.text for a in replayed] == ["1: same", "2: other", "3: same"]
@@ -90,7 +91,9 @@ async def test_a_replay_makes_no_call_and_gives_equal_answers_in_order(path):
 async def test_a_replayed_text_reaches_the_listener(path):
     await record(path, "x")
     heard = []
-    await JournaledModel(Counter(), Journal.replay(path)).complete(say("x"), temperature=0.0, on_delta=heard.append)
+    await JournaledModel(Counter(), Journal.replay(path)).complete(
+        Request(say("x"), temperature=0.0, on_delta=heard.append)
+    )
     assert heard == ["1: x"]
 
 
@@ -99,7 +102,9 @@ async def test_a_replay_that_asks_something_else_says_what_differs(path):
     journal = Journal.replay(path)
     journal.step = 1
     with pytest.raises(RunError, match=r"messages\[0\]\.content, character 27: recorded .*this.*, now .*that") as e:
-        await JournaledModel(Counter(), journal).complete(say("the same beginning, then that"), temperature=0.0)
+        await JournaledModel(Counter(), journal).complete(
+            Request(say("the same beginning, then that"), temperature=0.0)
+        )
     assert "--until 0" in e.value.remedy
 
 
@@ -107,28 +112,28 @@ async def test_every_option_belongs_to_the_key(path):
     await record(path, "x")
     for options in ({}, {"temperature": 0.5}, {"temperature": 0.0, "seed": 1}, {"schema": {}, "temperature": 0.0}):
         with pytest.raises(RunError):
-            await JournaledModel(Counter(), Journal.replay(path)).complete(say("x"), **options)
+            await JournaledModel(Counter(), Journal.replay(path)).complete(Request(say("x"), **options))
 
 
 async def test_an_error_is_recorded_and_raised_again_as_the_same_type(path):
     with pytest.raises(ModelBusyError):
         await record(path, "x", fail_at=(1,))
     with pytest.raises(ModelBusyError) as caught:
-        await JournaledModel(Counter(), Journal.replay(path)).complete(say("x"), temperature=0.0)
+        await JournaledModel(Counter(), Journal.replay(path)).complete(Request(say("x"), temperature=0.0))
     assert (caught.value.message, caught.value.remedy) == ("busy", "wait")
 
 
 async def test_resuming_pays_nothing_twice_and_tries_the_last_failure_again(path):
     journal = Journal.create(path)
     failing = JournaledModel(Counter(fail_at=(2,)), journal)
-    await failing.complete(say("first"))
+    await failing.complete(Request(say("first")))
     with pytest.raises(ModelBusyError):
-        await failing.complete(say("second"))
+        await failing.complete(Request(say("second")))
     await journal.aclose()
     journal, model = Journal.resume(path, failed=True), Counter()
     resumed = JournaledModel(model, journal)
-    assert (await resumed.complete(say("first"))).text == "1: first"
-    assert (await resumed.complete(say("second"))).text == "1: second"
+    assert (await resumed.complete(Request(say("first")))).text == "1: first"
+    assert (await resumed.complete(Request(say("second")))).text == "1: second"
     assert model.calls == 1
     await journal.aclose()
     assert [r.output["text"] for r in Journal.replay(path).records()] == ["1: first", "1: second"]
@@ -139,7 +144,7 @@ async def test_a_fork_keeps_the_steps_before_and_goes_on_live(path, tmp_path):
     before = path.read_bytes()
     other = tmp_path / "other" / "journal.jsonl"
     journal, model = Journal.fork(path, other, until=2), Counter()
-    answers = [await JournaledModel(model, journal).complete(say(t), temperature=0.0) for t in "abc"]
+    answers = [await JournaledModel(model, journal).complete(Request(say(t), temperature=0.0)) for t in "abc"]
     await journal.aclose()
     assert [a.text for a in answers] == ["1: a", "2: b", "1: c"]
     assert model.calls == 1
@@ -172,7 +177,7 @@ async def test_a_record_never_repeats_the_history(path, style):
     evidence = [f"{number} " + "e" * 1000 for number in range(40)]
     for number in range(1, 41):
         texts = evidence[:number]
-        await model.complete(say(*texts) if style == "messages" else say("\n".join(texts)))
+        await model.complete(Request(say(*texts) if style == "messages" else say("\n".join(texts))))
     await journal.aclose()
     assert path.stat().st_size < 40 * 1000 * 4
     last = list(Journal.replay(path).records())[-1]
@@ -199,7 +204,7 @@ async def test_a_torn_last_line_is_dropped(path, tail):
     assert len(list(Journal.replay(path).records())) == 1
     journal = Journal.resume(path)
     assert path.read_bytes() == whole
-    await JournaledModel(Counter(), journal).complete(say("b"))
+    await JournaledModel(Counter(), journal).complete(Request(say("b")))
     await journal.aclose()
     assert len(list(Journal.replay(path).records())) == 2
 
@@ -247,16 +252,16 @@ async def test_no_key_reaches_the_disk_and_the_replay_still_fits(path):
     text = f"my key is {secret} and sk-" + "a" * 30
     journal = Journal.create(path, redactor)
     model = JournaledModel(Counter(), journal)
-    first = await model.complete(say(text))
-    second = await model.complete(say(text, first.text))
+    first = await model.complete(Request(say(text)))
+    second = await model.complete(Request(say(text, first.text)))
     await journal.aclose()
     raw = path.read_text()
     assert "wörd" not in raw
     assert "\\u00f6rd" not in raw
     assert "aaaaaaaa" not in raw
     replaying = JournaledModel(Counter(), Journal.replay(path))
-    assert await replaying.complete(say(text)) == first
-    assert await replaying.complete(say(text, first.text)) == second
+    assert await replaying.complete(Request(say(text))) == first
+    assert await replaying.complete(Request(say(text, first.text))) == second
     assert "none" not in redactor._secrets
 
 
@@ -264,25 +269,25 @@ async def test_text_of_every_kind_survives(path):
     texts = ["", "é\u2028\n\x00", "\ud800 lone", "🙂" * 300, "x" * 1_000_000]
     recorded = await record(path, *texts)
     replaying = JournaledModel(Counter(), Journal.replay(path))
-    assert [await replaying.complete(say(t), temperature=0.0) for t in texts] == recorded
+    assert [await replaying.complete(Request(say(t), temperature=0.0)) for t in texts] == recorded
 
 
 async def test_a_full_disk_loses_nothing_that_was_written(path):
     journal = Journal.create(path)
     model = JournaledModel(Counter(), journal)
-    await model.complete(say("a"))
+    await model.complete(Request(say("a")))
     resource = pytest.importorskip("resource")
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
     try:
         with pytest.raises(StorageError, match="cannot be written"):
-            await model.complete(say("b" * 1000))
+            await model.complete(Request(say("b" * 1000)))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, old)
     with pytest.raises(StorageError):
-        await model.complete(say("c"))
+        await model.complete(Request(say("c")))
     await journal.aclose()
     assert [r.output["text"] for r in Journal.replay(path).records()] == ["1: a"]
 
@@ -354,18 +359,3 @@ async def test_a_sandbox_is_replayed_with_equal_outcomes(path):
     assert isinstance(live[1].problem, Problem)
     assert isinstance(live[0].isolation.level, Level)
     assert json.loads(path.read_text().splitlines()[0])["journal"] == 1
-
-
-async def test_several_samples_are_one_call(path):
-    class Many(Counter):
-        async def complete_many(self, messages, n, **options):
-            return [Completion(f"sample {k}") for k in range(n)]
-
-    journal = Journal.create(path)
-    live = await JournaledModel(Many(), journal).complete_many(say("x"), 3, seed=1)
-    one_by_one = await JournaledModel(Counter(), journal).complete_many(say("x"), 2, seed=1)
-    await journal.aclose()
-    replaying = JournaledModel(Counter(), Journal.replay(path))
-    assert await replaying.complete_many(say("x"), 3, seed=1) == live
-    assert await replaying.complete_many(say("x"), 2, seed=1) == one_by_one
-    assert [c.text for c in one_by_one] == ["1: x", "2: x"]

@@ -157,7 +157,7 @@ async def test_nothing_in_a_run_becomes_markup_or_steers_the_terminal(desk):
     question = f"Say {evil}\n└─ 99 model  spoofed"
     lines = [
         {**decide("run_code", code=f"print({evil!r})"), "say": evil[:100]},
-        decide("answer", answer=evil, when='<data source="run_code">'),
+        decide("answer", answer=evil, when='<data source="run_python">'),
     ]
     await desk.plays(*lines).ask(question)
     trace = read_trace(desk.runs)

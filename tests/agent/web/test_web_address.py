@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.web.address import canonical, host_of, is_address, source_of
+from agent.web.address import addresses_in, canonical, host_of, is_address, source_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,21 @@ from agent.web.address import canonical, host_of, is_address, source_of
 )
 def test_the_same_page_is_known(one, other):
     assert canonical(one) == canonical(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Who wrote https://example.org/a, and when?", ["https://example.org/a"]),
+        ("(see https://example.org/a_(b)).", ["https://example.org/a_(b)"]),
+        ("**[it](http://127.0.0.1:80/a?b=c#d)** <https://example.org>", ["http://127.0.0.1:80/a?b=c#d", "https://example.org"]),
+        ("http://[::1]:8080/a and http://[::1]:8080/a!", ["http://[::1]:8080/a"]),
+        ("https:// or http:///x or example.org or ftp://example.org", []),
+    ],
+    ids=["prose", "brackets", "markdown", "twice", "none"],
+)  # fmt: skip
+def test_addresses_in_a_text(text, found):
+    assert addresses_in(text) == found
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_tools import checks
-from mcp_tools.checks import Report
-from mcp_tools.checks.generality import generality
+from mcp_tools.checks import Report, check
 
 SOURCES = [path.read_text() for path in sorted(Path(checks.__file__).parent.glob("*.py"))]
 TOOL = '''"""Primes."""
@@ -53,19 +52,14 @@ STATEMENTS = [
 ]
 
 
-def check(source: str | bytes, question: str | None = None) -> Report:
-    """Every rule there is."""
-    return checks.check(source, more=generality(question or ""))
-
-
 def is_report(report: Report) -> bool:
     return isinstance(report, Report) and all(f.line >= 0 and f.message for f in report.findings)
 
 
-@given(st.text() | st.binary(), st.none() | st.text())
-def test_any_text_or_bytes_gets_a_report(source: str | bytes, question: str | None) -> None:
+@given(st.text() | st.binary())
+def test_any_text_or_bytes_gets_a_report(source: str | bytes) -> None:
     """Nothing raises."""
-    assert is_report(check(source, question=question))
+    assert is_report(check(source))
 
 
 @given(st.data())
@@ -80,7 +74,7 @@ def test_a_mutated_tool_gets_a_report(data: st.DataObject) -> None:
             st.text(max_size=5) | st.sampled_from(["\n", " ", "(", "lambda: ", "*", "not ", source[start:end] * 2])
         )
         source = source[:start] + piece + source[end:]
-    assert is_report(check(source, question="primes below 57 for 'Bob'"))
+    assert is_report(check(source))
 
 
 @given(st.data())
@@ -100,9 +94,9 @@ def test_any_valid_statement_gets_a_report(data: st.DataObject) -> None:
     ids=["minus", "parentheses", "attributes", "sum", "calls", "elif", "hexadecimal", "infinity", "f-string", "escape", "complex", "loops"],
 )  # fmt: skip
 def test_extreme_sources_get_a_report_soon(source: str) -> None:
-    """Deep, long and odd sources are answered within a second, with the question searched too."""
+    """Deep, long and odd sources are answered within a second."""
     start = time.process_time()
-    assert is_report(check(source, question="a 57 'b'"))
+    assert is_report(check(source))
     assert time.process_time() - start < 3
 
 
@@ -117,5 +111,5 @@ def test_a_hundred_lines_take_a_few_milliseconds() -> None:
 
 def _seconds(source: str) -> float:
     start = time.process_time()
-    check(source, question="primes below 57?")
+    check(source)
     return time.process_time() - start

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.form import arguments_for, form_of, remembered
+from mcp_tools.create.form import arguments_for, form_of, passages, remembered
 
 SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("What is the 57th Fibonacci number?", {"n": 57}, "what is the 61st  Fibonacci number", {"n": 61}),
@@ -114,3 +114,24 @@ def test_numbers_come_back_as_they_were(first: int, second: int, row: list[int])
         "b": second,
         "row": row,
     }
+
+
+TABLE = "name,units\nAnn,3\nBo,\nCy,7"
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        (f"Here is a table:\n{TABLE}\nHow many units are there?", [TABLE]),
+        ("Count the lines.\n```csv\nOne sentence.\n\nAnother.\n```", ["One sentence.\n\nAnother."]),
+        (f"First:\n{TABLE}\nThen:\n```\na\nb\n```\nThen:\nx y\nz\nWhat now?", [TABLE, "a\nb", "x y\nz"]),
+        *((text, []) for text in ("", "One line.\nAnother line.\nWhy?", "A title\n\nWhat is it?", "```\n\n```")),
+    ],
+)
+def test_blocks_of_data_in_a_question(question: str, found: list[str]) -> None:
+    assert passages(question) == found
+
+
+@given(st.text(max_size=300))
+def test_no_text_raises_and_each_block_stands_in_it(text: str) -> None:
+    assert all(passage.splitlines()[0] in text for passage in passages(text))

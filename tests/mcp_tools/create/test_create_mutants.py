@@ -7,10 +7,8 @@ import ast
 import pytest
 
 from mcp_tools.create.mutants import mutants
-from mcp_tools.create.small.assemble import assemble
-from mcp_tools.tool import Parameter, ToolSpec
 
-SPEC = ToolSpec("f", "Do it.", (Parameter("n", "int"),), "int")
+RUNNER = '\n\nif __name__ == "__main__":\n    print(f(1 + 2))\n'
 SOURCES = {
     "comparison": "def f(n): return [i for i in range(n) if i < n]",
     "membership": "def f(n): return n in (1, 2)",
@@ -24,7 +22,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("code", SOURCES.values(), ids=SOURCES.keys())
 def test_mutants_parse_and_differ(code: str) -> None:
-    source = assemble(code, SPEC)
+    source = code + RUNNER
     original = ast.unparse(ast.parse(source))
     versions = mutants(source, count=50)
     assert versions
@@ -35,13 +33,13 @@ def test_mutants_parse_and_differ(code: str) -> None:
 
 @pytest.mark.parametrize("code", SOURCES.values(), ids=SOURCES.keys())
 def test_the_runner_is_never_changed(code: str) -> None:
-    source = assemble(code, SPEC)
+    source = code + RUNNER
     runner = ast.unparse(ast.parse(source).body[-1])
     assert all(ast.unparse(ast.parse(version).body[-1]) == runner for version in mutants(source, count=50))
 
 
 def test_the_same_seed_gives_the_same_mutants() -> None:
-    source = assemble(SOURCES["loop"], SPEC)
+    source = SOURCES["loop"]
     assert mutants(source, seed=3) == mutants(source, seed=3)
     assert len(mutants(source, count=2)) == 2
 

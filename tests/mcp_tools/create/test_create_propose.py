@@ -13,15 +13,14 @@ import pytest
 from creating import LibraryShelf, Memory
 
 from mcp_tools.approve import run_tests
-from mcp_tools.create import Creation
-from mcp_tools.create.examiner import Examiner
-from mcp_tools.create.propose import Proposal, prove
-from mcp_tools.errors import CreationError
+from mcp_tools.create import Creation, Proposal, prove
+from mcp_tools.create.examiner import ModelExaminer
+from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import Library
-from mcp_tools.packages import file_packages
+from mcp_tools.packages import file_packages, with_header
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
-from mcp_tools.tool import Capabilities, Json, Status
+from mcp_tools.tool import Capabilities, Json, Status, call_text
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -83,8 +82,14 @@ TESTS: list[dict[str, Any]] = [
 
 
 def exam(*forms: dict[str, Json]) -> dict[str, Json]:
-    defaults = {"raises": False, "expected": None, "because": "the docstring"}
-    return {"tests": [{**defaults, **form} for form in forms]}
+    return {"tests": [written_test(**form) for form in forms]}
+
+
+def written_test(
+    arguments: dict[str, Json], expected: Json = None, raises: bool = False, **more: Json
+) -> dict[str, Json]:
+    result = "error" if raises else repr(expected)
+    return {"call": call_text("tool", arguments), "because": "the docstring", "result": result, **more}
 
 
 @dataclass
@@ -110,7 +115,7 @@ class Case:
     shelf: LibraryShelf
     memory: Memory = field(default_factory=Memory)
     asked: Asked = field(default_factory=lambda: Asked([]))
-    examiner: Examiner | None = None
+    examiner: ModelExaminer | None = None
 
     async def prove(
         self,
@@ -123,7 +128,7 @@ class Case:
     ) -> Creation:
         self.asked.replies += replies
         if not again or self.examiner is None:
-            self.examiner = Examiner(self.asked.fill, "examiner-1")
+            self.examiner = ModelExaminer(self.asked.fill, "examiner-1")
         proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
         return await prove(
             proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.shelf, watcher=self.memory
@@ -171,9 +176,8 @@ async def test_the_examiner_sees_types_signature_and_docstring_only(case: Case) 
     assert "annuity formula" not in seen
     assert "MONTHS[" not in seen
     (schema,) = case.asked.schemas
-    form = schema["properties"]["tests"]["items"]["properties"]
-    assert form["arguments"]["properties"]["period"]["enum"] == ["month", "quarter", "year"]
-    assert form["expected"]["anyOf"][0]["type"] == "number"
+    assert list(schema["properties"]["tests"]["items"]["properties"]) == ["call", "because", "result"]
+    assert json.dumps([seen, schema]).count("Nominal interest in percent a year") == 1
 
 
 async def test_a_tool_that_does_the_same_is_reused_without_an_examiner(case: Case) -> None:
@@ -224,8 +228,7 @@ COUNT_TESTS: list[dict[str, Any]] = [
 
 async def test_a_failed_test_that_is_confirmed_goes_back_with_all_that_is_needed(case: Case) -> None:
     wrong = COUNT.replace(">=", ">")
-    ruling = {"outcome": "value", "expected": 2, "because": "bb and ccc have two or more"}
-    rulings = {"results": [ruling, {**ruling, "expected": 2}, {**ruling, "expected": 1}]}
+    rulings = {"results": [{"because": "bb and ccc have two or more", "result": result} for result in "221"]}
     creation = await case.prove(wrong, WORDS, exam(*COUNT_TESTS), rulings)
     assert (creation.choice, creation.tool, creation.value, creation.answered) == ("scratch", None, 2 - 1, True)
     assert "count_words(text='a bb ccc', minimum_length=2) must give 2" in creation.reason
@@ -238,20 +241,32 @@ async def test_a_failed_test_that_is_confirmed_goes_back_with_all_that_is_needed
     assert len(case.asked.messages) == 2, "the tests are those of the first proposal"
 
 
+async def test_repaired_code_meets_the_tests_of_the_first_proposal(case: Case) -> None:
+    failing = await case.prove(COUNT.replace("text.split()", "text[99]"), WORDS)
+    assert "string index out of range" in failing.reason
+    crashing = COUNT.replace("    return", "    text.split()[0]\n    return")
+    crashed = await case.prove(crashing, WORDS, exam(*COUNT_TESTS), again=True)
+    assert "count_words(text='', minimum_length=4) fails with IndexError" in crashed.reason
+    assert "raise ValueError" in crashed.reason
+    mended = await case.prove(COUNT, WORDS, again=True)
+    assert mended.choice == "create", mended.reason
+    assert len(case.asked.messages) == 1
+
+
 async def test_who_looks_again_is_told_neither_result(case: Case) -> None:
     wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 1713}
-    ruling = {"outcome": "value", "expected": 1, "because": "bbbb"}
+    ruling = {"because": "bbbb", "result": "1"}
     creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, wrong), {"results": [ruling]})
     assert creation.choice == "create", creation.reason
     assert "1713" not in case.asked.messages[1]
-    assert json.dumps(wrong["arguments"]) in case.asked.messages[1]
+    assert "count_words(text='aa bbbb', minimum_length=3)" in case.asked.messages[1]
     assert creation.tool is not None
     assert {"text": "aa bbbb", "minimum_length": 3} in [test["arguments"] for test in creation.tool.provenance["tests"]]
 
 
 async def test_what_the_definition_leaves_open_is_no_test(case: Case) -> None:
     open_ = {"arguments": {"text": "aa", "minimum_length": -1}, "raises": True}
-    ruling = {"outcome": "open", "expected": None, "because": "nothing is said of negative lengths"}
+    ruling = {"because": "nothing is said of negative lengths", "result": "open"}
     creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, open_), {"results": [ruling]})
     assert creation.choice == "create", creation.reason
     assert any("a test is dropped" in note for note in case.memory.notes)
@@ -259,8 +274,8 @@ async def test_what_the_definition_leaves_open_is_no_test(case: Case) -> None:
 
 async def test_an_objection_is_decided_by_the_examiner_alone(case: Case) -> None:
     twice_wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 2}
-    wrong = {"outcome": "value", "expected": 2, "because": "two words"}
-    right = {"outcome": "value", "expected": 1, "because": "only bbbb"}
+    wrong = {"because": "two words", "result": "2"}
+    right = {"because": "only bbbb", "result": "1"}
     first = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, twice_wrong), {"results": [wrong]})
     assert "must give 2" in first.reason
     silent = await case.prove(COUNT, WORDS, again=True)
@@ -308,13 +323,16 @@ async def test_a_parameter_that_changes_no_result_is_taken_out_by_its_span(case:
     assert creation.arguments == WORDS
     assert list(creation.tool.input_schema["properties"]) == ["text", "minimum_length"]
     assert creation.tool.provenance["tests"][0]["arguments"] == COUNT_TESTS[0]["arguments"]
-    assert [parameter.name for parameter in creation.spec.parameters] == ["text", "minimum_length"]
+
+
+REFUSED = "    Raises:\n        ValueError: A text is empty."
 
 
 async def test_a_parameter_that_is_only_checked_is_told(case: Case) -> None:
     checked = IDLE.replace(
         "    # a word is", "    if not format_description:\n        raise ValueError('empty')\n    # a"
     )
+    checked = checked.replace("How many words there are.", f"How many words there are.\n\n{REFUSED}")
     forms = [{**form, "arguments": {**form["arguments"], "format_description": "any"}} for form in COUNT_TESTS]
     creation = await case.prove(checked, {**WORDS, "format_description": "words in a row"}, exam(*forms))
     assert (creation.choice, creation.value) == ("scratch", 2)
@@ -406,6 +424,7 @@ async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: s
     assert (creation.choice, creation.tool) == ("scratch", None)
     assert reason in creation.reason
     assert not creation.answered
+    assert case.asked.messages == [], "no tests are written for what cannot be kept"
 
 
 async def test_a_tool_that_depends_on_chance_is_not_kept(case: Case) -> None:
@@ -451,6 +470,36 @@ async def test_tests_that_do_not_fit_the_schema_are_no_tests(case: Case) -> None
     assert "no test with other arguments" in creation.reason
 
 
+UNREADABLE = {
+    "no call": ("2", "2"),
+    "computed": ("count_words('a' * 3, 1)", "1"),
+    "too many": ("count_words('a', 1, 2)", "1"),
+    "twice": ("count_words('a', text='b')", "1"),
+    "unpacked": ("count_words(**{'text': 'a', 'minimum_length': 1})", "1"),
+    "not finite": ("count_words('a', 1e999)", "1"),
+    "a set": ("count_words({'a'}, 1)", "1"),
+    "no literal": ("count_words('a', 1)", "one"),
+    "no python": ("count_words('a', 1)", "1 word"),
+    "nothing": ("", ""),
+}
+
+
+@pytest.mark.parametrize(("call", "result"), UNREADABLE.values(), ids=UNREADABLE.keys())
+async def test_what_cannot_be_read_is_no_test(case: Case, call: str, result: str) -> None:
+    reply = {"tests": [{"call": call, "because": "?", "result": result}] * 4}
+    creation = await case.prove(COUNT, WORDS, reply)
+    assert "no test with other arguments" in creation.reason
+    good = {"tests": [*exam(*COUNT_TESTS)["tests"], *reply["tests"]]}
+    assert (await case.prove(COUNT, WORDS, good)).choice == "create"
+
+
+async def test_an_unreadable_ruling_leaves_the_test_as_it_was(case: Case) -> None:
+    wrong = {"arguments": {"text": "aa bbbb", "minimum_length": 3}, "expected": 2}
+    ruling = {"because": "?", "result": "perhaps 1"}
+    creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, wrong), {"results": [ruling]})
+    assert "must give 2" in creation.reason
+
+
 async def test_arguments_that_do_not_fit_are_told(case: Case) -> None:
     creation = await case.prove(COUNT, {"text": "one", "least": 4})
     assert not creation.answered
@@ -466,7 +515,7 @@ async def test_two_tools_in_one_file_are_told_apart_by_the_name(case: Case) -> N
 
 
 async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
-    creation = await case.prove(COUNT, WORDS, CreationError("the model is gone"))
+    creation = await case.prove(COUNT, WORDS, ModelFixableError("the model is gone"))
     assert (creation.choice, creation.value) == ("scratch", 2)
     assert "it could not be examined: the model is gone" in creation.reason
 
@@ -493,9 +542,14 @@ def summarize(samples: dict[str, list[float]], trim: int | None = None) -> dict[
 
     Returns:
         Mean and count by the name of the sample.
+
+    Raises:
+        ValueError: Nothing is left of a sample.
     """
     cut = trim or 0
     kept = {name: np.sort(values)[cut : len(values) - cut] for name, values in samples.items()}
+    if not all(map(len, kept.values())):
+        raise ValueError("nothing is left of a sample")
     return {name: Summary(float(values.mean()), len(values)) for name, values in kept.items()}
 '''
 
@@ -511,7 +565,8 @@ async def test_structured_results_and_packages_are_proved_like_others(case: Case
     assert creation.choice == "create", creation.reason
     assert creation.value == {"first": {"mean": 2.5, "count": 2}}
     assert creation.tool is not None
-    assert creation.tool.source == RECORDS
+    assert creation.tool.source == with_header(RECORDS, ())
+    assert '# dependencies = ["numpy' in creation.tool.source, "so that it runs by itself"
     assert "class Summary" in case.asked.messages[0]
 
 
@@ -596,6 +651,19 @@ async def test_the_same_proposal_makes_the_same_calls_so_that_it_can_be_replayed
         runs.append(recording.ran)
     assert runs[0] == runs[1]
     assert len(runs[0]) < 60
+
+
+@pytest.mark.parametrize(
+    ("code", "more"), [(COUNT, {}), (IDLE, {"format_description": "words in a row"})], ids=["kept whole", "shortened"]
+)
+async def test_the_call_of_the_question_is_made_once(case: Case, code: str, more: dict[str, str]) -> None:
+    recording: Any = Recording(case.sandbox)
+    forms = [{**form, "arguments": {**form["arguments"], **more}} for form in COUNT_TESTS]
+    creation = await Case(recording, case.shelf).prove(code, {**WORDS, **more}, exam(*forms))
+    assert creation.choice == "create", creation.reason
+    assert creation.seconds > 0
+    made = [arguments for _, arguments, _ in recording.ran if json.loads(arguments) in (WORDS, {**WORDS, **more})]
+    assert len(made) == 1
 
 
 async def test_a_workbook_is_brought_as_rows(case: Case, tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """Stands in for the engine in tests of the server's life: the same API, no model.
 
-The weights file says how it behaves: `GGUF` and then a JSON object with `load` (seconds) and `fail` (a message).
-A prompt `sleep 3` is answered after three seconds, `die` kills the process; anything else with the process's id.
+The weights file says how it behaves: `GGUF` and then a JSON object with `load` (seconds), `read` (seconds for each
+prompt that is only read) and `fail` (a message). A prompt `sleep 3` is answered after three seconds, `die` kills the
+process; anything else with the process's id. Words are tokens; those that the slot held already count as cached.
+A slot that is busy or a file that is cut short must not be restored: the first ends the process with 3, the second
+with 6, as llama.cpp's own check does.
 """
 
 from __future__ import annotations
@@ -10,10 +13,17 @@ import json
 import os
 import threading
 import time
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+
+def get_device_info() -> list[dict[str, Any]]:
+    """There is no GPU."""
+    return [{"name": "CPU"}]
 
 
 class CommonParams:
@@ -25,6 +35,25 @@ class CommonParams:
         self.cpuparams_batch = SimpleNamespace(n_threads=0)
         self.api_keys: list[str] = []
         self.port = 0
+        self.n_parallel = 1
+        self.slot_save_path = ""
+
+
+@dataclass
+class Slot:
+    """What one conversation left."""
+
+    number: int
+    task: int | None = None
+    busy: bool = False
+    words: list[str] = field(default_factory=list)
+
+    def told(self) -> dict[str, Any]:
+        known = {} if self.task is None else {"id_task": self.task}
+        return {"id": self.number, "is_processing": self.busy, **known}
+
+    def held(self, words: list[str]) -> int:
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.words, words, strict=False)))
 
 
 class Server:
@@ -35,11 +64,43 @@ class Server:
         time.sleep(told.get("load", 0))
         if "fail" in told:
             raise RuntimeError(told["fail"])
-        self.busy = 0
+        self.slots = [Slot(number) for number in range(params.n_parallel)]
+        self.folder = params.slot_save_path
+        self.seconds = told.get("read", 0)
+        self.tasks = 0
+        self.guard = threading.Lock()
         http = ThreadingHTTPServer(("127.0.0.1", params.port), _handler(self, params))
         http.daemon_threads = True
         threading.Thread(target=http.serve_forever, daemon=True).start()
         self.listening_address = f"http://127.0.0.1:{http.server_address[1]}"
+
+    def read(self, words: list[str], seconds: float) -> tuple[Slot, int]:
+        """Reads a prompt in the free slot that holds most of it, and says how much that was."""
+        with self.guard:
+            slot = max((each for each in self.slots if not each.busy), key=lambda each: each.held(words))
+            held, self.tasks = slot.held(words), self.tasks + 1
+            slot.words, slot.task, slot.busy = words, self.tasks, True
+        time.sleep(seconds)
+        slot.busy = False
+        return slot, held
+
+    def act(self, slot: Slot, action: str, name: str) -> dict[str, Any]:
+        """Saves or restores a slot."""
+        path = Path(self.folder + name)
+        if action == "save":
+            path.write_text(f"KV{json.dumps(slot.words)}")
+            return {"n_saved": len(slot.words)}
+        if slot.busy:
+            os._exit(3)
+        try:
+            slot.words = json.loads(path.read_text()[2:])
+        except ValueError:
+            os._exit(6)
+        return {"n_restored": len(slot.words)}
+
+
+def _template(messages: list[dict[str, str]]) -> str:
+    return " ".join(f"<{message['role']}> {message['content']}" for message in messages)
 
 
 def _handler(server: Server, params: CommonParams) -> type[BaseHTTPRequestHandler]:
@@ -55,7 +116,7 @@ def _handler(server: Server, params: CommonParams) -> type[BaseHTTPRequestHandle
             if self.path == "/health":
                 self._json(200, {"status": "ok"})
             elif self._allowed():
-                self._json(200, [{"is_processing": server.busy > 0}])
+                self._json(200, [slot.told() for slot in server.slots])
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -63,19 +124,28 @@ def _handler(server: Server, params: CommonParams) -> type[BaseHTTPRequestHandle
                 return
             if self.path == "/tokenize":
                 self._json(200, {"tokens": body["content"].split()})
-                return
+            elif self.path == "/apply-template":
+                self._json(200, {"prompt": _template(body["messages"])})
+            elif self.path == "/completion":
+                slot, _ = server.read(body["prompt"], server.seconds)
+                self._json(200, {"id_slot": slot.number})
+            elif self.path.startswith("/slots/"):
+                number, _, action = self.path.removeprefix("/slots/").partition("?action=")
+                self._json(200, server.act(server.slots[int(number)], action, body["filename"]))
+            else:
+                self._answer(body)
+
+        def _answer(self, body: dict[str, Any]) -> None:
             prompt = str(body["messages"][-1]["content"])
             if prompt == "die":
                 os._exit(9)
-            server.busy += 1
-            time.sleep(float(prompt.removeprefix("sleep ")) if prompt.startswith("sleep ") else 0)
-            server.busy -= 1
+            seconds = float(prompt.removeprefix("sleep ")) if prompt.startswith("sleep ") else 0
+            _, held = server.read(_template(body["messages"]).split(), seconds)
             text = json.dumps({"pid": os.getpid()})
             message = {"role": "assistant", "content": text}
             choices = [{"index": i, "message": message, "finish_reason": "stop"} for i in range(body.get("n", 1))]
-            self._json(
-                200, {"choices": choices, "model": "fake", "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
-            )
+            usage = {"prompt_tokens": 9999, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": held}}
+            self._json(200, {"choices": choices, "model": "fake", "usage": usage})
 
         def _allowed(self) -> bool:
             allowed = self.headers.get("Authorization") in [f"Bearer {key}" for key in params.api_keys]

@@ -220,7 +220,5 @@ def _summary(facts: dict[str, Json], blocks: list[str]) -> str:
     counts = ("tables", "footnotes", "comments", "pictures", "tracked_changes")
     has = ", ".join(f"{facts[name]} {name.replace('_', ' ')}" for name in counts if facts.get(name))
     pages = f", {facts['pages_when_saved']} pages when it was saved" if facts.get("pages_when_saved") else ""
-    headings = facts["headings"]
-    shown = "; ".join(str(one).lstrip("# ") for one in headings[:15]) if isinstance(headings, list) else ""
     lines = [f"Word document{title} of {words:,} words{pages}.", f"It has {has}." if has else ""]
-    return "\n".join(line for line in [*lines, f"Headings: {shown}" if shown else ""] if line)
+    return "\n".join(filter(None, lines))

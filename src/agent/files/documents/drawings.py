@@ -32,20 +32,24 @@ class Drawn:
         if self.pictures or self.undescribed:
             many = max(len(self.pictures), self.undescribed)
             some = f"{many} pictures are" if many != 1 else "1 picture is"
-            sentences.append(f"{some} shown by alt text only, if any; the files are saved apart.")
+            sentences.append(f"{some} named in the text, with the alt text if there is any; the files are saved apart.")
         for other in dict.fromkeys(self.others):
             sentences.append(f"Not read: {other} ({self.others.count(other)}).")
         return sentences
 
     def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:
-        """A picture: its text, and its file kept."""
+        """A picture: the name of the file that it is kept as, and what the document says of it."""
         related = _related(part, relation)
-        if related is not None and all(related.blob != kept for kept in self.pictures.values()):
+        name = ""
+        if related is not None:
+            name = next((known for known, kept in self.pictures.items() if kept == related.blob), "")
             suffix = str(related.partname).rpartition(".")[2].lower()
-            self.pictures[f"{stem}-{len(self.pictures) + 1}.{suffix}"] = related.blob
+            name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
+            self.pictures[name] = related.blob
         if not alt:
             self.undescribed += 1
-        return f"[picture: {alt}]" if alt else "[picture without description]"
+        named = f"[picture {name}" if name else "[picture"
+        return f"{named}: {alt}]" if alt else f"{named}]" if name else "[picture without description]"
 
     def chart(self, part: Any, relation: str) -> str:
         """A chart as the table of its data."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 32 * 2**20
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
+_BLOCKS = frozenset(
+    ("nav", "main", "header", "footer", "aside", "menu", "form", "fieldset", "details", "summary", "dialog", "hgroup")
+)
 _BLANK_LINES = re.compile(r"\n{3,}")
 _DEEPEST = 200
 """Elements inside each other: more is no layout that anybody made by hand."""
@@ -46,9 +49,8 @@ class HtmlReader:
         page = Page(source.path.read_bytes())
         facts: dict[str, Json] = {"title": page.title, "encoding": page.encoding, "links": page.links}
         facts["tables"] = page.tables
-        headings = "; ".join(page.headings[:15])
         summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
-        summary += f" {page.tables} tables, {page.links} links." + (f"\nHeadings: {headings}" if headings else "")
+        summary += f" {page.tables} tables, {page.links} links."
         blocks = page.markdown.split("\n\n")
         return TextContents("html", summary, in_sections(blocks, limits.section), facts, page.lost)
 
@@ -137,7 +139,11 @@ def _converter() -> Any:
     from markdownify import MarkdownConverter
 
     class Converter(MarkdownConverter):
-        """Keeps a bar inside a cell from dividing it."""
+        """Knows newer elements as blocks, and keeps a bar inside a cell from dividing it."""
+
+        def get_conv_fn(self, tag_name: str) -> Any:
+            """What converts an element."""
+            return super().get_conv_fn("div" if tag_name.lower() in _BLOCKS else tag_name)  # type: ignore[misc]  # it has no types
 
         def process_text(self, el: Any, parent_tags: Any = None) -> str:
             """The text of an element."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import ReadLimits, Section, Source
 from agent.files.documents import pdf_page
 from agent.files.opening import beginning, damaged, name_of, without_package
 from agent.files.previews import Part, pages_part
@@ -18,6 +18,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]  # it has no stubs
 
 _PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
@@ -32,7 +33,7 @@ class PdfReader:
 
     kinds = frozenset({"pdf"})
 
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
+    def open(self, source: Source, limits: ReadLimits) -> PdfContents:
         """Opens a PDF; pages are read when they are asked for.
 
         Raises:
@@ -129,6 +130,23 @@ class PdfContents:
         """How its pages begin."""
         return [pages_part(self)]
 
+    def drawn(self, number: int) -> Image:
+        """How a page looks.
+
+        Raises:
+            FileProblem: There is no such page, or it is damaged.
+        """
+        from pypdfium2 import PdfiumError
+
+        try:
+            page = self.document[number - 1]
+        except (PdfiumError, IndexError):
+            raise FileProblem("range", f"Page {number} cannot be drawn.", remedy="Take another page.") from None
+        try:
+            return pdf_page.picture_of(page)
+        finally:
+            page.close()
+
     def save_data(self, folder: Path) -> list[Path]:
         """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
         path = folder / f"{self.stem}.pages.jsonl"
@@ -219,7 +237,7 @@ def _summary(pages: int, told: dict[str, str], outline: list[dict[str, Json]]) -
     title = f" “{told['title']}”" if "title" in told else ""
     author = f" by {told['author']}" if "author" in told else ""
     lines = [f"PDF of {pages:,} page{'s' if pages != 1 else ''}{title}{author}."]
-    top = [f"{one['title']} (page {one['page']})" for one in outline if one["level"] == 0][:12]
+    top = [f"{one['title']} (page {one['page']})" for one in outline if one["level"] == 0][:40]
     if top:
         lines.append("Outline: " + "; ".join(top))
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
 from agent.files.documents.markdown import in_sections
+from agent.files.media import ocr
 from agent.files.media.exif import exif_of
 from agent.files.opening import beginning, damaged, name_of, without_package
 from agent.files.problem import FileProblem
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_FRAMES = 12
 """Pages or moments of a picture that has several."""
+_ONLY_TEXT = "Of the picture only text is shown: no shapes, bars, lines, colours or places."
 _ALPHA = frozenset({"RGBA", "LA", "PA", "RGBa", "La"})
 
 
@@ -39,9 +41,9 @@ class ImageReader:
         beginning(source)
         if source.kind == "svg":
             return _svg(source, limits)
-        with _opened(source) as picture:
+        with opened_picture(source) as picture:
             facts = _facts(picture, source)
-            lost = ["Of the picture only text is shown: no shapes, bars, lines, colours or places."]
+            lost = [_ONLY_TEXT] if ocr.is_wanted() else []
             frames = list(_frames(picture, lost))
         sections = list(_read(frames, source, facts, lost))
         data = {} if len(frames) == 1 else _saved(frames, Path(name_of(source)).stem)
@@ -49,7 +51,12 @@ class ImageReader:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[Image]:
+def opened_picture(source: Source) -> Iterator[Image]:
+    """A picture, opened by what it is and not by its name.
+
+    Raises:
+        FileProblem: It is damaged, cut off, or would take gigabytes of memory.
+    """
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
@@ -117,15 +124,13 @@ def _frames(picture: Image, lost: list[str]) -> Iterator[Image]:
 
 def _read(frames: list[Image], source: Source, facts: dict[str, Json], lost: list[str]) -> Iterator[Section]:
     """A section for each frame whose text differs from that before it."""
-    from agent.files.media.ocr import text_in
-
     facts["colours"] = list(_colours(frames[0]))
     last, sure = "", []
     for frame in frames:
         try:
-            seen = text_in(frame)
+            seen = ocr.text_in(frame)
         except FileProblem as problem:
-            lost.append(str(problem).replace("\n", " "))
+            lost += [str(problem).replace("\n", " ")] if ocr.is_wanted() else []
             break
         lost += [sentence for sentence in seen.lost if sentence not in lost]
         if seen.confidence is not None:
@@ -138,7 +143,7 @@ def _read(frames: list[Image], source: Source, facts: dict[str, Json], lost: lis
     else:
         facts["text_confidence"] = min(sure) if sure else None
         return
-    yield Section("text in the picture", "(not read)")
+    yield Section("text in the picture", "(not read)" if ocr.is_wanted() else "(not read: the picture itself is shown)")
 
 
 def _colours(picture: Image) -> Iterator[dict[str, Json]]:

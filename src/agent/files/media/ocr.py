@@ -18,6 +18,18 @@ LONGEST_SIDE = 2600
 _THREADS = 1
 """Of onnxruntime: its threads spin while they wait, so that a second one costs more than it gives on a busy machine."""
 _UNSURE_BELOW = 0.8
+_is_wanted = True
+
+
+def turn_off() -> None:
+    """Has this process read no pictures any more: whoever asked looks at them."""
+    global _is_wanted
+    _is_wanted = False
+
+
+def is_wanted() -> bool:
+    """Whether the text of pictures is read."""
+    return _is_wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +59,10 @@ def text_in(picture: Image) -> Seen:
     """Reads the text of a picture.
 
     Raises:
-        FileProblem: The package is missing or its models cannot be loaded.
+        FileProblem: It is not wanted, the package is missing, or its models cannot be loaded.
     """
+    if not _is_wanted:
+        raise FileProblem("unsupported", "Its text was not read: it is shown itself.")
     import numpy
 
     engine = _engine()
@@ -60,7 +74,7 @@ def text_in(picture: Image) -> Seen:
         )
         picture = picture.copy()
         picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    found = engine(numpy.asarray(_on_white(picture))[:, :, ::-1])
+    found = engine(numpy.asarray(on_white(picture))[:, :, ::-1])
     if found.txts is None or found.boxes is None:
         return Seen("", [], tuple(lost))
     lines = [(str(text), round(float(sure), 3)) for text, sure in zip(found.txts, found.scores, strict=True)]
@@ -71,8 +85,8 @@ def text_in(picture: Image) -> Seen:
     return Seen(laid_out(pieces), lines, tuple(lost))
 
 
-def _on_white(picture: Image) -> Image:
-    """Without transparency, which would be black."""
+def on_white(picture: Image) -> Image:
+    """A picture in plain colours, without transparency, which would be black."""
     from PIL import Image as Images
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:

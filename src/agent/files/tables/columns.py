@@ -1,10 +1,10 @@
-"""What the columns of a table hold: kinds of values, how many are empty, and which there are where they are few."""
+"""What the columns of a table hold: kinds of values, how many are empty, which are odd, and all where they are few."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 _FEW = 12
 """Different values of a column that are all named."""
@@ -14,9 +14,14 @@ _MOST = 60
 """Columns that are told of."""
 _WIDTH = 40
 """Characters of a value or a name."""
-_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_WITH_COMMA = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)?(?:,\d+)?")
+_EXAMPLES = 4
+"""Values that are named of those that are not like the rest."""
+_LIKE_THE_REST = 0.8
+"""Share of the values of one form from which on the others are odd."""
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_RUN = re.compile(r"(\d+)|([^\W\d_]+)|\s+")
 
 
 def looked_at(columns: int) -> int:
@@ -40,40 +45,77 @@ def columns_told(
     over = "" if len(rows) == total else f" (in the first {len(rows):,} rows)"
     columns = [Counter(row[index] if index < len(row) else "" for row in rows) for index in range(len(names))]
     lines = [
-        f"- {_short(name) or f'column {number}'}: {_told(values, decimal)}"
+        f"- {_short(name) or f'column {number}'}: {values_told(values, decimal)}"
         for number, (name, values) in enumerate(zip(names[:_MOST], columns, strict=False), 1)
     ]
     more = [f"- and {len(names) - _MOST} more columns"] if len(names) > _MOST else []
     return [f"Columns{over}:", *lines, *more]
 
 
-def _told(values: Counter[str], decimal: str) -> str:
+def values_told(values: Mapping[str, int], decimal: str = ".") -> str:
+    """What some values are: of which kind, from where to where, which of them where they are few, and which are odd.
+
+    Args:
+        values: How often there is each.
+        decimal: The mark before decimals.
+    """
     empty = sum(count for value, count in values.items() if not value.strip())
     there = {value: count for value, count in values.items() if value.strip()}
     if not there:
         return "empty"
+    total = sum(there.values())
     kinds: dict[str, list[str]] = {}
     for value in there:
         kinds.setdefault(_kind(value, decimal), []).append(value)
-    if len(kinds) == 1:
-        ((kind, found),) = kinds.items()
-        told = kind + _range(kind, found, decimal)
-    else:
-        counts = {kind: sum(there[value] for value in found) for kind, found in kinds.items()}
-        told = " and ".join(f"{kind} ({counts[kind]:,})" for kind in sorted(kinds, key=lambda one: -counts[one]))
-    if len(there) <= _FEW and len(there) < sum(there.values()):
+    counts = {kind: sum(there[value] for value in found) for kind, found in kinds.items()}
+    told = " and ".join(
+        f"{kind}{_range(kind, kinds[kind], decimal)}{f' ({counts[kind]:,})' if len(kinds) > 1 else ''}"
+        for kind in sorted(kinds, key=lambda one: -counts[one])
+    )
+    if len(there) <= _FEW and len(there) < total:
         counted = sorted(there.items(), key=lambda one: (-one[1], one[0]))
-        told += f"; {len(there)} values: " + ", ".join(f"{_short(value)} ({count:,})" for value, count in counted)
-    elif len(there) == sum(there.values()) > 1:
-        told += "; all different"
+        told += f"; {len(there)} value{'s' * (len(there) != 1)}: " + ", ".join(
+            f"{_short(value)} ({count:,})" for value, count in counted
+        )
     else:
-        told += f"; {len(there):,} different"
+        told += "; all different" if len(there) == total > 1 else f"; {len(there):,} different"
+        told += _odd(there, kinds, counts, total)
     return told + (f"; {empty:,} empty" if empty else "")
+
+
+def _odd(there: Mapping[str, int], kinds: Mapping[str, list[str]], counts: Mapping[str, int], total: int) -> str:
+    """Values of another kind than most, or of another form where they are of one kind."""
+    if len(kinds) > 1:
+        usual = max(counts, key=lambda kind: counts[kind])
+        odd = [value for kind, found in kinds.items() if kind != usual for value in found]
+        return f"; not {usual}: {_examples(odd, there)}"
+    if "text" not in kinds:
+        return ""
+    forms = {value: _form(value) for value in there}
+    sizes = Counter[str]()
+    for value, form in forms.items():
+        sizes[form] += there[value]
+    form, size = sizes.most_common(1)[0]
+    if size == total or size < _LIKE_THE_REST * total:
+        return ""
+    return f"; {total - size:,} not like {form}: {_examples((one for one in there if forms[one] != form), there)}"
+
+
+def _examples(values: Iterable[str], there: Mapping[str, int]) -> str:
+    """The commonest of some values."""
+    by_count = sorted(values, key=lambda value: -there[value])
+    named = [f"{_short(value)}{f' ({there[value]:,})' if there[value] > 1 else ''}" for value in by_count[:_EXAMPLES]]
+    return ", ".join(named) + (", …" if len(by_count) > _EXAMPLES else "")
+
+
+def _form(value: str) -> str:
+    """A value with 9 for digits and A for letters, however many: `A9-9`."""
+    return _RUN.sub(lambda run: "9" if run[1] else "A" if run[2] else " ", value[:_WIDTH])
 
 
 def _kind(value: str, decimal: str) -> str:
     value = value.strip()
-    if any(map(str.isdigit, value)) and (_WITH_COMMA if decimal == "," else _NUMBER).fullmatch(value):
+    if (_WITH_COMMA if decimal == "," else _NUMBER).fullmatch(value):
         return "number"
     return "date" if _DATE.fullmatch(value) else "text"
 
@@ -92,5 +134,8 @@ def _as_float(value: str, decimal: str) -> float:
 
 
 def _short(value: str) -> str:
+    """A value on one line, in quotes where blanks stand around it."""
     plain = " ".join(value.split())
-    return plain if len(plain) <= _WIDTH else f"{plain[: _WIDTH - 1]}…"
+    plain = plain if len(plain) <= _WIDTH else f"{plain[: _WIDTH - 1]}…"
+    before, after = " " * (value[:1].isspace()), " " * (value[-1:].isspace())
+    return f'"{before}{plain}{after}"' if before or after else plain

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
-from agent.files.previews import CELL, ROOM, Part, part_of, text_part
+from agent.files.previews import CELL, DATA, Part, part_of, text_part
 from agent.files.problem import FileProblem
 from agent.files.tables.columns import columns_told, looked_at
 from agent.files.tables.dialect import SAMPLE, sniffed
@@ -95,8 +95,8 @@ class DelimitedFile:
     def preview(self) -> list[Part]:
         """The whole text where it is short; else the first rows as they stand there, and what the columns hold."""
         with self._encoding.open(self._path) as stream:
-            text = stream.read(ROOM + 1)
-        if len(text) <= ROOM:
+            text = stream.read(DATA + 1)
+        if len(text) <= DATA:
             return [text_part(text.rstrip("\n"), len(text.rstrip("\n")))]
         with self._behind(self._skipped) as (passed, rows):
             first = list(islice(rows, self._skipped - passed, looked_at(self._columns)))

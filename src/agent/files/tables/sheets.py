@@ -72,6 +72,8 @@ class WorkbookContents:
         self.kind = kind
         self.lost = lost
         self._section = section
+        self.pictures: dict[str, bytes] = {}
+        """By the names of the files that they are saved as."""
         self._sheets = [(sheet, rows_per_page(_sample(sheet), section)) for sheet in sheets]
         self.count: int | None = sum(_pages(sheet, size) for sheet, size in self._sheets)
         self.facts: dict[str, Json] = {"sheets": [sheet.facts for sheet in sheets]}
@@ -100,8 +102,10 @@ class WorkbookContents:
         return parts
 
     def save_data(self, folder: Path) -> list[Path]:
-        """Nothing: the file itself is best."""
-        return []
+        """The pictures alone: for the cells the file itself is best."""
+        for name, content in self.pictures.items():
+            (folder / name).write_bytes(content)
+        return [folder / name for name in self.pictures]
 
     def close(self) -> None:
         """Nothing is open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zipfile
 import zlib
@@ -20,6 +21,8 @@ FULL = 16 << 20
 """Bytes of sheets, unpacked, up to which everything is read; openpyxl takes seconds for them."""
 SMALL = 1 << 18
 """Bytes of sheets up to which nothing is gained by looking for what is in them."""
+_MOST_PICTURES = 50
+_SUFFIX = re.compile(r"\.\w{1,5}\Z")
 _RATIO = 200
 """How many times its size a workbook of more than 64 MiB may unpack to; what people make reaches a tenth of it."""
 _WIDE = 1 << 20
@@ -43,8 +46,16 @@ class WorkbookReader:
         Raises:
             FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
         """
-        name = source.name or source.path.name
         parts = _parts(source, limits)
+        contents = self._opened(source, limits, parts)
+        contents.pictures = _pictures(source, parts)
+        if contents.pictures:
+            named = ", ".join(f"[picture {name}]" for name in contents.pictures)
+            contents.lost.append(f"Pictures that stand on its sheets, saved apart: {named}.")
+        return contents
+
+    def _opened(self, source: Source, limits: ReadLimits, parts: list[zipfile.ZipInfo]) -> WorkbookContents:
+        name = source.name or source.path.name
         sheets = [one for one in parts if _SHEET.fullmatch(one.filename)]
         size = sum(one.file_size for one in sheets)
         lost = _unshown(parts)
@@ -220,12 +231,23 @@ def _newer_formats(source: Source, sheets: list[zipfile.ZipInfo]) -> list[str]:
     return ["What conditional formats of newer kinds colour is not shown."] if found else []
 
 
+def _pictures(source: Source, parts: list[zipfile.ZipInfo]) -> dict[str, bytes]:
+    """The pictures of a workbook by the names to save them as."""
+    media = [one for one in parts if one.filename.startswith("xl/media/")]
+    found: dict[str, bytes] = {}
+    with zipfile.ZipFile(source.path) as archive:
+        for number, one in enumerate(media[:_MOST_PICTURES], 1):
+            suffix = _SUFFIX.search(one.filename)
+            with contextlib.suppress(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+                found[f"picture-{number}{suffix[0].lower() if suffix else ''}"] = archive.read(one)
+    return found
+
+
 def _unshown(parts: list[zipfile.ZipInfo]) -> list[str]:
     """What is in the workbook, and in no cell."""
     names = [one.filename for one in parts]
     counts = {
         "charts": sum(name.startswith("xl/charts/chart") for name in names),
-        "pictures": sum(name.startswith("xl/media/") for name in names),
         "pivot tables": sum(name.startswith("xl/pivotTables/pivot") for name in names),
         "macros": sum(name.endswith("vbaProject.bin") for name in names),
     }

@@ -24,24 +24,11 @@ TEXTS = frozenset(["txt", "md", "source", "pdb", "cif", "svg"])
 """Kinds that a program reads as text as they are."""
 _AS_TEXT = (".pages.jsonl", ".transcript.json", ".md", ".txt")
 """How the files end in which readers write a text."""
-_COLOUR = r"\bcolou?r|\bfill(?:ed)?\b|\bhighlight|\bshaded?\b|\b(?:green|red|blue|yellow|orange|purple|pink|gr[ae]y)\b"
-_LOOKS = {
-    "fill": re.compile(_COLOUR, re.IGNORECASE),
-    "font_colour": re.compile(_COLOUR, re.IGNORECASE),
-    "bold": re.compile(r"\bbold", re.IGNORECASE),
-    "comment": re.compile(r"\b(?:comment|note)s?\b", re.IGNORECASE),
-    "formula": re.compile(r"\bformula", re.IGNORECASE),
-    "merged_columns": re.compile(r"\bmerged?\b|\bspan", re.IGNORECASE),
-    "merged_rows": re.compile(r"\bmerged?\b|\bspan", re.IGNORECASE),
-    "hidden": re.compile(r"\bhidden\b", re.IGNORECASE),
-}
-"""What cells of a workbook have beside values, and how questions speak of it."""
 
 
 def modules_for(state: State) -> dict[str, str]:
     """The sources of the modules; the variables of `attached` are what the files hold."""
-    looks = [look for look, words in _LOOKS.items() if words.search(state["question"])]
-    specs = [_spec(file, looks=looks) for file in openable(state)]
+    specs = [_spec(file) for file in openable(state)]
     source = (
         f"from {_PREFIX}loading import load\n"
         f"from {_PREFIX}telling import tell\n"
@@ -63,8 +50,8 @@ def text_of(file: AttachedFile) -> str:
 
 
 def variables_of(state: State) -> str:
-    """A program that tells what the variables hold."""
-    return f"import {MODULE}\nprint({MODULE}.tell({MODULE}._named))\n"
+    """A program that tells the variables' names, and what they hold."""
+    return f"import {MODULE}\nprint(', '.join({MODULE}._named))\nprint({MODULE}.tell({MODULE}._named))\n"
 
 
 def packages_of(files: Sequence[AttachedFile]) -> tuple[str, ...]:
@@ -75,11 +62,10 @@ def packages_of(files: Sequence[AttachedFile]) -> tuple[str, ...]:
     return (*(["pandas"] if tables else []), *(["openpyxl", "python-calamine"] if books else []))
 
 
-def _spec(file: AttachedFile, *, looks: list[str]) -> dict[str, Any]:
+def _spec(file: AttachedFile) -> dict[str, Any]:
     facts = {name: file["facts"].get(name) for name in ("delimiter", "decimal", "encoding", "header")}
-    cells = looks if file["kind"] == "xlsx" else []
     return {
-        **{"name": file["name"], "path": file["path"], "kind": file["kind"], "text": text_of(file), "cells": cells},
+        **{"name": file["name"], "path": file["path"], "kind": file["kind"], "text": text_of(file)},
         "tables": holds_tables(file),
         "facts": {name: fact for name, fact in facts.items() if fact is not None},
     }

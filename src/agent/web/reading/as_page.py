@@ -37,6 +37,7 @@ def html_page(found: Extracted, url: str) -> Page:
         published=found.published,
         remarks=found.notes,
         forms=found.forms,
+        around=found.around,
     )
 
 

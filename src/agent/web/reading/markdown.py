@@ -1,9 +1,10 @@
-"""A page of HTML as Markdown: what it says without what stands around it, tables as tables, links numbered."""
+"""A page of HTML as Markdown: what it says, apart from it what stands around that; tables as tables, links numbered."""
 
 from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from agent.web.fetching.charsets import decoded
 from agent.web.protocol import WebProblem
 from agent.web.reading.forms import forms_of
 from agent.web.reading.source import (
+    add_turns,
     date_of,
     drop_hidden,
     frames_of,
@@ -22,7 +24,7 @@ from agent.web.reading.source import (
     title_of,
     words_only,
 )
-from agent.web.reading.surroundings import Surroundings
+from agent.web.reading.surroundings import set_apart
 from agent.web.reading.walls import look_for_login, look_for_wall
 from mcp_tools.text import printable
 
@@ -30,8 +32,6 @@ LONGEST = 6_000_000
 """Characters of a page that are looked at."""
 _ESCAPED = re.compile(r"(?s:```.*?```)|`[^`\n]*`|\\([][().*_#+!>~`-])")
 """Signs that were escaped, outside code: whoever quotes the page quotes what stands there."""
-_KEPT_SHARE = 0.7
-"""Share of a page's words that must be in what trafilatura took; else the whole page is converted."""
 _SHORT = 120
 """Characters below which a page with scripts may have more to show."""
 _SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='module']"
@@ -55,6 +55,7 @@ class Extracted:
 
     title: str
     markdown: str
+    """Its content, whole."""
     links: tuple[str, ...]
     published: str
     """ISO date, or empty."""
@@ -65,6 +66,13 @@ class Extracted:
     hidden: int = 0
     """Characters that were left out because nobody sees them."""
     forms: tuple[str, ...] = ()
+    around: str = ""
+    """What stands around the content: menus, head, foot."""
+
+    @property
+    def size(self) -> int:
+        """Characters of all that there is to read."""
+        return len(self.markdown) + len(self.around)
 
 
 def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dict[str, Any]:
@@ -103,55 +111,39 @@ def extract(html: str, url: str) -> Extracted:
         notes.append(f"Hidden text of {hidden:,} characters was left out.")
     frames, forms = frames_of(tree, url), forms_of(tree, url)
     mark = new_mark()
+    add_turns(tree)
     targets = mark_links(tree, url, mark)
     put_in_order(tree)
-    markdown, links = _numbered(_converted(tree, mark), targets, mark)
+    divider = f"{mark}around"
+    set_apart(tree, divider)
+    (markdown, around), links = _numbered(_converted(tree).partition(divider)[::2], targets, mark)
     if not markdown and (markdown := printable(words_only(html[:LONGEST]))):
         notes.append("The page is nested too deeply: its words are shown without headings, tables and links.")
+        around = ""
     for title_of_frame, target in dict.fromkeys(frames):
         links = links if target in links else (*links, target)
         markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
-    return Extracted(title, markdown.strip(), links, published, tuple(notes), wants_scripts, hidden, tuple(forms))
+    return Extracted(
+        title, markdown.strip(), links, published, tuple(notes), wants_scripts, hidden, tuple(forms), around
+    )
 
 
 def _wants_scripts(tree: Any) -> bool:
     if not tree.xpath(_SCRIPTS):
         return False
-    visible = " ".join(" ".join(texts_of(tree, lambda _: False)).split())
+    visible = " ".join(" ".join(texts_of(tree)).split())
     if len(visible) < _SHORT or tree.xpath(_MOUNTS):
         return True
     warning = f"{visible} {' '.join(tree.xpath('//noscript//text()'))}"
     return len(visible) < _SHORT_WARNING and bool(_WANTS_SCRIPTS.search(warning))
 
 
-def _converted(tree: Any, mark: str) -> str:
-    """The content as Markdown; the whole page where it is no article: a list of results, a form, products."""
-    from trafilatura import extract as content_of
-
-    around = Surroundings(tree)
-    found = content_of(tree, output_format="markdown", include_links=True, include_formatting=True, favor_recall=True)
-    markdown = found or ""
-    lost = not markdown or around.lost_structure(markdown) or around.lost_links(markdown)
-    if lost or _share(around.words(), markdown.replace(mark, " ")) < _KEPT_SHARE:
-        around.drop()
-        markdown = _whole(tree)
-    others = [f"[{text}]({target})" for text, target in around.other_links(markdown)] if markdown else []
-    return "\n\n".join([markdown, f"Other links: {' · '.join(others)}"] if others else [markdown])
-
-
-def _share(wanted: list[str], markdown: str) -> float:
-    """How much of the words is there."""
-    there = set(re.findall(r"\w+", markdown))
-    plain = re.findall(r"\w+", " ".join(wanted))
-    return sum(word in there for word in plain) / len(plain) if plain else 1.0
-
-
-def _whole(tree: Any) -> str:
+def _converted(tree: Any) -> str:
     from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
     from agent.files.documents.html import Page
 
-    for field in tree.xpath("//select"):
+    for field in tree.xpath(".//select"):
         choices = [" ".join(one.text_content().split()) for one in field.iter("option")]
         text, tail = f" [choice {field.get('name') or ''}: {' / '.join(choices[:_MOST_CHOICES])}] ", field.tail
         field.clear()
@@ -159,7 +151,7 @@ def _whole(tree: Any) -> str:
     return Page(html.tostring(tree, encoding="unicode")).markdown
 
 
-def _numbered(markdown: str, targets: list[str], mark: str) -> tuple[str, tuple[str, ...]]:
+def _numbered(texts: Sequence[str], targets: list[str], mark: str) -> tuple[list[str], tuple[str, ...]]:
     """Numbers links in the order in which they come."""
     marked = re.compile(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)")
     numbers: dict[str, int] = {}
@@ -171,6 +163,6 @@ def _numbered(markdown: str, targets: list[str], mark: str) -> tuple[str, tuple[
     def apart(match: re.Match[str]) -> str:
         return f"] [{match[1]}]" if 1 <= int(match[1]) <= len(numbers) else match[0]
 
-    text = re.sub(rf"{re.escape(mark)}\d+", "", marked.sub(number, markdown.replace(_LINKED, "")))
-    text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
-    return printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip(), tuple(numbers)
+    texts = [re.sub(rf"{re.escape(mark)}\d+", "", marked.sub(number, text.replace(_LINKED, ""))) for text in texts]
+    texts = [_ESCAPED.sub(lambda match: match[1] or match[0], text) for text in texts]
+    return [printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip() for text in texts], tuple(numbers)

@@ -12,6 +12,11 @@ from mcp_tools.text import one_line
 _LINKED = re.compile(r"(?<=\])\[\d{1,7}\]")
 """The number of a link, which no words are looked for in."""
 _HEADING = re.compile(r"\n\n(?=#{1,3} )")
+_AROUND = "What stands around the main text:"
+_SHORT = 0.1
+"""Share of a screenful that may be shown below the content without being content."""
+_MAIN_TEXT_ONLY = frozenset({"firecrawl"})
+"""Readers that leave out what stands around it."""
 _RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 
 
@@ -26,6 +31,8 @@ class Screen(NamedTuple):
 class PagedView:
     """Screenfuls of a page: together they are its text, none of it twice.
 
+    What stands around the content comes last: on screenfuls of its own, unless it is short.
+
     Args:
         page: What was read.
         size: Characters of a screenful.
@@ -34,8 +41,20 @@ class PagedView:
     def __init__(self, page: Page, size: int = 6000) -> None:
         self._url = page.url
         self._size = size
-        self._text = page.markdown
-        self._ends = list(_ends(page.markdown, size))
+        content, around = page.markdown, f"\n\n{_AROUND}\n\n{page.around}" if page.around else ""
+        if len(around) <= size * _SHORT:
+            content, around = content + around, ""
+        self._text = content + around
+        self._ends = list(_ends(content, size))
+        self._content = len(content)
+        self._content_pages = len(self._ends)
+        self._whole = "the main text, whole" if around or page.via in _MAIN_TEXT_ONLY else "complete"
+        if around:
+            links, words = len(_LINKED.findall(around)), len(page.around.split())
+            self._around = f"; page {len(self._ends) + 1} shows what stands around it ({links} links, {words:,} words)"
+            self._ends += [len(content) + end for end in _ends(around, size)]
+        else:
+            self._around = ""
 
     @property
     def count(self) -> int:
@@ -53,10 +72,14 @@ class PagedView:
         """
         self._check(page)
         start, end = self._span(page)
-        if self.count == 1:
-            return Screen(self._text, "complete")
-        more = f", page={page + 1} goes on" if page < self.count else ""
-        where = f"characters {start + 1:,}–{end:,} of {len(self._text):,}; page {page} of {self.count}{more}"
+        more = f", page={page + 1} goes on" if page not in (self._content_pages, self.count) else ""
+        where = (
+            f"characters {start + 1:,}–{end:,} of {self._content:,}; page {page} of {self.count}{more}{self._around}"
+        )
+        if page > self._content_pages:
+            where = f"what stands around the main text; page {page} of {self.count}{more}"
+        elif self._content_pages == 1:
+            where = f"{self._whole}{self._around}"
         return Screen(f"{_head_of_table(self._text, start)}{self._text[start:end].strip(chr(10))}", where)
 
     def find(self, words: str, page: int = 1) -> Screen:

@@ -67,7 +67,7 @@ class WebReader:
         self._http = http
         self._folder = folder
         self._renderer = Renderer(http.guard, chrome, note)
-        self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "trafilatura")
+        self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
         self._youtube = YouTube(http, youtube)
         self._archive = Archive(http, archive)
         self._gemini = Gemini(http, gemini_key, base=gemini) if gemini_key else None
@@ -154,7 +154,7 @@ class WebReader:
                 raise
             note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
             return with_note(html_page(plain, url), note)
-        shows_more = route or len(found.markdown) + found.hidden > len(plain.markdown)
+        shows_more = route or found.size + found.hidden > plain.size
         if found.markdown and shows_more:
             return replace(html_page(found, drawn.url), via="rendered")
         return html_page(plain, url)

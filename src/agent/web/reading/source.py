@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
@@ -14,6 +14,7 @@ from mcp_tools.text import one_line, printable
 _UNSEEN = frozenset(
     ("script", "style", "template", "noscript", "head", "svg", "canvas", "iframe", "object", "embed", "title")
 )
+_IN_HEAD = frozenset(("title", "meta", "link", "base", "script", "style", "template", "noscript", "object", "bgsound"))
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])", re.I
 )
@@ -38,9 +39,23 @@ def parse(source: str) -> Any:
 
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
-        return html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
+        tree = html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+    _fill_body(tree)
+    return tree
+
+
+def _fill_body(tree: Any) -> None:
+    """Puts into the body what the parser took for a part of the head: elements that are newer than it."""
+    from lxml import html
+
+    strays = [one for head in tree.iterfind("head") for one in head if one.tag not in _IN_HEAD]
+    body = tree.find("body")
+    if strays and body is None:
+        tree.append(body := html.Element("body"))
+    for place, one in enumerate(strays):
+        body.insert(place, one)
 
 
 def title_of(tree: Any) -> str:
@@ -151,10 +166,28 @@ def mark_links(tree: Any, url: str, mark: str) -> list[str]:
     return list(numbers)
 
 
-def put_in_order(tree: Any) -> None:
-    """What a converter takes for something else: captions of tables and pictures, boxes within the text, places."""
+def add_turns(tree: Any) -> None:
+    """Makes links of the addresses that the head alone names as the next and the previous page."""
     from lxml import html
 
+    body = tree.find("body")
+    shown = set(tree.xpath("//a/@href"))
+    for link in tree.xpath("//link[@rel='next' or @rel='prev'][@href]") if body is not None else ():
+        if link.get("href") not in shown:
+            line, anchor = html.Element("p"), html.Element("a", href=link.get("href"))
+            anchor.text = {"next": "next page", "prev": "previous page"}[link.get("rel")]
+            line.append(anchor)
+            body.append(line)
+
+
+def put_in_order(tree: Any) -> None:
+    """What a converter takes for something else: captions of tables and pictures, boxes within the text, places.
+
+    Scripts and styles, whose text nobody sees, are taken out.
+    """
+    from lxml import etree, html
+
+    etree.strip_elements(tree, "script", "style", "template", "noscript", with_tail=False)
     for caption in tree.xpath("//table/caption"):
         table, line = caption.getparent(), html.Element("p")
         line.text = " ".join(caption.text_content().split())
@@ -172,13 +205,8 @@ def put_in_order(tree: Any) -> None:
             element.tag = tag
 
 
-def texts_of(root: Any, skips: Callable[[Any], bool]) -> Iterator[str]:
-    """The texts that can be seen, in order. Without recursion: pages are nested as deeply as somebody likes.
-
-    Args:
-        root: Where to begin.
-        skips: Whether an element is passed over.
-    """
+def texts_of(root: Any) -> Iterator[str]:
+    """The texts that can be seen, in order. Without recursion: pages are nested as deeply as somebody likes."""
     waiting: list[Any] = [root]
     while waiting:
         one = waiting.pop()
@@ -186,7 +214,7 @@ def texts_of(root: Any, skips: Callable[[Any], bool]) -> Iterator[str]:
             yield one
             continue
         waiting += [one.tail] if one.tail and one is not root else []
-        if one.tag not in _UNSEEN and not skips(one):
+        if one.tag not in _UNSEEN:
             waiting += reversed(one)
             waiting += [one.text] if one.text else []
 

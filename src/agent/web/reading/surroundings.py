@@ -1,79 +1,114 @@
-"""What stands around the content of a page: navigation, foot, advertisements, boxes."""
+"""What stands around the content of a page: navigation, head, foot, advertisements, boxes."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
-from agent.web.reading.source import texts_of
-from mcp_tools.text import one_line
+from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
-_TAGS = frozenset(("nav", "footer", "aside", "header", "form", "button", "select", "menu", "dialog"))
-_ASKING = frozenset(("header", "form", "button", "select"))
-"""They stand around an article, and are the content of a page without one."""
+_TAGS = frozenset(("nav", "footer", "aside", "header", "menu"))
 _NAMES = re.compile(
-    r"(?:^|[\s_-])(?:nav|navbar|menu|foot|footer|header|topbar|sidebar|share|social|related|cookie|consent|breadcrumbs?"
-    r"|advert|ads?|promo|toolbar|skip)(?:$|[\s_-])",
+    r"(?:^|[\s_-])(?:nav|navigation|navbar|menu|foot|footer|header|masthead|topbar|\w*sidebar|share|social|related"
+    r"|recommend\w*|cookies?|consent|breadcrumbs?|advert\w*|ads?|promo|newsletter|feedback|toolbar|skip)(?:$|[\s_-])",
     re.I,
 )
-_CONTENT = ("main", "article", "h1")
+_ENDS = re.compile(r"(?:^|[\s_-])(?:foot|footer|header)(?:$|[\s_-])", re.I)
+"""Within an article its own head and foot: who wrote it and when."""
+_ARTICLE = ("main", "article", "h1")
+_OF_TABLES = frozenset(("tr", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "h2", "h3", "h4", "h5", "h6"))
 _LARGE = 0.4
 """Share of a page's text that nothing has which only stands around: pages are named `with-sidebar` as a whole."""
-_HEADING = re.compile(r"^#", re.M)
-_ROW = re.compile(r"^\|", re.M)
-_MOST_OTHERS = 20
+_LEAST = 0.1
+"""Share of a page's text that its content has at least; else nothing is set apart."""
+_FEWEST_LINKS = 4
+_LINK_TEXT = 0.85
+"""Share of its text that a menu has in links."""
+_TURNS = re.compile(
+    r"[«»‹›←→<>\s]*(?:(?:older|newer|next|prev(?:ious)?|earlier|later|more)(?: \w+){0,2}|page \d+|\d{1,4}|[«»‹›←→])"
+    r"[«»‹›←→<>\s]*",
+    re.I,
+)
+"""What links to other parts of a list say."""
+_TURN_NAMES = re.compile(r"(?:^|[\s_-])(?:pag(?:er|ing|inat\w+)|page-?numbers?|next|prev(?:ious)?)(?:$|[\s_-])", re.I)
 
 
-class Surroundings:
-    """The elements of a page that stand around its content, by their tags and names.
+def set_apart(tree: Any, mark: str) -> None:
+    """Puts what stands around the content of a page behind it; links that turn its pages get a line before that.
 
     Args:
-        tree: The page.
+        tree: The page, without scripts; it changes.
+        mark: Divides the two, as a paragraph of its own.
     """
+    body = tree.find("body")
+    if body is None:
+        return
+    size = len(body.text_content())
+    found = list[Any]()
+    inside = set[Any]()
+    before_article = True
+    for one in body.iterdescendants():
+        before_article = before_article and one.tag not in _ARTICLE
+        if one.getparent() in inside or one in inside:
+            inside.add(one)
+        elif _stands_around(one, size, before_article):
+            found.append(one)
+            inside.add(one)
+    if sum(len(one.text_content()) for one in found) > size * (1 - _LEAST):
+        return
+    turns = [link for one in found for link in one.iterfind(".//a[@href]") if _turns_pages(link)]
+    if turns:
+        body.append(_line_of(turns))
+    divider = html.Element("p")
+    divider.text = mark
+    body.append(divider)
+    for one in found:
+        one.drop_tree()
+        one.tag = "div" if one.tag == "td" else one.tag
+        body.append(one)
 
-    def __init__(self, tree: Any) -> None:
-        self._tree = tree
-        self._body = tree.find("body")
-        self._whole = len(tree.text_content())
-        self._elements = {one for one in tree.iterfind("body//*") if one.tag in _TAGS or self._is_named(one)}
 
-    def words(self) -> list[str]:
-        """The words of the content."""
-        if self._body is None:
-            return []
-        return " ".join(texts_of(self._body, self._elements.__contains__)).split()
+def _stands_around(one: Any, size: int, before_article: bool) -> bool:
+    if one.tag in _OF_TABLES or next(one.iter(*_ARTICLE), None) is not None:
+        return False
+    name = f"{one.get('class', '')} {one.get('id', '')}"
+    is_in_article = next(one.iterancestors("main", "article"), None) is not None
+    if one.tag in _TAGS:
+        return not (is_in_article and one.tag in ("header", "footer"))
+    is_named = _NAMES.search(name) and not (is_in_article and _ENDS.search(name))
+    if not (is_named or (before_article and _is_menu(one))):
+        return False
+    return len(one.text_content()) <= _LARGE * size
 
-    def lost_links(self, markdown: str) -> bool:
-        """Whether most links of the content whose text was kept are links no more."""
-        texts = [(" ".join(one.text_content().split()), one.get("href")) for one in self._links(self._tree)]
-        there = [href for text, href in texts if len(text) > 2 and text in markdown]
-        return len(there) > 2 and sum(f"]({href})" in markdown for href in there) * 2 < len(there)
 
-    def lost_structure(self, markdown: str) -> bool:
-        """Whether the content has headings or tables, and its Markdown none of them: it is bare text then."""
-        headings, cells = (map(self._is_content, self._tree.iter(*tags)) for tags in (("h1", "h2", "h3"), ("td",)))
-        return (not _HEADING.search(markdown) and any(headings)) or (not _ROW.search(markdown) and any(cells))
+def _is_menu(one: Any) -> bool:
+    """Whether it is a list of links and nothing else."""
+    if one.tag not in ("ul", "ol"):
+        return False
+    links = one.findall(".//a[@href]")
+    shown = len("".join(one.text_content().split()))
+    linked = sum(len("".join(link.text_content().split())) for link in links)
+    return len(links) >= _FEWEST_LINKS and linked >= _LINK_TEXT * shown
 
-    def other_links(self, markdown: str) -> list[tuple[str, str]]:
-        """Text and address of links of the content that are not in its Markdown: `next page`, mostly."""
-        roots = self._tree.xpath("//main | //*[@role='main'] | //article")[:1] or [self._tree]
-        texts = [(one_line(one.text_content(), 80), one.get("href")) for root in roots for one in self._links(root)]
-        found = dict.fromkeys(one for one in texts if one[0] and f"]({one[1]})" not in markdown)
-        return list(found)[:_MOST_OTHERS]
 
-    def drop(self) -> None:
-        """Takes them out of the page; forms and heads stay."""
-        for one in self._elements:
-            if one.tag not in _ASKING and one.getparent() is not None:
-                one.drop_tree()
+def _turns_pages(link: Any) -> bool:
+    """Whether a link leads to the next or an earlier part of what the page shows."""
+    names = " ".join(
+        one.get(key, "") for one in (link, *islice(link.iterancestors(), 3)) for key in ("class", "id", "rel")
+    )
+    if _TURN_NAMES.search(names):
+        return True
+    said = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
+    return len(said) <= 40 and _TURNS.fullmatch(said) is not None
 
-    def _links(self, root: Any) -> list[Any]:
-        return [one for one in root.iterfind(".//a[@href]") if self._is_content(one)]
 
-    def _is_content(self, one: Any) -> bool:
-        return not any(up in self._elements for up in one.iterancestors())
-
-    def _is_named(self, one: Any) -> bool:
-        if not _NAMES.search(f"{one.get('class', '')} {one.get('id', '')}"):
-            return False
-        return next(one.iter(*_CONTENT), None) is None and len(one.text_content()) <= _LARGE * self._whole
+def _line_of(links: list[Any]) -> Any:
+    line = html.Element("p")
+    line.text = "Turn pages: "
+    for link in links:
+        copy = html.Element("a", href=link.get("href"))
+        copy.text = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "") or "…"
+        copy.tail = " "
+        line.append(copy)
+    return line

@@ -96,22 +96,32 @@ class Evidence:
 
     def text(self, size: int) -> str:
         """All of it for later steps, cited as [1], [2]; the last quotations are left out where it gets too long."""
-        head = f"search {'; '.join(self.queries)} ({self.strategy}): {self._count()}"
+        if not self.ok:
+            return self._nothing()
+        read = f"{self.read} of {self.hits} page{'' if self.hits == 1 else 's'} read."
+        head = f"search {'; '.join(self.queries)} ({self.strategy}): {read}"
         tail = self._tail()
         room = size - len(head) - sum(len(line) + 1 for line in tail)
         blocks: list[str] = []
         for block in self._blocks():
             if len(block) + 1 > room and blocks:
-                tail.insert(0, "Further quotations are left out: read the page itself with read_file.")
+                tail.insert(0, "Further quotations are left out: read the page itself.")
                 break
             blocks.append(block)
             room -= len(block) + 1
         return "\n".join([head, *blocks, *tail])
 
-    def _count(self) -> str:
-        return (
-            f"{self.read} of {self.hits} page{'' if self.hits == 1 else 's'} read." if self.hits else "nothing found."
-        )
+    def _nothing(self) -> str:
+        """That nothing was found, and why."""
+        reasons = "; ".join(dict.fromkeys(one.partition(": ")[2] or one for one in self.failed))
+        if not self.hits:
+            why = "" if reasons else " No engine knows a page with these words: use others."
+        elif not self.read:
+            why = f" None of the pages that the engines named ({self.hits}) could be read."
+        else:
+            why = f" No page that was read ({self.read} of {self.hits}) has a passage that fits: use other words."
+        head = f"The search failed: nothing was found for {one_line('; '.join(self.queries), 200)!r}.{why}"
+        return "\n".join(filter(None, [head, f"Why: {one_line(reasons, 400)}" if reasons else ""]))
 
     def _blocks(self) -> list[str]:
         """Each source with its quotations, by rounds: the first quotation of each comes before the second of any."""

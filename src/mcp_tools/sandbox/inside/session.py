@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 from _queue import SimpleQueue
+from binascii import b2a_base64
 from contextlib import nullcontext
 from types import ModuleType
 
@@ -122,12 +123,12 @@ class Session:
         """Has the host call one of its functions.
 
         Raises:
-            TypeError: An argument is not JSON.
+            TypeError: An argument is neither JSON nor bytes nor a picture.
             ValueError: The arguments are too large.
             RuntimeError: The host's function failed; the message is its own.
         """
         try:
-            data = encode(arguments)
+            data = encode({key: _sent(value) for key, value in arguments.items()})
         except ResultError as error:
             raise TypeError(f"{name}(): {str(error).replace('result', 'arguments', 1)}") from None
         if len(data) > LARGEST_REQUEST:
@@ -260,6 +261,13 @@ def _function(form: Message, ask: Callable[[str, Message], Any]) -> Callable[...
     function.__name__ = function.__qualname__ = name
     function.__doc__ = form["text"]
     return function
+
+
+def _sent(value: Any) -> Any:
+    """A value as it is sent: bytes, and what can draw itself as PNG, are text in base64."""
+    draw = getattr(value, "_repr_png_", None)
+    value = draw() if callable(draw) else value
+    return b2a_base64(value, newline=False).decode() if isinstance(value, bytes) else value
 
 
 def _receive() -> Message:

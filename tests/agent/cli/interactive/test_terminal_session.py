@@ -345,7 +345,7 @@ async def test_the_doctor_looks(sitting: Any) -> None:
 
 async def test_sources_stand_below_an_answer(sitting: Any, site: Any) -> None:
     url = f"{site.url}/lighthouse"
-    lines = [says("37", when='<data source="read_file">'), decide("read_file", file=url)]
+    lines = [says("37", when='<data source="read">'), decide("read_file", file=url)]
     shown = await sitting.plays(*lines).types("How high is the tower?", allow_private=True)
     assert "Sources:\n" in shown
     assert f"[1] Grey Point lighthouse — {url}" in shown

@@ -160,7 +160,7 @@ def test_opening_is_light(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom agent.layers import read_settings\nfrom agent.web.engines.opening import open_engines\n"
         "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}))\n"
-        "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'trafilatura') if m in sys.modules])"
+        "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"ALITA_HOME": str(tmp_path)}, check=True

@@ -51,7 +51,7 @@ def test_an_article_keeps_its_text_tables_lists_and_code() -> None:
 
 def test_links_are_absolute_and_numbered_in_the_order_of_the_text() -> None:
     page = extract(ARTICLE, URL)
-    assert page.links == (
+    assert page.links[:3] == (
         "https://kell.example/town/old.html",
         "http://other.example/a_(b)?x=[1]",
         "https://kell.example/long",
@@ -65,7 +65,7 @@ def test_links_are_absolute_and_numbered_in_the_order_of_the_text() -> None:
 
 
 def test_a_list_of_results_is_kept_whole() -> None:
-    """No article: what trafilatura would drop is most of the page."""
+    """No article: the form and its results are most of the page."""
     hits = "".join(f'<div><a href="/boat/{n}">Boat {n}</a><span>{n * 7} crowns</span></div>' for n in range(30))
     page = extract(f"<html><body><form><input name=q value=boat></form><div>{hits}</div></body></html>", URL)
     assert all(f"{n * 7} crowns" in page.markdown for n in range(30))
@@ -193,3 +193,56 @@ def test_a_page_chooses_no_link_by_its_text(number: str) -> None:
     page = extract(f'<article><p>{text} {PROSE * 3}</p><p><a href="/b">b</a> {PROSE}</p></article>', URL)
     assert text in page.markdown
     assert page.links == ("https://kell.example/b",)
+
+
+def test_what_stands_around_the_content_is_apart_and_nothing_is_dropped() -> None:
+    page = extract(ARTICLE, URL)
+    assert page.around == "[Home][4] [Shop][5]\n\nImprint and cookies"
+    assert page.links[3:] == ("https://kell.example/", "https://kell.example/shop")
+
+
+def test_repeated_paragraphs_and_headings_stay_where_they_are() -> None:
+    day = "<h2>Monday</h2><h3>Morning</h3><p>Closed.</p><h3>Evening</h3><p>Closed.</p>"
+    page = extract(f"<main><h1>Hours</h1><p>{PROSE}</p>{day * 3}<h2>Empty</h2></main>", URL)
+    assert [page.markdown.count(text) for text in ("## Monday", "### Evening", "Closed.", "## Empty")] == [3, 3, 6, 1]
+
+
+@pytest.mark.parametrize(
+    ("links", "told"),
+    [
+        ("<nav class=x><a href=/p/2>Older posts</a></nav>", "Turn pages: [Older posts][1]"),
+        ("<footer><a rel=next href=/p/2>mehr</a> <a href=/im>Imprint</a></footer>", "Turn pages: [mehr][1]"),
+        ("<div class=foot><ul class=pagination><li><a href=/p/2>zwei</a></ul></div>", "Turn pages: [zwei][1]"),
+        ("<nav><a href=/p/2>2</a><a href=/p/3>3</a></nav>", "Turn pages: [2][1] [3][2]"),
+        ("<p><a href=/p/2>next »</a></p>", "[next »][1]"),
+        ("<head><link rel=next href=/p/2></head>", "[next page][1]"),
+    ],
+    ids=["words", "rel", "class", "numbers", "in the text", "head"],
+)
+def test_links_that_turn_pages_stand_in_the_text(links: str, told: str) -> None:
+    page = extract(f"<html><h1>Posts</h1><p>{PROSE}</p>{links}</html>", URL)
+    assert told in page.markdown
+    assert page.links[0] == "https://kell.example/p/2"
+    assert "Imprint" not in page.markdown
+
+
+def test_a_page_that_only_has_menus_is_their_text() -> None:
+    page = extract("<nav><a href=/a>Herons</a> <a href=/b>Gulls</a></nav><footer>2024</footer>", URL)
+    assert page.markdown == "[Herons][1] [Gulls][2]\n\n2024"
+    assert page.around == ""
+
+
+def test_a_list_of_links_before_the_heading_is_a_menu() -> None:
+    links = "".join(f"<li><a href=/{n}>Part {n}</a>" for n in range(6))
+    page = extract(f"<div><ul>{links}</ul></div><h1>Tides</h1><p>{PROSE}</p><ul>{links}</ul>", URL)
+    assert page.markdown.startswith("# Tides")
+    assert page.markdown.count("Part 3") == page.around.count("Part 3") == 1
+
+
+def test_an_article_keeps_its_own_head_and_foot() -> None:
+    page = extract(
+        f"<article><header>By Ann, 3 May</header><p>{PROSE}</p><footer>Tags: sea</footer></article>"
+        "<header>Kell Times</header><table><tr class=header><th>Hour<th>Wind<tr><td>6<td>3</table>", URL
+    )  # fmt: skip
+    assert all(text in page.markdown for text in ("By Ann, 3 May", "Tags: sea", "| Hour | Wind |"))
+    assert page.around == "Kell Times"

@@ -74,3 +74,27 @@ def test_an_empty_page_has_one_empty_screen() -> None:
 def test_a_line_longer_than_a_screen_is_divided() -> None:
     view = PagedView(Page("https://e.org/", "", "x" * 10_000), 1000)
     assert view.count == 10
+
+
+def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
+    menu = " ".join(f"[part {n}][{n}]" for n in range(1, 41))
+    view = PagedView(Page("https://e.org/", "", "Tea is 3.", around=menu), 1000)
+    assert view.at(1) == (
+        "Tea is 3.",
+        "the main text, whole; page 2 shows what stands around it (40 links, 80 words)",
+    )
+    assert view.at(2).text == f"What stands around the main text:\n\n{menu}"
+    assert view.at(2).label == "what stands around the main text; page 2 of 2"
+    assert "page 2\n" in view.find("part 17").text
+    long = PagedView(Page("https://e.org/", "", TEXT, around=menu), 4000)
+    assert f"page 1 of {long.count}, page=2 goes on; page {long.count} shows what stands around" in long.at(1).label
+    assert "goes on" not in long.at(long.count - 1).label
+
+
+def test_a_short_menu_is_shown_below_and_the_page_is_complete() -> None:
+    view = PagedView(Page("https://e.org/", "", "Tea is 3.", around="[Home][1]"), 1000)
+    assert view.at(1) == ("Tea is 3.\n\nWhat stands around the main text:\n\n[Home][1]", "complete")
+
+
+def test_a_reader_that_leaves_menus_out_does_not_make_a_page_complete() -> None:
+    assert PagedView(Page("https://e.org/", "", "Tea", via="firecrawl")).at(1).label == "the main text, whole"

@@ -140,13 +140,28 @@ async def test_where_nothing_is_found_the_query_is_widened_and_no_model_is_asked
     evidence = await searching.find(Pages([]))
     assert evidence.queries[:2] == ["high Grey Point lighthouse", "Grey Point lighthouse"]
     assert not evidence.ok
-    assert "nothing found" in evidence.text(6000)
+    assert evidence.text(6000) == (
+        "The search failed: nothing was found for 'high Grey Point lighthouse; Grey Point lighthouse'."
+        " No engine knows a page with these words: use others."
+    )
     assert searching.model.requests == []
+
+
+async def test_pages_that_cannot_be_read_are_no_result(searching):
+    result, _ = page("https://a.example/x", TOWER)
+    pages = Pages([replace(result, snippet="")], {result.url: WebProblem("captcha", "A robot was suspected.")})
+    evidence = await searching.find(pages, UNKNOWN, weak=False, query="lighthouse")
+    assert evidence.text(6000).endswith(
+        "None of the pages that the engines named (1) could be read.\nWhy: A robot was suspected."
+    )
 
 
 async def test_an_engine_that_fails_is_told(searching):
     evidence = await searching.find(Pages(WebProblem("quota", "The quota is used up.")))
-    assert "The quota is used up." in evidence.text(6000)
+    assert not evidence.ok
+    first, why = evidence.text(6000).splitlines()
+    assert first.startswith("The search failed: nothing was found for 'high Grey Point lighthouse")
+    assert why == "Why: The quota is used up."
 
 
 async def test_what_a_capable_model_searches_for_is_searched_as_it_is_and_it_is_asked_nothing(searching):
@@ -204,7 +219,7 @@ async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
 class StoppedModel(Weak):
     """A model that a limit of the run keeps from answering."""
 
-    async def complete(self, *args: Any, **options: Any) -> Any:
+    async def complete(self, request: Any) -> Any:
         from agent.errors import StoppedError
 
         raise StoppedError("the limit of tokens is reached")

@@ -10,7 +10,6 @@ from typing import Any
 
 from agent.small.programs.inside.columns import named_columns, typed
 from agent.small.programs.inside.documents import tables_in
-from agent.small.programs.inside.structures import atoms_in
 from agent.small.programs.inside.workbook import workbook
 
 _LARGE = 50_000_000
@@ -21,15 +20,14 @@ def load(files: list[dict[str, Any]]) -> dict[str, Any]:
     """What the files hold, by the names of variables.
 
     Args:
-        files: Each with name, path, kind, facts, the path of its text where it has one, whether that holds tables, and
-            of a workbook the looks of cells that are asked for: where they differ, it is a table of its cells.
+        files: Each with name, path, kind, facts, the path of its text where it has one, and whether that holds tables.
     """
     found = [(label, value) for file in files for label, value in _opened(file)]
     alone = len(files) == 1 and sum(_usual_name(value) == "table" for _, value in found) < 2
     named: dict[str, Any] = {}
     for label, value in found:
         usual = _usual_name(value)
-        usual = label if label in ("items", "lines", "atoms") else usual
+        usual = label if label in ("items", "lines") else usual
         name = base = usual if alone or (len(files) == 1 and usual != "table") else _identifier(label, usual)
         number = 2
         while name in named:
@@ -43,16 +41,13 @@ def _opened(file: dict[str, Any]) -> list[tuple[str, Any]]:
     if kind in ("csv", "tsv"):
         return [(name, _delimited(path, file["facts"]))]
     if kind in ("xlsx", "xls", "xlsb", "ods"):
-        return workbook(path, name, cells=file["cells"])
+        return workbook(path, name)
     if kind == "sqlite":
         return _database(path)
     if kind in ("json", "jsonld", "jsonl"):
         return [(name, _records(_json(path, kind)))]
     if kind == "xml":
         return [(name, _elements(path))]
-    if kind in ("pdb", "cif"):
-        atoms, rest = atoms_in(_text(path, file["facts"]), kind)
-        return [("atoms", atoms), (name, rest)] if len(atoms) else [(name, rest)]
     texts = _texts(file["text"], file["facts"])
     named = [(name if isinstance(value, str) else f"{name} pages", value) for value in texts]
     return [*(tables_in(texts[0]) if file["tables"] else []), *named]
@@ -156,7 +151,7 @@ def _text(path: str, facts: dict[str, Any]) -> str:
 
 def _usual_name(value: Any) -> str:
     if hasattr(value, "columns"):
-        return "cells" if {"address", "value"} <= set(value.columns) else "table"
+        return "table"
     if isinstance(value, str):
         return "text"
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):

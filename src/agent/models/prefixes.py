@@ -1,0 +1,209 @@
+"""The beginnings of prompts that never change: read once by the embedded model's server, then kept on disk.
+
+Two cores read about sixty tokens a second, so that most of a short call goes into a prompt's instructions and
+examples. The server reads them when nobody asks anything and saves what it computed; before a call the client has the
+server take it back, which is a matter of milliseconds.
+
+A file's name holds the hash of the text and the checksum of the content: llama.cpp ends the whole process over a file
+that is cut short. The folder is one engine's, that is one file of weights and one version of the library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from agent.models.protocol import Message
+from mcp_tools.prompt import load_prompt
+from mcp_tools.written import private_folder
+
+FOLDER = "prefixes"
+"""Of all engines' files, in the cache folder."""
+MOST_BYTES = 512 * 1024 * 1024
+"""Of all kept files; a token takes 28 kB."""
+_PACKAGE = "agent.small"
+"""Whose prompts the embedded model is asked with."""
+_SHORTEST = 300
+"""Characters: less is read within a second."""
+_SAME = 300
+"""Characters that a prompt may share with an earlier one behind its prefix: with more, the server's memory of that
+call is worth more than the prefix."""
+_CHUNK = 128
+"""Tokens that are read between two looks at whether somebody asks something. The last ones are never fewer than half of
+it: llama.cpp computes attention otherwise for less than 64, and the prefix is to be what a whole prompt would hold."""
+_FREE = 1 << 30
+"""Bytes of the disk that are left to others."""
+_MARK = "\u2016"
+_SUFFIX = ".kv"
+_BLOCK = 1 << 22
+
+Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Sends JSON to a path of the server and gives what it answers; raises `OSError` when it refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What a prompt says before its first placeholder."""
+
+    turns: tuple[tuple[str, str], ...]
+    """Role and text; the last one is cut where the placeholder stands."""
+    messages: int
+    """How many messages the whole prompt has."""
+
+    @property
+    def key(self) -> str:
+        """Names the text."""
+        return hashlib.sha256(json.dumps(self.turns).encode()).hexdigest()[:16]
+
+    def begins(self, messages: Sequence[Message]) -> bool:
+        """Whether these messages are the prompt, filled, and not a conversation that went on from it."""
+        *whole, (role, head) = self.turns
+        if len(messages) != self.messages or messages[len(whole)]["role"] != role:
+            return False
+        content = messages[len(whole)]["content"]
+        return (
+            isinstance(content, str)
+            and content.startswith(head)
+            and all((m["role"], m["content"]) == turn for m, turn in zip(messages, whole, strict=False))
+        )
+
+
+@cache
+def fixed_prefixes() -> tuple[Prefix, ...]:
+    """Those that are worth keeping, the longest first."""
+    found: dict[str, Prefix] = {}
+    for file in (resources.files(_PACKAGE) / "prompts").iterdir():
+        prompt = load_prompt(_PACKAGE, file.name.removesuffix(".md"))
+        prefix = Prefix(prompt.fixed, len(prompt.turns))
+        if prompt.placeholders and _length(prefix) >= _SHORTEST:
+            found[prefix.key] = prefix
+    return tuple(sorted(found.values(), key=_length, reverse=True))
+
+
+def _length(prefix: Prefix) -> int:
+    return sum(len(text) for _, text in prefix.turns)
+
+
+class KeptPrefixes:
+    """The files of one engine.
+
+    Args:
+        folder: Its folder, in that of all engines.
+        most: Bytes that the files of all engines may take.
+    """
+
+    def __init__(self, folder: Path, *, most: int = MOST_BYTES) -> None:
+        self.folder = folder
+        self._most = most
+        self._last: dict[str, str] = {}
+
+    def prepare(self) -> None:
+        """Makes the folder, and removes what a killed server left in it.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        private_folder(self.folder)
+        (self.folder / "try.draft").write_bytes(b"")
+        for draft in self.folder.glob("*.draft"):
+            draft.unlink(missing_ok=True)
+
+    def fitting(self, messages: Sequence[Message]) -> Path | None:
+        """The whole and unaltered file with which these messages begin; a damaged one is removed."""
+        prefix = next((each for each in fixed_prefixes() if each.begins(messages)), None)
+        if prefix is None:
+            return None
+        enough = len(prefix.turns[-1][1]) + _SAME
+        begun = str(messages[len(prefix.turns) - 1]["content"])[:enough]
+        before, self._last[prefix.key] = self._last.get(prefix.key), begun
+        file = self._file(prefix)
+        if file is None or (before == begun and len(begun) == enough):
+            return None
+        with contextlib.suppress(OSError):
+            if file.name == _name(prefix, file):
+                os.utime(file)
+                return file
+            file.unlink()
+        return None
+
+    def missing(self) -> list[Prefix]:
+        """Those that are not kept yet."""
+        return [prefix for prefix in fixed_prefixes() if self._file(prefix) is None]
+
+    def make(self, prefix: Prefix, ask: Ask, stop: Callable[[], bool]) -> bool:
+        """Has the server read a prefix and keeps it; stops soon when it is told to, and says whether it is done.
+
+        Raises:
+            OSError: The server refused, or the disk has no room.
+        """
+        *whole, (role, head) = prefix.turns
+        turns = [*whole, (role, head + _MARK)]
+        filled = ask("/apply-template", {"messages": [{"role": role, "content": text} for role, text in turns]})
+        text = filled["prompt"].partition(_MARK)[0]
+        tokens = ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})["tokens"]
+        slot = 0
+        for end in (*range(_CHUNK, len(tokens) - _CHUNK // 2, _CHUNK), len(tokens)):
+            if stop():
+                return False
+            slot = ask("/completion", {"prompt": tokens[:end], "n_predict": 0, "cache_prompt": True})["id_slot"]
+        draft = self.folder / f"{prefix.key}.{os.getpid()}.draft"
+        try:
+            saved = ask(f"/slots/{slot}?action=save", {"filename": draft.name})
+            if saved["n_saved"] != len(tokens):  # another request took the slot meanwhile
+                return False
+            self._make_room(draft.stat().st_size)
+            draft.chmod(0o600)
+            draft.replace(self.folder / _name(prefix, draft))
+        finally:
+            draft.unlink(missing_ok=True)
+        return True
+
+    def _file(self, prefix: Prefix) -> Path | None:
+        return next(iter(self.folder.glob(f"{prefix.key}-*{_SUFFIX}")), None)
+
+    def _make_room(self, size: int) -> None:
+        """Removes the files that were not used for longest, but none of this engine that is still of use."""
+        in_use = {file for prefix in fixed_prefixes() if (file := self._file(prefix))}
+        taken = size + kept_bytes(self.folder.parent)
+        for file in sorted(_files(self.folder.parent), key=_last_use):
+            if taken <= self._most:
+                break
+            if file not in in_use:
+                taken -= file.stat().st_size
+                file.unlink()
+        if taken > self._most:
+            raise OSError(f"{self.folder.parent} is full")
+        if shutil.disk_usage(self.folder).free < _FREE:
+            raise OSError("the disk is nearly full")
+
+
+def kept_bytes(folder: Path) -> int:
+    """What the files of all engines take."""
+    return sum(file.stat().st_size for file in _files(folder))
+
+
+def _files(folder: Path) -> list[Path]:
+    return list(folder.glob(f"*/*{_SUFFIX}"))
+
+
+def _last_use(file: Path) -> float:
+    return file.stat().st_mtime
+
+
+def _name(prefix: Prefix, content: Path) -> str:
+    """The name of a file with this content."""
+    checksum = 0
+    with content.open("rb") as file:
+        while block := file.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return f"{prefix.key}-{checksum:08x}{_SUFFIX}"

@@ -1,0 +1,16 @@
+"""keep: a tool from the program that answered, once the answer is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agent.context import Context
+from agent.models.protocol import Role
+from agent.state import State
+
+
+async def keep(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Whatever happens here, the answer stays as it is."""
+    return await runtime.context.strategy(Role.COORDINATOR).keep(state, runtime.context)

@@ -1,0 +1,148 @@
+"""One program for a question: written once, run in the sandbox, and mended once with its failure shown."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agent.attached import files_text, granted, is_missing, readable
+from agent.context import Context
+from agent.events import Note, ToolCalled
+from agent.models.protocol import Message, Role
+from agent.programs.scripts import failure_of
+from agent.small.programs.form import answer_in
+from agent.small.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
+from agent.state import Action, State, Step
+from agent.steps import preview, reading_of, step
+from agent.strategy import Update
+from mcp_tools.errors import StoppedError
+from mcp_tools.packages import file_packages, imported
+from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
+from mcp_tools.sandbox.protocol import Job, Limits, Outcome
+from mcp_tools.text import one_line
+
+TOKENS = 600
+STOP = ["\n```"]
+"""What follows a program is an explanation that nobody reads."""
+_ATTEMPTS = 2
+_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
+_LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
+"""A program over a large table takes longer than a tool."""
+_TEXTS: frozenset[Action] = frozenset({"read_file", "search", "browse"})
+_ROOM = 6_000
+"""Characters of all texts together: a small model reads slowly, and loses itself in more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a program is asked for with, and how it is run."""
+
+    messages: list[Message]
+    """The last one is the beginning of the reply."""
+    run: Callable[[str], Awaitable[Outcome]]
+    is_general: bool
+    """Whether the program computes with the question's own values, so that others would make sense, too."""
+    head: str = ""
+    """How the program begins, if the model is to go on from there."""
+
+    def source_in(self, reply: str) -> str:
+        """The program that a reply is, with its head."""
+        source = code_in(reply)
+        return source if source.startswith(self.head) else self.head + source
+
+
+async def answer_by_program(state: State, context: Context) -> Update:
+    """What a program prints that the model writes for the question."""
+    failure = ""
+    try:
+        task = await program_task(state, context)
+        messages = task.messages
+        for _ in range(_ATTEMPTS):
+            completion = await context.complete(Role.WRITER, messages, temperature=0, max_tokens=TOKENS, stop=STOP)
+            source = task.source_in(completion.text)
+            outcome = await task.run(source)
+            answer = answer_in(outcome.stdout, state["question"]) if outcome.ok else ""
+            failure = "" if answer else why_nothing(outcome)
+            context.emit(ToolCalled("program", {}, bool(answer), one_line(answer or failure), outcome.seconds))
+            if answer:
+                done = step(state, ok=True, finding=f"A program printed: {answer}", value=answer)
+                return {"steps": [done], **({"program": source} if task.is_general else {})}
+            messages = with_failure(task.messages, source, failure)
+    except StoppedError as stopped:
+        failure = stopped.message
+    context.emit(Note(f"no program: {one_line(failure)}"))
+    return {"steps": [step(state, ok=False, finding=f"No program gave a result: {failure}")]}
+
+
+async def program_task(state: State, context: Context) -> Task:
+    """How a program is asked for: over the attached files, with what was read, or with the question alone."""
+    texts = [done for done in state.get("steps", []) if done["ok"] and done["action"] in _TEXTS]
+    opened = openable(state)
+    others = [file for file in state.get("attached", []) if file["problem"] and not is_missing(file)]
+    others += [file for file in readable(state) if file not in opened]
+    if not opened and not others:
+
+        async def run(source: str) -> Outcome:
+            return await context.sandbox.run(Job(source, None))
+
+        prompt = "program_over_texts" if texts else "program"
+        return Task(_messages(prompt, _shown(texts), state), run, is_general=not texts)
+    read, modules, installed = granted(state, context), modules_for(state), file_packages()
+
+    async def run_with(source: str) -> Outcome:
+        packages = tuple(sorted({*packages_of(opened), *imported(source, installed)} & {*installed}))
+        job = Job(source, None, read=read, modules=modules, packages=packages, limits=_LIMITS)
+        return await context.sandbox.run(job)
+
+    told = await run_with(variables_of(state))
+    names, _, described = told.stdout.strip().partition("\n")
+    material = [data_block("variables", described if told.ok else failure_of(told))] if opened else []
+    material += [files_text(others, context.strategy(Role.WRITER).limits.files)] if others else []
+    messages = _messages("program_over_files", [*material, *_shown(texts)], state)
+    head = f"from {MODULE} import {names}\n" if names else ""
+    begun = {**messages[-1], "content": f"{messages[-1]['content']}\n{head}"}
+    return Task([*messages[:-1], begun], run_with, is_general=False, head=head)
+
+
+def _shown(texts: list[Step]) -> list[DataText]:
+    room = _ROOM // max(len(texts), 1)
+    return [data_block(done["input"], preview(reading_of(done), room)) for done in texts]
+
+
+def _messages(prompt: str, material: list[DataText], state: State) -> list[Message]:
+    shown = DataText(f"{data_blocks(material)}\n") if material else DataText("")
+    return load_prompt("agent.small", prompt).render(material=shown, question=state["question"])
+
+
+def with_failure(messages: list[Message], source: str, failure: str) -> list[Message]:
+    """The messages that ask for a program once more."""
+    asked = f"The program failed:\n{data_block('its failure', failure)}\nGive the whole corrected program."
+    written: Message = {"role": "assistant", "content": f"```python\n{source}```"}
+    return [*messages[:-1], written, {"role": "user", "content": asked}, messages[-1]]
+
+
+def why_nothing(outcome: Outcome) -> str:
+    """Why a program gave no answer."""
+    printed = outcome.stdout.strip()
+    return f"It printed only: {printed[:200]}" if outcome.ok and printed else failure_of(outcome)
+
+
+def code_in(reply: str) -> str:
+    """The program in a reply that goes on with a block that its prompt has opened, or opens one itself."""
+    text = reply.replace("\r\n", "\n")
+    blocks = _FENCE.findall(text)
+    before = text.partition("```")[0]
+    code = max(blocks, key=len) if blocks and not _is_code(before) else before
+    return code.strip() + "\n"
+
+
+def _is_code(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(ast.parse(text.strip()).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False

@@ -1,0 +1,107 @@
+"""Why nobody else could use a tool: names, descriptions and code that say nothing, or fit one question only."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from mcp_tools.checks.modules import words
+from mcp_tools.checks.syntax import walk
+from mcp_tools.create.written import Written
+from mcp_tools.sandbox.inside.docstring import parse
+from mcp_tools.tool import Json, ToolSpec
+
+_GENERIC = (
+    "number num text string str value val arg argument param parameter input var variable item thing given"
+    " int integer float bool list dict array obj object data foo bar baz"
+)
+_PLACEHOLDER = re.compile(
+    rf"(?:(?:{_GENERIC.replace(' ', '|')})_?\d+|args?|arguments?|params?|parameters?|vars?|foo|bar|baz)"
+)
+_SAYS_NOTHING = words("a an the of to for in thi that these it i are be as function tool return returned")
+"""Words that add nothing to a name, without the plural's s."""
+_SAYS_THE_TYPE = words("value given input parameter argument int integer float number str string text bool list dict")
+"""Words that add nothing to a parameter's name and type."""
+_RAISES = re.compile(r"^\s*Raises:\s*$", re.MULTILINE)
+_ERROR_TEXT = re.compile(r"\s*error\b\s*[:!-]", re.IGNORECASE)
+_LONGEST_TEXT = 60
+"""Characters of the question that code may repeat: a message, but no data."""
+_SHORTEST_VALUE = 3
+
+
+def shortcomings(written: Written, question: str, arguments: dict[str, Json]) -> Iterator[str]:
+    """What the writer has to mend, in words to act on.
+
+    Args:
+        written: The function as it is documented.
+        question: What it was written for.
+        arguments: The question's own.
+    """
+    yield from _of_the_definition(written)
+    yield from _of_the_code(written)
+    yield from _of_one_question(written, " ".join(question.split()), arguments)
+
+
+def _of_the_definition(written: Written) -> Iterator[str]:
+    spec = written.spec
+    if not spec.parameters:
+        yield f"{spec.name} takes no parameter, so that its result is always the same"
+    if not _words(written.summary) - _words(spec.name) - _SAYS_NOTHING:
+        yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
+    yield from placeholders(spec)
+    for parameter in spec.parameters:
+        if not parameter.description.strip():
+            yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
+        elif not _words(parameter.description) - _words(parameter.name) - _SAYS_NOTHING - _SAYS_THE_TYPE:
+            yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
+    documented = parse(written.docstring)
+    for name in documented.parameters.keys() - {parameter.name for parameter in spec.parameters}:
+        if name.islower():
+            yield f"the docstring's Args describe {name!r}, which is no parameter of {spec.name}"
+    if not _words(documented.returns) - _SAYS_NOTHING - _SAYS_THE_TYPE - {"result"}:
+        yield "the docstring has no Returns, or one that says nothing; say what the result is, in which unit or form"
+
+
+def placeholders(spec: ToolSpec) -> Iterator[str]:
+    """Parameters whose names say nothing of what they hold."""
+    for parameter in spec.parameters:
+        if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
+            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
+
+
+def _of_the_code(written: Written) -> Iterator[str]:
+    used = {written.spec.name, *written.source.used_by(written.spec.name)}
+    nodes = list(walk(*(function for function in written.source.functions if function.name in used)))
+    if not _RAISES.search(written.docstring):
+        raised = next((node.exc for node in nodes if isinstance(node, ast.Raise) and node.exc), None)
+        if raised is not None:
+            name = ast.unparse(raised.func if isinstance(raised, ast.Call) else raised)
+            yield f"the code raises {name}, and the docstring has no Raises; say for which input"
+    for node in nodes:
+        returned = node.value if isinstance(node, ast.Return) else None
+        if isinstance(returned, ast.JoinedStr) and returned.values:
+            returned = returned.values[0]
+        match returned:
+            case ast.Constant(value=str(text)) if _ERROR_TEXT.match(text):
+                yield f"line {returned.lineno} returns the text of an error as a result; raise ValueError instead"
+
+
+def _of_one_question(written: Written, question: str, arguments: dict[str, Json]) -> Iterator[str]:
+    types = {parameter.name: parameter.type for parameter in written.spec.parameters}
+    parts = set(written.spec.name.split("_"))
+    for name, value in arguments.items():
+        said = str(value).casefold() if type(value) in (int, str) else ""
+        if said in parts and "Literal" not in types.get(name, "") and (said.isdigit() or len(said) >= _SHORTEST_VALUE):
+            yield f"the name {written.spec.name} holds {said!r}, the value of {name!r}; name the general concept"
+        if isinstance(value, str) and len(value) > _LONGEST_TEXT and " ".join(value.split()) == question:
+            yield f"{name!r} takes the question itself; take the values that the computation needs"
+    for node in written.source.all_of(ast.Constant):
+        text = " ".join(node.value.split()) if isinstance(node.value, str) else ""
+        if len(text) > _LONGEST_TEXT and text in question:
+            yield f"line {node.lineno} holds {text[:_LONGEST_TEXT]!r}… of the question; take such data as a parameter"
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text, without the plural's s."""
+    return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}

@@ -1,0 +1,234 @@
+"""The beginnings of prompts: read once in a quiet moment, kept on disk, taken back before a call.
+
+A real server process with a stand-in for the engine, which ends when it is given what llama.cpp cannot bear.
+"""
+
+# ruff: noqa: ASYNC110 -- a test may block: nothing else runs in its loop
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.models.embedded import EmbeddedModel
+from agent.models.local_server import stop_servers
+from agent.models.prefixes import KeptPrefixes, Prefix, fixed_prefixes, kept_bytes
+from agent.models.protocol import Completion, Message, Request
+from agent.models.retry import Retry
+from agent.models.server_state import ServerOptions, running
+
+SOURCE = Path(__file__).parents[3] / "src"
+FAKE = Path(__file__).parents[2] / "support" / "fake_llama"
+
+Open = Callable[..., EmbeddedModel]
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", f"{FAKE}:{SOURCE}")
+    return tmp_path / "runtime"
+
+
+@pytest.fixture
+async def open_model(tmp_path: Path, runtime: Path) -> AsyncIterator[Open]:
+    opened: list[EmbeddedModel] = []
+
+    def make(*, behaviour: str = "", idle: float = 1.2, **options: Any) -> EmbeddedModel:
+        weights = tmp_path / "fake.gguf"
+        if not weights.exists():
+            weights.write_bytes(b"GGUF" + behaviour.encode())
+        kept = tmp_path / "cache" / "prefixes"
+        opened.append(
+            EmbeddedModel(
+                lambda: weights, runtime, threads=1, prefixes=kept, idle=idle, retry=Retry(base=0.05), **options
+            )
+        )
+        return opened[-1]
+
+    yield make
+    for model in opened:
+        await model.aclose()
+    stop_servers(runtime)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> KeptPrefixes:
+    """The folder of the engine that `open_model` starts, as another process sees it."""
+    weights = tmp_path / "fake.gguf"
+    weights.write_bytes(b"GGUF{}")
+    return kept_by(weights)
+
+
+def kept_by(weights: Path) -> KeptPrefixes:
+    folder = ServerOptions(weights, prefixes=weights.parent / "cache" / "prefixes").kept
+    assert folder is not None
+    return KeptPrefixes(folder)
+
+
+def longest() -> list[Message]:
+    """A prompt that is worth keeping, filled with a question."""
+    return filled(fixed_prefixes()[0])
+
+
+def filled(prefix: Prefix, text: str = "What is the 7th prime?") -> list[Message]:
+    *whole, (role, head) = prefix.turns
+    messages: list[Message] = [{"role": r, "content": t} for r, t in whole]
+    messages.append({"role": role, "content": head + text})
+    return messages + [{"role": "assistant", "content": "begun"}] * (prefix.messages - len(messages))
+
+
+async def ask(model: EmbeddedModel, messages: list[Message]) -> Completion:
+    return await model.complete(Request(messages, max_tokens=10))
+
+
+async def all_kept(kept: KeptPrefixes, seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while kept.missing() and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+    return not kept.missing()
+
+
+def test_every_prompt_begins_as_its_prefix_says() -> None:
+    for prefix in fixed_prefixes():
+        assert prefix.begins(filled(prefix))
+        assert not prefix.begins([*filled(prefix), {"role": "user", "content": "and then?"}])
+        assert not prefix.begins(filled(prefix)[:1])
+        other = filled(prefix)
+        other[0] = {**other[0], "content": "Something else."}
+        assert not prefix.begins(other)
+    assert len({prefix.key for prefix in fixed_prefixes()}) == len(fixed_prefixes())
+
+
+async def test_they_are_read_in_a_quiet_moment_and_known_to_the_next_server(
+    open_model: Open, kept: KeptPrefixes, runtime: Path
+) -> None:
+    assert (await ask(open_model(), longest())).usage.cached_tokens == 0
+    assert await all_kept(kept)
+    stop_servers(runtime)
+    model = open_model()
+    words = sum(len(text.split()) for _, text in fixed_prefixes()[0].turns)
+    assert (await ask(model, longest())).usage.cached_tokens >= words - 1
+    assert (await ask(model, [{"role": "user", "content": "Hello"}])).usage.cached_tokens == 0
+    assert oct(kept.folder.stat().st_mode)[-3:] == "700"
+
+
+async def test_a_question_stops_the_reading(open_model: Open, tmp_path: Path) -> None:
+    weights = tmp_path / "fake.gguf"
+    weights.write_bytes(b'GGUF{"read": 0.05}')
+    kept = kept_by(weights)
+    model = open_model(idle=4)
+    await ask(model, longest())
+    while not list(kept.folder.glob("*.kv")):
+        await asyncio.sleep(0.05)
+    await ask(model, longest())
+    before = len(kept.missing())
+    await asyncio.sleep(1.5)  # it looks again after two seconds
+    assert len(kept.missing()) >= before - 1 > 0
+
+
+async def test_what_is_cut_short_or_foreign_is_never_restored_and_made_again(
+    open_model: Open, kept: KeptPrefixes, runtime: Path
+) -> None:
+    await ask(open_model(), longest())
+    assert await all_kept(kept)
+    stop_servers(runtime)
+    for file in kept.folder.glob("*.kv"):
+        os.truncate(file, 9)
+    (kept.folder / "somebody's.kv").write_bytes(b"KV?")
+    answer = await ask(open_model(), longest())
+    assert answer.usage.cached_tokens == 0, "a server that restored it would have ended"
+    assert await all_kept(kept)
+    whole = kept.fitting(longest())
+    assert whole is not None
+    assert whole.stat().st_size > 9
+
+
+async def test_a_kill_leaves_no_half_file(open_model: Open, kept: KeptPrefixes, runtime: Path) -> None:
+    await ask(open_model(), longest())
+    (kept.folder / f"{fixed_prefixes()[0].key}.1.draft").write_bytes(b"KV half")
+    [(_, state)] = running(runtime)
+    os.kill(state.pid, signal.SIGKILL)
+    while state.alive:
+        await asyncio.sleep(0.01)
+    assert (await ask(open_model(), longest())).usage.cached_tokens == 0
+    assert await all_kept(kept)
+    assert {file.suffix for file in kept.folder.iterdir()} == {".kv"}
+
+
+async def test_many_at_once_restore_into_no_busy_slot(open_model: Open, kept: KeptPrefixes) -> None:
+    first, second = open_model(), open_model()
+    await ask(first, longest())
+    assert await all_kept(kept)
+    busy = [ask(first, [{"role": "user", "content": "sleep 1"}]) for _ in range(4)]
+    answers = await asyncio.gather(*busy, *(ask(model, longest()) for model in (first, second) for _ in range(6)))
+    assert len({answer.text for answer in answers}) == 1, "one server answered them all, and lives"
+
+
+async def test_other_weights_take_nothing_from_these(open_model: Open, kept: KeptPrefixes, tmp_path: Path) -> None:
+    await ask(open_model(), longest())
+    assert await all_kept(kept)
+    (tmp_path / "fake.gguf").write_bytes(b"GGUF{} ")
+    assert (await ask(open_model(), longest())).usage.cached_tokens == 0
+
+
+async def test_a_folder_that_cannot_be_written_is_told_once(open_model: Open, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    told: list[str] = []
+    model = open_model(notify=told.append)
+    for _ in range(2):
+        assert (await ask(model, longest())).text
+    assert [line for line in told if "prompts are read anew" in line] == told[1:]
+    assert len(told) == 2
+
+
+def test_a_conversation_that_goes_on_is_left_to_the_server(kept: KeptPrefixes) -> None:
+    prefix = fixed_prefixes()[0]
+    made(kept, prefix)
+    table = "the same long table " * 30
+    assert kept.fitting(filled(prefix, "What is it?")) is not None
+    assert kept.fitting(filled(prefix, table)) is not None
+    assert kept.fitting(filled(prefix, f"{table} and more")) is None
+    assert kept.fitting(filled(prefix, "And now something else.")) is not None
+
+
+def test_the_oldest_of_other_engines_make_room(kept: KeptPrefixes) -> None:
+    kept.prepare()
+    other = kept.folder.parent / "another"
+    other.mkdir()
+    for age in range(4):
+        file = other / f"{age}.kv"
+        file.write_bytes(b"x" * 1000)
+        os.utime(file, (age, age))
+    first, second, *_ = fixed_prefixes()
+    small = KeptPrefixes(kept.folder, most=3500)
+    made(small, first, size=1000)
+    assert sorted(file.name for file in other.iterdir()) == ["2.kv", "3.kv"]
+    with pytest.raises(OSError, match="full"):
+        made(small, second, size=3000)
+    assert first not in small.missing(), "what is of use is not given up for what may be"
+    assert kept_bytes(kept.folder.parent) <= 3500
+    assert list(kept.folder.glob("*.draft")) == []
+
+
+def test_a_slot_that_another_took_is_not_kept(kept: KeptPrefixes) -> None:
+    kept.prepare()
+    assert not made(kept, fixed_prefixes()[0], saved=3)
+    assert len(kept.missing()) == len(fixed_prefixes())
+
+
+def made(kept: KeptPrefixes, prefix: Prefix, *, size: int = 100, saved: int = 5) -> bool:
+    """Makes one with an engine that reads nothing."""
+    kept.prepare()
+
+    def ask(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        if path.startswith("/slots/"):
+            (kept.folder / body["filename"]).write_bytes(b"x" * size)
+        return {"prompt": "some text", "tokens": [1, 2, 3, 4, 5], "id_slot": 0, "n_saved": saved}
+
+    return kept.make(prefix, ask, lambda: False)

@@ -1,0 +1,290 @@
+"""The function of a program becomes a tool where it is general, described, and somebody else vouches for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.budget import Budget, Limits
+from agent.context import Context
+from agent.events import Event, Note, ToolRegistered
+from agent.models.local_server import stop_servers
+from agent.small.creating import keep
+from agent.store.journal import Journal
+from agent.store.journaled import JournaledLibrary
+from mcp_tools.create.form import arguments_for
+from mcp_tools.library import Library
+from mcp_tools.run import run_tool
+from mcp_tools.sandbox import open_sandbox
+from mcp_tools.sandbox.protocol import Sandbox
+from mcp_tools.tool import Json
+from support.decisions import OneModel, Weak, context_with, state_of
+
+QUESTION = "What is the 57th Fibonacci number?"
+ANSWER = "365435296162"
+PROGRAM = '''
+def nth_fibonacci(n: int) -> int:
+    """Compute a number of the Fibonacci sequence."""
+    a, b = 0, 1
+    for _ in range(n):  # from 1 on
+        a, b = b, a + b
+    return a
+
+
+print(nth_fibonacci(57))
+'''
+SAID = {"json": {"n": "Position in the sequence, from 1 on.", "returns": "The number at this position."}}
+WHILE = """
+def nth_fibonacci(n: int) -> int:
+    previous, current = 1, 0
+    while n > 0:
+        previous, current = current, previous + current
+        n -= 1
+    return current
+"""
+LUCAS = WHILE.replace("1, 0", "-1, 2")
+
+
+@dataclass
+class Case:
+    """A run whose program has answered."""
+
+    context: Context
+    library: Library
+    events: list[Event] = field(default_factory=list)
+
+    async def keep(
+        self, program: str, printed: str, *replies: Any, question: str = QUESTION, **changes: Any
+    ) -> dict[str, Json]:
+        self.model = Weak(list(replies))
+        context = replace(self.context, models=OneModel(self.model), emit=self.events.append, **changes)
+        return await keep(program, printed, state_of(question), context)
+
+    @property
+    def told(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Note))
+
+    @property
+    def names(self) -> list[str]:
+        return [path.stem for path in sorted(self.library.folder.glob("*.py"))]
+
+
+@pytest.fixture
+async def case(tmp_path: Path) -> AsyncIterator[Case]:
+    sandbox: Sandbox = await open_sandbox()
+    library = Library(tmp_path / "generated_tools")
+    journal = Journal.create(tmp_path / "run" / "journal.jsonl")
+    context = replace(context_with(Weak([])), sandbox=sandbox, library=JournaledLibrary(library, journal))
+    yield Case(context, library)
+    library.close()
+    await journal.aclose()
+    await sandbox.aclose()
+
+
+async def test_the_function_of_a_program_becomes_a_tool(case: Case) -> None:
+    assert await case.keep(PROGRAM, ANSWER, SAID, WHILE) == {"created": ["nth_fibonacci"]}, case.told
+    tool = case.library.get("nth_fibonacci")
+    assert tool.description.startswith("Compute a number of the Fibonacci sequence.")
+    assert tool.input_schema["properties"]["n"]["description"] == "Position in the sequence, from 1 on."
+    assert "    for _ in range(n):  # from 1 on" in tool.source, "the code stays as it was written"
+    assert "print" not in tool.source
+    assert (await run_tool(tool, {"n": 60}, case.context.sandbox)).value == 1548008755920
+    assert {test["origin"] for test in tool.provenance["tests"]} == {"agreement", "docstring"}
+    assert tool.provenance["evidence"]["killed"] > 0
+    assert arguments_for("What is the 60th Fibonacci number?", tool.provenance["asked"]) == {"n": 60}
+    assert [event.name for event in case.events if isinstance(event, ToolRegistered)] == ["nth_fibonacci"]
+    assert len(case.model.requests) == 2, "one call describes, one vouches"
+
+
+async def test_whoever_vouches_sees_neither_question_nor_code(case: Case) -> None:
+    await case.keep(PROGRAM, ANSWER, SAID, WHILE)
+    seen = "\n".join(message["content"] for message in case.model.requests[1])
+    assert "Compute a number of the Fibonacci sequence." in seen
+    assert "Position in the sequence" in seen
+    assert QUESTION not in seen
+    assert "a + b" not in seen
+
+
+async def test_a_third_implementation_decides_a_dispute(case: Case) -> None:
+    assert await case.keep(PROGRAM, ANSWER, SAID, LUCAS, WHILE) == {"created": ["nth_fibonacci"]}
+    case.library.delete("nth_fibonacci")
+    wrong = PROGRAM.replace("0, 1", "2, 1")
+    assert await case.keep(wrong, "817138163596", SAID, WHILE, WHILE) == {}
+    assert "must give" in case.told
+    assert case.names == []
+
+
+async def test_a_dispute_without_a_majority_ends_without_a_tool(case: Case) -> None:
+    assert await case.keep(PROGRAM, ANSWER, SAID, LUCAS, WHILE.replace("1, 0", "5, 3")) == {}
+    assert "no test with other arguments was left" in case.told
+    assert len(case.model.requests) == 3
+
+
+@pytest.mark.parametrize("vouching", ["def nth_fibonacci(n):\n    return missing(n)", "no code (", ""])
+async def test_an_implementation_that_gives_nothing_vouches_for_nothing(case: Case, vouching: str) -> None:
+    assert await case.keep(PROGRAM, ANSWER, SAID, vouching, vouching) == {}
+    assert case.names == []
+
+
+@pytest.mark.parametrize(
+    ("program", "printed", "reason"),
+    [
+        (PROGRAM.replace("range(n)", "range(57)"), ANSWER, "57 of the question stands in the code"),
+        (PROGRAM.replace("nth_fibonacci", "fibonacci_57"), ANSWER, "the name of one question"),
+        (PROGRAM.replace("print(nth_fibonacci(57))", "print(nth_fibonacci(57) + 1)"), "365435296163", "alone does not"),
+        ("def solve(a, b, c, d, e, f):\n    return a\nprint(solve(1, 2, 3, 4, 5, 6))", "1", "takes 6 values"),
+    ],
+    ids=["value in the code", "value in the name", "something is added", "a story"],
+)
+async def test_what_serves_one_question_costs_no_call(case: Case, program: str, printed: str, reason: str) -> None:
+    assert await case.keep(program, printed) == {}
+    assert reason in case.told
+    assert case.model.requests == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "print(42)",
+        "def f():\n    return 42\nprint(f())",
+        "def f(n):\n    return n\nx = input()\nprint(f(x))",
+        "not code (",
+    ],
+    ids=["no function", "no parameter", "no literal", "no code"],
+)
+async def test_a_program_without_such_a_function_is_silent(case: Case, program: str) -> None:
+    assert await case.keep(program, "42") == {}
+    assert case.events == []
+
+
+async def test_placeholder_names_and_constant_results_are_not_kept(case: Case) -> None:
+    program = PROGRAM.replace("(n: int)", "(number_1: int)").replace("range(n)", "range(number_1)")
+    said = {"json": {"number_1": "Position in the sequence.", "returns": "The number."}}
+    assert await case.keep(program, ANSWER, said) == {}
+    assert "'number_1' is a placeholder" in case.told
+    constant = (
+        'def answer_of(n: int) -> int:\n    """Give the answer to all."""\n    return n * 0 + 7\nprint(answer_of(57))'
+    )
+    assert await case.keep(constant, "7", SAID, "def answer_of(n):\n    return 7") == {}
+    assert "the same result" in case.told
+
+
+async def test_what_is_missing_is_mended(case: Case) -> None:
+    program = PROGRAM.replace("(n: int) -> int", "(n)").replace('"""Compute a number of the Fibonacci sequence."""', "")
+    said = {"json": {"summary": "Compute a Fibonacci number.", **SAID["json"]}}
+    assert await case.keep(program, ANSWER, said, WHILE) == {"created": ["nth_fibonacci"]}, case.told
+    tool = case.library.get("nth_fibonacci")
+    assert tool.input_schema["properties"]["n"]["type"] == "integer"
+    assert tool.description.startswith("Compute a Fibonacci number.")
+
+
+async def test_input_with_which_the_code_crashes_is_refused(case: Case) -> None:
+    program = 'def pace(km, minutes):\n    """Compute a pace."""\n    return minutes / km\nprint(pace(4, 26))'
+    said = {"json": {"km": "Distance in kilometres.", "minutes": "Time in minutes.", "returns": "Minutes a kilometre."}}
+    again = "```python\ndef pace(km, minutes):\n    if km == 0:\n        raise ValueError\n    return minutes / km\n```"
+    question = "How many minutes a kilometre are 4 km in 26 minutes?"
+    assert await case.keep(program, "6.5", said, again, question=question) == {"created": ["pace"]}, case.told
+    tool = case.library.get("pace")
+    assert tool.input_schema["properties"]["km"]["type"] == "number", "whole numbers are numbers where they may be"
+    assert "ValueError: km is 0." in tool.source
+    assert (await run_tool(tool, {"km": 2.5, "minutes": 10}, case.context.sandbox)).value == 4
+    refused = await run_tool(tool, {"km": 0, "minutes": 10}, case.context.sandbox)
+    assert refused.problem is not None
+    assert refused.problem.message == "ValueError: km is 0"
+
+
+async def test_the_answer_may_be_rounded_as_asked(case: Case) -> None:
+    code = 'def invert(n: float) -> float:\n    """Divide one by it."""\n    return 1 / n\n'
+    program = f"{code}print(round(invert(7.0), 2))"
+    said = {"json": {"n": "Amount to divide by.", "returns": "The inverse of the amount."}}
+    asked = "What is the inverse of 7.0, rounded to 2 decimals?"
+    again = "def invert(n):\n    if n == 0:\n        raise ValueError\n    return 1 / n"
+    assert await case.keep(program, "0.14", said, again, question=asked) == {"created": ["invert"]}, case.told
+    assert await case.keep(program, "0.14", question="What is the inverse of 7.0?") == {}
+    assert "alone does not give" in case.told
+
+
+async def test_a_parameter_that_does_nothing_is_taken_out(case: Case) -> None:
+    program = PROGRAM.replace("(n: int)", "(n: int, start: int)").replace("(57)", "(57, 0)")
+    assert await case.keep(program, ANSWER, SAID, WHILE) == {"created": ["nth_fibonacci"]}, case.told
+    assert list(case.library.get("nth_fibonacci").input_schema["properties"]) == ["n"]
+
+
+async def test_with_little_time_left_the_answer_comes_first(case: Case) -> None:
+    assert await case.keep(PROGRAM, ANSWER, budget=Budget(Limits(seconds=25))) == {}
+    assert "too little time" in case.told
+    assert case.model.requests == []
+
+
+@pytest.mark.parametrize("kind", ["output", "unreachable"])
+async def test_a_model_that_fails_costs_the_tool_only(case: Case, kind: str) -> None:
+    assert await case.keep(PROGRAM, ANSWER, {"error": kind, "message": "it went wrong"}) == {}
+    assert "it went wrong" in case.told
+    assert await case.keep(PROGRAM, ANSWER, SAID, {"error": kind, "message": "wrong again"}) == {}
+    assert "wrong again" in case.told
+
+
+async def test_the_same_tool_is_not_kept_twice(case: Case) -> None:
+    await case.keep(PROGRAM, ANSWER, SAID, WHILE)
+    again = PROGRAM.replace("nth_fibonacci", "fibonacci_number").replace("57", "60")
+    assert await case.keep(again, "1548008755920", SAID, question="Which is the 60th Fibonacci number?") == {}
+    assert case.names == ["nth_fibonacci"]
+    assert "the library already has it" in case.told
+
+
+async def test_a_file_s_question_leaves_no_tool(case: Case) -> None:
+    state: Any = {**state_of(QUESTION), "attached": [{"name": "a.csv"}]}
+    assert await keep(PROGRAM, ANSWER, state, case.context) == {}
+
+
+COMPUTED = {"role": "coordinator", "json": {"why": "it is computed", "needs": "compute"}}
+STORY = [{"role": "writer", "text": PROGRAM}, {"role": "writer", **SAID}, {"role": "examiner", "text": WHILE}]
+
+
+async def test_a_question_leaves_a_tool_that_answers_the_next_one(desk: Any) -> None:
+    answer = await desk.plays(COMPUTED, *STORY).ask(QUESTION, strategy="small")
+    assert (answer.text, answer.tools_created, answer.usage.calls) == (ANSWER, ("nth_fibonacci",), 4), desk.notes
+    again = await desk.plays().ask("What is the 60th Fibonacci number?", strategy="small")
+    assert (again.text, again.tools_used, again.usage.calls) == ("1548008755920", ("nth_fibonacci",), 0)
+
+
+async def test_the_answer_stands_when_the_run_ends_before_the_proof(desk: Any) -> None:
+    dear = [COMPUTED, STORY[0], {**STORY[1], "usage": [9_000, 90]}]
+    answer = await desk.plays(*dear).ask(QUESTION, strategy="small", max_tokens=5_000)
+    assert (answer.text, answer.status, answer.tools_created) == (ANSWER, "answered", ())
+    assert "not kept as a tool" in desk.notes
+
+
+async def test_a_tool_that_is_wanted_comes_of_a_program_too(desk: Any) -> None:
+    answer = await desk.plays(*STORY).ask(QUESTION, strategy="small", wish="create")
+    assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",)), desk.notes
+    first = await desk.plays().replay(answer.run_id)
+    assert (first.text, first.tools_created) == (ANSWER, ("nth_fibonacci",))
+    found = await desk.plays().ask(QUESTION, strategy="small", wish="create")
+    assert (found.text, found.tools_created, found.tools_used) == (ANSWER, (), ("nth_fibonacci",))
+
+
+async def test_a_refused_tool_leaves_the_answer(desk: Any) -> None:
+    async def no(_: Any) -> bool:
+        return False
+
+    answer = await desk.plays(COMPUTED, *STORY).ask(QUESTION, strategy="small", approve=no)
+    assert (answer.text, answer.status, answer.tools_created) == (ANSWER, "answered", ())
+
+
+@pytest.mark.model
+@pytest.mark.timeout(600)
+async def test_the_embedded_model_answers_the_readme_and_leaves_a_tool(desk: Any, weights_path: Path) -> None:
+    flags = {"model": "embedded", "models_dir": str(weights_path.parent)}
+    try:
+        first = await desk.ask(QUESTION, **flags)
+        assert (first.text, len(first.tools_created)) == (ANSWER, 1), desk.notes
+        again = await desk.ask("What is the 60th Fibonacci number?", **flags)
+        assert (again.text, again.tools_used) == ("1548008755920", first.tools_created)
+        assert again.usage.calls == 0
+    finally:
+        stop_servers(desk.home / "runtime")

@@ -1,0 +1,119 @@
+"""Names, descriptions and code that say nothing, or fit one question only, are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_tools.create.shortcomings import shortcomings
+from mcp_tools.create.written import read_function
+from mcp_tools.tool import Capabilities
+
+FUNCTION = '''def convert_length(length_feet: float, digits: int = 2) -> float:
+    """Convert a length from feet to metres.
+
+    Args:
+        length_feet: Length in feet, not negative.
+        digits: Decimals of the result,
+            0 for whole metres.
+
+    Returns:
+        The length in metres.
+    """
+    return round(length_feet * 0.3048, digits)
+'''
+QUESTION = "How long are 30 feet in metres, with two decimals, if a foot is 0.3048 m? Say only the number."
+
+
+def told(source: str, question: str = QUESTION, **arguments: Any) -> list[str]:
+    written = read_function(source, "", Capabilities())
+    assert written is not None
+    return list(shortcomings(written, question, arguments))
+
+
+def test_a_good_definition_has_none() -> None:
+    assert told(FUNCTION, length_feet=30.0) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["number_1", "text_2", "arg1", "param", "value2", "string1", "parameter", "args", "foo", "num3", "data1"]
+)
+def test_placeholders_are_named(name: str) -> None:
+    assert any("placeholder" in each for each in told(FUNCTION.replace("digits", name)))
+
+
+@pytest.mark.parametrize("name", ["x1", "lat2", "text", "values", "number_of_days", "base64", "column_1st", "iso8601"])
+def test_meaningful_names_are_no_placeholders(name: str) -> None:
+    assert told(FUNCTION.replace("digits", name)) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["", "Length feet.", "The length feet.", "length_feet", "The length_feet value (float)."]
+)
+def test_descriptions_that_say_nothing_are_told(said: str) -> None:
+    source = FUNCTION.replace("Length in feet, not negative.", said)
+    assert any("'length_feet'" in each for each in told(source))
+
+
+@pytest.mark.parametrize(
+    ("said", "is_enough"),
+    [("Convert length.", False), ("Convert a length of a text.", True), ("", False)],
+)
+def test_a_function_is_described_beyond_its_name(said: str, is_enough: bool) -> None:
+    source = FUNCTION.replace("Convert a length from feet to metres.", said)
+    assert any("says no more than its name" in each for each in told(source)) is not is_enough
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("\n    Returns:\n        The length in metres.\n", "", "no Returns"),
+        ("The length in metres.", "float: The returned value.", "no Returns"),
+        ("digits: Dec", "precision: Dec", "'precision', which is no parameter"),
+        ("    return", "    if digits < 0:\n        raise ValueError('negative')\n    return", "no Raises"),
+        ("    return", "    if digits < 0:\n        return f'Error: {digits}'\n    return", "the text of an error"),
+        ("    return", "    if digits < 0:\n        return 'error - negative'\n    return", "the text of an error"),
+    ],
+)
+def test_what_a_caller_would_miss_is_told(old: str, new: str, reason: str) -> None:
+    assert any(reason in each for each in told(FUNCTION.replace(old, new)))
+
+
+def test_what_a_helper_raises_is_documented_too() -> None:
+    helper = "\n\ndef _checked(length: float) -> float:\n    if length < 0:\n        raise ValueError('negative')\n"
+    used = FUNCTION.replace("length_feet * ", "_checked(length_feet) * ") + helper + "    return length\n"
+    assert any("the code raises ValueError" in each for each in told(used))
+    documented = used.replace(
+        'metres.\n    """', 'metres.\n\n    Raises:\n        ValueError: It is negative.\n    """'
+    )
+    assert told(documented) == []
+    assert told(FUNCTION + helper) == [], "nobody calls it"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "is_told"),
+    [
+        ("convert_30_feet", {"length_feet": 30}, True),
+        ("metres_of_strawberry", {"digits": "strawberry"}, True),
+        ("convert_length", {"length_feet": 30, "digits": "a"}, False),
+        ("iso_8601_week", {"length_feet": 30}, False),
+        ("base64_length", {"length_feet": 64}, False),
+    ],
+)
+def test_a_name_holds_no_value_of_the_call(name: str, arguments: dict[str, Any], is_told: bool) -> None:
+    source = FUNCTION.replace("convert_length", name)
+    assert any("name the general concept" in each for each in told(source, **arguments)) is is_told
+
+
+def test_data_of_the_question_in_the_code_are_told() -> None:
+    table = "Ames 3.5 12; Boone 2.25 40; Clive 7.125 18; Derby 1.5 33; Essex 4.0 21; Fargo 9.75 5"
+    source = FUNCTION.replace("    return", f"    rows = '{table}'.split(';')\n    return")
+    assert any("take such data as a parameter" in each for each in told(source, f"Of these: {table}, which is wet?"))
+    assert told(source, "Which of them is wet?") == []
+
+
+def test_a_parameter_that_takes_the_question_is_told() -> None:
+    source = FUNCTION.replace("length_feet: float", "length_feet: str")
+    assert any("takes the question itself" in each for each in told(source, length_feet=QUESTION + " "))
+    assert told(source, length_feet=QUESTION[:70]) == []
