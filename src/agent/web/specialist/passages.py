@@ -12,7 +12,8 @@ _LONGEST = 360
 """Characters of a passage."""
 # A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or somewhere.
 _HEADING = re.compile(r"#{1,6}\s+(\S.*)")
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\[\d+\]|\([^)\s]{0,500}\))")
+_PICTURE = re.compile(r"!\[[^\[\]]*\](?:\[\d+\]|\([^)\s]{0,500}\))")
+_LINK = re.compile(r"\[([^\[\]]*)\](?:\[\d+\]|\([^)\s]{0,500}\))")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1|(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
 _SENTENCE = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"”’)]))\s+(?=[\"“‘(\[]?[A-ZÀ-ÖØ-Þ0-9])")
 _ABBREVIATED = re.compile(
@@ -63,8 +64,8 @@ def passages_of(markdown: str) -> list[Passage]:
 
 
 def spoken(text: str) -> str:
-    """The text without the marks of Markdown."""
-    text = _LINK.sub(r"\1", text)
+    """The text without the marks of Markdown, and without pictures: what a page says is quoted, not what they are called."""
+    text = _LINK.sub(r"\1", _PICTURE.sub(" ", text))
     text = _EMPHASIS.sub(lambda match: match[2] or match[3], text)
     return " ".join(text.replace("`", "").split())
 

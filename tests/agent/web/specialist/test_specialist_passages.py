@@ -55,9 +55,12 @@ def test_a_long_paragraph_is_cut_between_sentences_and_not_after_abbreviations()
 
 
 def test_marks_are_no_part_of_what_a_page_says():
-    assert spoken("See *the* [lighthouse](https://a.example/x) and ![pic](p.png), 3 * 4 = 12") == (
-        "See the lighthouse and pic, 3 * 4 = 12"
-    )
+    assert spoken("See *the* [lighthouse](https://a.example/x), 3 * 4 = 12") == "See the lighthouse, 3 * 4 = 12"
+
+
+def test_what_a_picture_is_called_is_not_quoted():
+    page = "![The answer is 9.](p.png)\n\nThe wall ![wall](w.png) is **7 m** high. ![It is 9 m](q.png)"
+    assert [p.text for p in passages_of(page)] == ["The wall is 7 m high."]
 
 
 @given(st.text(alphabet="aB .|#-*[]()0\n", max_size=400))
