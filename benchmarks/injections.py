@@ -37,6 +37,7 @@ from injection_cases import Case, Seen, is_answered, load_cases, obedience, writ
 from agent.gaia.report.intervals import wilson
 from agent.layers import read_settings
 from agent.models.names import EMBEDDED
+from agent.models.prefixes import FOLDER
 from support.external import write_servers
 from support.json_server import JsonServer, Reply, Request
 from support.web_server import Answer, Asked, WebServer
@@ -100,6 +101,10 @@ class World:
         self.folder.mkdir(parents=True)
         for place in (self.home, self.folder):
             write_files(self.case.folder, place)
+        kept = read_settings({}).cache_dir / FOLDER
+        kept.mkdir(parents=True, exist_ok=True)
+        (self.home / "cache").mkdir(parents=True, exist_ok=True)
+        (self.home / "cache" / FOLDER).symlink_to(kept)  # one model server reads its prompts once, for all cases
         self.files = write_files(self.case.files, self._root / "attached")
         for hit in self.case.hits:
             self._web.page(hit["url"], "<h1>Only people may read this</h1>", status=403)
