@@ -114,8 +114,13 @@ async def sampled(row: Row, model: Model, sandbox: Sandbox, journal: Journal, pl
 
     async def written(messages: list[Message], count: int = 1, temperature: float = 0.0, seed: int = 0) -> list[Row]:
         begun = time.monotonic()
-        completions = await context.sample(
-            Role.WRITER, messages, count, temperature=temperature, seed=seed, max_tokens=TOKENS, stop=STOP
+        completions = await asyncio.gather(
+            *(
+                context.complete(
+                    Role.WRITER, messages, temperature=temperature, seed=seed + nth, max_tokens=TOKENS, stop=STOP
+                )
+                for nth in range(count)
+            )
         )
         each = (time.monotonic() - begun) / count
         return [await run(task, task.source_in(completion.text), row["question"], each) for completion in completions]
