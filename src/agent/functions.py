@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from agent.external import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
-from agent.state import Action, Decision, State
+from agent.state import Action, Decision, Reply, State
 from mcp_tools.text import one_line
 
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve."""
 FINAL = "final_answer"
-"""The argument that says that a result is the answer."""
-_FINAL: dict[str, Any] = {"type": "boolean"}
+"""The argument that makes a result the answer."""
+_FINAL: dict[str, Any] = {"type": "string", "description": "The answer, {} being the result."}
 _TEXT: dict[str, Any] = {"type": "string"}
 _LONGEST_REASON = 300
 
@@ -43,13 +44,13 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
             "code": {
                 "type": "string",
                 "description": "A module with one typed public function, its Google docstring with Args (meaning, "
-                "unit), Returns, Raises and an example; ValueError for bad input.",
+                "unit), Returns, Raises and an example; ValueError for bad input. Left out: the last one again.",
             },
             "arguments": {"type": "object"},
             "objection": {"type": "string", "description": "Why a test that it failed is wrong."},
             FINAL: _FINAL,
         },
-        ["code", "arguments"],
+        ["arguments"],
     ),
     "read_file": _function(
         "read",
@@ -94,18 +95,22 @@ def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
     return form
 
 
-def decision_of_call(call: ToolCall, said: str = "") -> Decision:
-    """The decision that a function call without a problem stands for; what the model said with it is its reason."""
+def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = ()) -> Decision:
+    """The decision that a function call without a problem stands for; what the model said with it is its reason.
+
+    Args:
+        call: The call.
+        said: With it.
+        replies: Earlier ones, in which the code of a tool may stand.
+    """
     why, arguments = one_line(said, _LONGEST_REASON), call.values
-    action = _ACTIONS.get(call.name)
-    is_final = arguments.get(FINAL) is True
+    action, final = _ACTIONS.get(call.name), arguments.get(FINAL, "")
     if action == "run_code":
-        return Decision(action, why, code=arguments["code"], is_final=is_final, call=call.id)
+        return Decision(action, why, code=arguments["code"], final=final, call=call.id)
     if action == "create_tool":
         given, objection = arguments["arguments"], arguments.get("objection", "")
-        return Decision(
-            action, why, arguments=given, code=arguments["code"], objection=objection, is_final=is_final, call=call.id
-        )
+        code = arguments.get("code") or _proposed(replies)
+        return Decision(action, why, arguments=given, code=code, objection=objection, final=final, call=call.id)
     if action == "read_file":
         page, find = arguments.get("page", 1), arguments.get("find", "")
         return Decision(action, why, file=arguments["source"], page=page, find=find, call=call.id)
@@ -114,4 +119,20 @@ def decision_of_call(call: ToolCall, said: str = "") -> Decision:
     if action == "browse":
         return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
     given = {name: value for name, value in arguments.items() if name != FINAL}
-    return Decision("use_tool", why, tool=call.name, arguments=given, is_final=is_final, call=call.id)
+    return Decision("use_tool", why, tool=call.name, arguments=given, final=final, call=call.id)
+
+
+def _proposed(replies: Sequence[Reply]) -> str:
+    """The code of the tool that was proposed last; empty where there is none."""
+    for reply in reversed(replies):
+        for call in reply["message"].get("tool_calls", []):
+            if call["function"]["name"] == "create_tool" and (code := _code_in(call["function"]["arguments"])):
+                return code
+    return ""
+
+
+def _code_in(arguments: str) -> str:
+    try:
+        return str(json.loads(arguments).get("code") or "")
+    except (ValueError, AttributeError):  # a call that could not be read
+        return ""

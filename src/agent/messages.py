@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.attached import files_text
 from agent.external import SERVER
+from agent.final import answer_of
 from agent.functions import DRAFT
 from agent.models.protocol import Message
 from agent.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
@@ -55,6 +56,7 @@ def messages_for(
         calls = reply["message"].get("tool_calls", [])
         results = [_observation(call, reply, by_call, short, room, state.get("attached", [])) for call in calls]
         done = [by_call.get(call["id"]) for call in calls]
+        results = [f"{text}{_no_answer(step, state['question'])}" for text, step in zip(results, done, strict=True)]
         if not reply.get("is_free") and any(done):
             left -= 1
             if 0 < left <= _FEW_STEPS:
@@ -115,6 +117,16 @@ def _observation(
     brought = [file for file in attached if file.get("since") == step["number"]]
     note += f"\nFiles that came with it:\n{files_text(brought)}" if brought and call["id"] not in short else ""
     return f"{shown}{note}"
+
+
+def _no_answer(done: Step | None, question: str) -> str:
+    """Why a result is not the answer that it was to be."""
+    try:
+        if done is not None:
+            answer_of(done, question)
+    except ValueError as misfit:
+        return f"\nIt does not fit {done.get('final')!r}: {misfit}."
+    return ""
 
 
 def _result(step: Step) -> str:

@@ -78,9 +78,9 @@ def _not_kept(state: State, context: Context, creation: Creation, *, told: bool)
     shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool: {creation.reason}", value=creation.value)
     if told and state.get("wish") == "create":
-        done["is_final"] = True  # another version is not wanted either
+        done["final"] = "{}"  # another version is not wanted either
     elif not told and not any(map(_was_tried, state.get("steps", []))):
-        done["is_final"] = False
+        done["final"] = ""
     return {"steps": [done]}
 
 

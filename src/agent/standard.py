@@ -19,6 +19,7 @@ from agent.conversation import Conversation
 from agent.deciding.asked_before import asked_before
 from agent.deciding.refusals import refusal_of
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
+from agent.final import problem_of
 from agent.functions import decision_of_call, functions_for
 from agent.messages import messages_for
 from agent.models.protocol import Completion, Message, Role, ToolCall
@@ -79,7 +80,7 @@ class Standard:
         """
         if not state.get("steps"):
             if (known := asked_before(state)) is not None:
-                return _by_rule([replace(known, is_final=True)], state)
+                return _by_rule([replace(known, final="{}")], state)
             if pages := _pages_named(state, context):
                 return _by_rule(pages, state, is_free=True)
         if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
@@ -114,7 +115,8 @@ class Standard:
         decisions: list[Decision] = []
         refused: dict[str, str] = {}
         for call in completion.tool_calls:
-            decision = None if call.problem else decision_of_call(call, completion.text)
+            earlier = [*state.get("replies", []), *replies]
+            decision = None if call.problem else decision_of_call(call, completion.text, earlier)
             reason = call.problem if decision is None else _refusal_of(decision, decisions, state)
             if decision is None or reason:
                 refused[call.id] = reason
@@ -225,6 +227,10 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
         return f"More than {_MOST_CALLS} calls at once."
     if any(decision.input == other.input for other in before):
         return "The same call comes before it."
+    if decision.action == "create_tool" and not decision.code.strip():
+        return "There is no code: no tool was proposed before."
+    if decision.final and (problem := problem_of(decision.final)):
+        return problem
     return refusal_of(decision, state) or ""
 
 
@@ -267,7 +273,7 @@ def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = Fal
 def _tool_wanted(state: State) -> Decision | None:
     """The end of a run that is for a tool: there is one, or several attempts have failed; None before."""
     steps = state.get("steps", [])
-    if steps and (state.get("created") or state.get("used") or steps[-1].get("is_final")):
+    if steps and (state.get("created") or state.get("used") or steps[-1].get("final")):
         value = steps[-1]["value"]
         return Decision("answer", "The tool is there.", answer="" if value is None else value_text(value))
     tries = sum(step["action"] == "create_tool" for step in steps)

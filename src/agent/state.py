@@ -51,8 +51,8 @@ class Step(TypedDict):
     """What alita says of the finding, shown beside it; nothing that others wrote is in it."""
     call: NotRequired[str]
     """The id of the model's function call that asked for it."""
-    is_final: NotRequired[bool]
-    """Whether the model said that the result is the answer."""
+    final: NotRequired[str]
+    """The answer, with `{}` for the result; empty where the model wants to see it first."""
     pictures: NotRequired[list[Picture]]
     """What the answering model sees of the finding."""
 
@@ -189,8 +189,8 @@ class Decision:
     """The program, or the module of the tool, where the model that decided wrote it."""
     objection: str = ""
     """Why a test that an earlier version of the tool failed is wrong."""
-    is_final: bool = False
-    """Whether its result is the answer."""
+    final: str = ""
+    """The answer, with `{}` for the result; empty where the result is only looked at."""
     call: str = ""
     """The id of the model's function call."""
 
@@ -200,7 +200,7 @@ class Decision:
         if self.action == "use_tool":
             return call_text(self.tool, dict(sorted(self.arguments.items())))
         if self.code:
-            return f"{self.action} {self.code}"
+            return " ".join(filter(None, [self.action, self.code, self.objection]))
         if self.action == "read_file" and self.file:
             where = f" find {self.find!r}" if self.find else ""
             return f"read_file {self.file}{where}" + (f" page {self.page}" if self.page > 1 else "")

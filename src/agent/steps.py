@@ -61,7 +61,7 @@ def step(
     if pictures:
         done["pictures"] = list(pictures)
     if decision.call:
-        done |= {"call": decision.call, "is_final": decision.is_final}
+        done |= {"call": decision.call, "final": decision.final}
     return done
 
 

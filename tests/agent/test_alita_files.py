@@ -152,7 +152,7 @@ async def test_programs_read_what_is_inside_of_an_archive(desk, tmp_path, openai
 
     def reply(body):
         [folder] = re.findall(r"^For programs, unpacked in the folder: (.*)$", text_of(body), re.MULTILINE)
-        return Step(tools=[call_of("run_code", code=sum_of(f"{folder}/data/sales.csv"), final_answer=True)])
+        return Step(tools=[call_of("run_code", code=sum_of(f"{folder}/data/sales.csv"), final_answer="{}")])
 
     openai_server.default = reply
     flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}
@@ -182,7 +182,7 @@ async def test_every_path_that_a_prompt_shows_opens_in_a_program(desk, tmp_path,
         [folder] = re.findall(r"^For programs, unpacked in the folder: (.*)$", prompt, re.MULTILINE)
         shown.update(f"{folder}/{name}" for name in re.findall(r"data/part \d+\.csv", prompt))
         opened = "".join(f"open({path!r}, 'rb').read()\n" for path in sorted(shown))
-        return Step(tools=[call_of("run_code", code=f"{opened}print('all of them')", final_answer=True)])
+        return Step(tools=[call_of("run_code", code=f"{opened}print('all of them')", final_answer="{}")])
 
     openai_server.default = reply
     flags = {"model": "tiny-1", "base_url": openai_server.url, "api_key": "k"}

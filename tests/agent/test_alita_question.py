@@ -231,12 +231,12 @@ async def test_a_program_is_run_and_corrected(desk):
 
 
 async def test_a_result_that_is_the_answer_ends_the_run_without_a_further_call(desk):
-    answer = await desk.plays(decide("run_code", code="print(6 * 7)", final_answer=True)).ask(DOUBLE)
+    answer = await desk.plays(decide("run_code", code="print(6 * 7)", final_answer="{}")).ask(DOUBLE)
     assert (answer.text, answer.status, answer.steps, answer.usage.calls) == ("42", "answered", 1, 1)
 
 
 async def test_a_result_that_failed_is_not_the_answer(desk):
-    lines = [decide("run_code", code="1 / 0", final_answer=True), decide("answer", answer="undefined", when="Zero")]
+    lines = [decide("run_code", code="1 / 0", final_answer="{}"), decide("answer", answer="undefined", when="Zero")]
     answer = await desk.plays(*lines).ask("What is one by nothing?")
     assert (answer.text, answer.usage.calls) == ("undefined", 2)
 

@@ -50,14 +50,23 @@ def test_what_a_server_says_of_its_tool_stands_in_no_function() -> None:
 
 
 def test_a_tool_of_the_library_may_give_the_answer() -> None:
-    decision = decision_of_call(call("nth_fibonacci", {"n": 57, FINAL: True}))
+    decision = decision_of_call(call("nth_fibonacci", {"n": 57, FINAL: "{}"}))
     assert (decision.action, decision.tool, decision.arguments) == ("use_tool", "nth_fibonacci", {"n": 57})
-    assert decision.is_final
+    assert decision.final == "{}"
     assert decision.call == "c1"
+
+
+def test_a_tool_that_is_proposed_without_code_is_the_last_one_again() -> None:
+    calls = [{"id": "a", "type": "function", "function": {"name": "create_tool", "arguments": given}}
+             for given in ('{"code": "def first(): ...", "arguments": {}}', '{"code": "def se', '{"arguments": {}}')]  # fmt: skip
+    replies: list[Any] = [{"message": {"tool_calls": [one]}, "refused": {}, "remark": ""} for one in calls]
+    again = call("create_tool", {"arguments": {"n": 1}, "objection": "F(1) is 1."})
+    assert decision_of_call(again, replies=replies).code == "def first(): ..."
+    assert decision_of_call(again).code == ""
 
 
 def test_a_program_is_carried_by_the_call() -> None:
     decision = decision_of_call(call("run_python", {"code": "print(1)"}), "It is quick.")
-    assert (decision.action, decision.code, decision.is_final, decision.why) == (
-        "run_code", "print(1)", False, "It is quick.",
+    assert (decision.action, decision.code, decision.final, decision.why) == (
+        "run_code", "print(1)", "", "It is quick.",
     )  # fmt: skip

@@ -77,12 +77,12 @@ def talk(desk: Any, openai_server: OpenAIServer) -> Talk:
 
 
 async def test_the_output_of_a_program_is_the_answer_without_a_further_call(talk):
-    answer = await talk.ask("What is 6 * 7 in base 4?", program("print('222')", final_answer=True))
+    answer = await talk.ask("What is 6 * 7 in base 4?", program("print('222')", final_answer="{}"))
     assert (answer.text, answer.steps, answer.usage.calls) == ("222", 1, 1)
 
 
 async def test_the_result_of_a_new_tool_is_the_answer_without_a_further_call(talk):
-    making = {"code": CODE, "arguments": {"n": 57}, "final_answer": True}
+    making = {"code": CODE, "arguments": {"n": 57}, "final_answer": "{}"}
     answer = await talk.ask(QUESTION, Step(tools=[("create_tool", making)]))
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",))
     assert len(talk.decisions) == 1
@@ -103,13 +103,54 @@ async def test_a_number_that_is_the_answer_has_the_decimals_that_are_asked_for(t
     source = 'def mean(a: float, b: float) -> float:\n    """Mean of two numbers."""\n    return (a + b) / 2\n'
     talk.desk.library.register(Tool("mean", "Mean of numbers.", arguments, result, source, status=Status.VERIFIED))
     talk.desk.library.close()
-    answer = await talk.ask(question, Step(tools=[("mean", {"a": 85, "b": 87, "final_answer": True})]))
+    answer = await talk.ask(question, Step(tools=[("mean", {"a": 85, "b": 87, "final_answer": "{}"})]))
     assert (answer.text, answer.usage.calls) == (text, 1)
 
 
+SUMMARY = '''def summary(numbers: list[float]) -> dict[str, float]:
+    """Sum and mean of numbers."""
+    return {"sum": sum(numbers), "mean": sum(numbers) / len(numbers)}
+'''
+
+
+@pytest.fixture
+def summary(talk):
+    """A tool of the library whose result has two parts."""
+    number = {"type": "number"}
+    arguments = {
+        "type": "object",
+        "properties": {"numbers": {"type": "array", "items": number}},
+        "required": ["numbers"],
+    }
+    parts = {"type": "object", "properties": {"sum": number, "mean": number}, "required": ["sum", "mean"]}
+    result = {"type": "object", "properties": {"result": parts}, "required": ["result"]}
+    tool = Tool("summary", "Sum and mean of numbers.", arguments, result, SUMMARY, status=Status.VERIFIED)
+    talk.desk.library.register(tool)
+    talk.desk.library.close()
+
+
+async def test_a_part_of_a_result_in_a_form_is_the_answer_without_a_further_call(talk, summary):
+    asked = Step(tools=[("summary", {"numbers": [2, 3.5], "final_answer": "{[mean]:.3f} km"})])
+    answer = await talk.ask("The mean of the numbers 2 and 3.5?", asked)
+    assert (answer.text, answer.usage.calls) == ("2.750 km", 1)
+
+
+async def test_a_result_that_lacks_the_part_is_shown_with_the_reason(talk, summary):
+    asked = Step(tools=[("summary", {"numbers": [2, 3.5], "final_answer": "{[median]}"})])
+    answer = await talk.ask("The mean of the numbers 2 and 3.5?", asked, Step(text="2.75"))
+    assert (answer.text, answer.steps) == ("2.75", 1)
+    assert talk.results[0].endswith("It does not fit '{[median]}': the result has no [median].")
+
+
+async def test_a_form_that_says_no_answer_is_refused_before_anything_runs(talk):
+    answer = await talk.ask("Six?", program("print(6)", final_answer="true"), program("print(6)", final_answer="{}"))
+    assert (answer.text, answer.steps) == ("6", 1)
+    assert "final_answer is the answer with {} for the result, not 'true'" in talk.results[0]
+
+
 async def test_a_failed_program_is_no_answer_and_a_second_one_mends_it(talk):
-    failing = program("total = 21\nprint(1 / 0)", final_answer=True)
-    answer = await talk.ask("How much?", failing, program("print(total * 2)", final_answer=True))
+    failing = program("total = 21\nprint(1 / 0)", final_answer="{}")
+    answer = await talk.ask("How much?", failing, program("print(total * 2)", final_answer="{}"))
     assert (answer.text, answer.steps) == ("42", 2)
     assert "ZeroDivisionError" in talk.results[0]
 
@@ -226,7 +267,7 @@ async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(t
     short = replace(python_session.LIMITS, wall_seconds=2.0, cpu_seconds=2.0)
     monkeypatch.setattr(python_session, "LIMITS", short)
     endless = program("kept = 41\nprint('begun')\nwhile True:\n    pass")
-    answer = await talk.ask("How much?", endless, program("print(kept + 1)", final_answer=True))
+    answer = await talk.ask("How much?", endless, program("print(kept + 1)", final_answer="{}"))
     assert answer.text == "42"
     assert "begun\nIt failed: stopped after 2.0 s: the time limit of this call" in talk.results[0]
 
@@ -242,7 +283,7 @@ async def test_of_a_hundred_megabytes_both_ends_are_kept_and_programs_can_open_t
 
     def opened(results: list[str]) -> Step:
         [path] = re.findall(r"Whole: (/\S+) Of the output both ends are kept", results[0])
-        return program(f"text = open({path!r}).read()\nprint(text[:5], text[-4:])", final_answer=True)
+        return program(f"text = open({path!r}).read()\nprint(text[:5], text[-4:])", final_answer="{}")
 
     answer = await talk.ask("What stands first and last?", noisy, opened)
     assert answer.text == "first last"
@@ -253,7 +294,7 @@ async def test_of_a_hundred_megabytes_both_ends_are_kept_and_programs_can_open_t
 async def test_long_output_is_kept_whole(talk):
     def opened(results: list[str]) -> Step:
         [path] = re.findall(r"Whole: (/\S+)", results[0])
-        return program(f"print(open({path!r}).read().count('needle'))", final_answer=True)
+        return program(f"print(open({path!r}).read().count('needle'))", final_answer="{}")
 
     answer = await talk.ask("How many needles?", program("print('hay needle ' * 3_000)"), opened)
     assert answer.text == "3000"
@@ -297,7 +338,7 @@ async def test_a_program_calls_the_runs_functions_only_so_often(talk, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("Forty-two.")
     code = "done = 0\nfor _ in range(150):\n    read('a.txt')\n    done += 1"
-    answer = await talk.ask("How often?", program(code), program("print(done)", final_answer=True), files=[path])
+    answer = await talk.ask("How often?", program(code), program("print(done)", final_answer="{}"), files=[path])
     assert answer.text == "100"
     assert "A program may call the run's functions 100 times." in talk.results[0]
 
@@ -327,7 +368,7 @@ async def test_a_program_opens_a_file_by_the_path_that_was_shown(talk, tmp_path)
     def reply(body: dict[str, Any]) -> Step:
         [shown] = set(re.findall(r"/\S+/sales\.csv", str(body["messages"])))
         code = f"import pandas as pd\nt = pd.read_csv({shown!r})\nprint(t[t.region == 'South'].revenue.sum())"
-        return program(code, final_answer=True)
+        return program(code, final_answer="{}")
 
     talk.server.default = reply
     answer = await talk.desk.ask("How much revenue has the South?", files=[path])
@@ -344,7 +385,7 @@ async def test_a_program_imports_a_tool_of_the_library(talk):
     )
     library.close()
     code = "from nth_fibonacci import nth_fibonacci\nprint(sum(nth_fibonacci(n) for n in range(1, 11)))"
-    answer = await talk.ask("The sum of the first ten Fibonacci numbers?", program(code, final_answer=True))
+    answer = await talk.ask("The sum of the first ten Fibonacci numbers?", program(code, final_answer="{}"))
     assert answer.text == "143"
 
 
@@ -354,7 +395,7 @@ async def test_an_endpoint_that_knows_less_is_asked_in_a_form_that_it_knows(talk
         talk.server.refuse(f'"{word}"')
 
     def reply(body: dict[str, Any]) -> Step:
-        call = {"name": "run_python", "arguments": {"code": "print(6 * 7)", "final_answer": True}}
+        call = {"name": "run_python", "arguments": {"code": "print(6 * 7)", "final_answer": "{}"}}
         if body.get("tools"):
             return Step(tools=[(call["name"], call["arguments"])])
         return Step(text=json.dumps({"say": "", "calls": [call]}))

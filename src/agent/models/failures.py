@@ -33,7 +33,9 @@ _NO_SUCH_MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)|too (long|large|many tokens)|maximum.{0,30}tokens", re.IGNORECASE
+    r"context.{0,20}(length|size|window)|(?<!max_tokens is )(?<!max_completion_tokens is )too (long|large|many tokens)"
+    r"|maximum.{0,30}tokens",
+    re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(
     r"\b(not|no|un|[a-z]+n't)\W*(\w+\W+){0,4}(support|enabl)\w*\W+(\w+\W+){0,3}(tool|function)"

@@ -6,7 +6,6 @@ system message, a call is the JSON that the model would have written, and result
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from agent.models.json_text import DECODER, NoJsonError, fitting_json, misfit
+from agent.models.json_text import DECODER, NoJsonError, all_fitting, fitting_json, misfit
 from agent.models.ladder import Step
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
 from agent.models.strict import strict_schema, without_nulls
@@ -40,8 +39,6 @@ _ONLY_SAYS: Schema = {
     "required": ["say"],
     "maxProperties": 1,
 }
-_MARKED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-"""How some models write a call that their server should have read."""
 _ASKED = (
     "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
     "its arguments.\n{functions}\n\nReply with one JSON object and nothing else, in this form:\n"
@@ -254,14 +251,10 @@ def _strict_tool(tool: str) -> dict[str, Any] | None:
 
 
 def _written_calls(text: str) -> tuple[ToolCall, ...]:
-    """Calls that stand in the text, bare or marked, because the server did not read them."""
+    """Calls that stand in the text, bare, listed or marked, because the server did not read them."""
     if '"arguments"' not in text:
         return ()
-    calls = []
-    for part in _MARKED.findall(text) or [text]:
-        with contextlib.suppress(NoJsonError):
-            calls.append(_tool_call(fitting_json(part, _CALL)))
-    return tuple(calls)
+    return tuple(map(_tool_call, all_fitting(text, _CALL)))
 
 
 def _tool_call(written: dict[str, Any]) -> ToolCall:

@@ -37,6 +37,22 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
     raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}")
 
 
+def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
+    """The JSON objects in the text that fit the schema and stand in no other that fits, in order."""
+    found, end = [], 0
+    for start in [m.start() for m in re.finditer(r"{", text)][:_MOST_STARTS]:
+        if start < end:
+            continue
+        try:
+            value, after = DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if misfit(value, schema) is None:
+            found.append(value)
+            end = after
+    return found
+
+
 def misfit(value: Any, schema: dict[str, Any]) -> str | None:
     """Where and how a value fails to fit the schema; None when it fits.
 

@@ -11,17 +11,14 @@ from agent.ahead import begin_ahead
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
+from agent.final import answer_of
 from agent.models.protocol import Role
 from agent.nodes.plan import tools_now
 from agent.state import Decision, State
-from agent.steps import value_text
-from mcp_tools.tool import Json
 
 Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
 _LONGEST_ANSWER = 4_000
 """Characters of a result that can be an answer as it is."""
-_EXACT = 1e9
-"""Below, a float has six decimals and more."""
 
 
 async def decide(state: State, runtime: Runtime[Context]) -> Command[Route]:
@@ -63,21 +60,13 @@ def _go(decision: Decision, turn: int, update: dict[str, Any], context: Context)
 def _final_result(state: State) -> str | None:
     """The last result, if the model called it the answer and nothing speaks against that."""
     steps = state.get("steps", [])
-    if not steps or not steps[-1].get("is_final") or not steps[-1]["ok"] or steps[-1]["value"] is None:
+    if not steps:
         return None
-    text = _as_answer(steps[-1]["value"], state["question"]).strip()
+    try:
+        text = answer_of(steps[-1], state["question"])
+    except ValueError:  # the model is told with the result
+        return None
     return text if 0 < len(text) <= _LONGEST_ANSWER else None
-
-
-def _as_answer(value: Json, question: str) -> str:
-    """A result as text; a number with as many decimals as are asked for, of which a float keeps no zeros."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:
-        from agent.asked import asked_of
-
-        rounding = asked_of(question).rounding
-        if rounding is not None and rounding.places and round(value, rounding.places) == value:
-            return f"{value:.{rounding.places}f}"
-    return value_text(value)
 
 
 def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:

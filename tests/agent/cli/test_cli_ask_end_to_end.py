@@ -98,7 +98,7 @@ def test_a_question_makes_a_tool_and_the_next_one_uses_it(terminal):
         "nth_fibonacci.py",
     ]
 
-    chosen = decide("use_tool", tool="nth_fibonacci", arguments={"n": 60, "final_answer": True})
+    chosen = decide("use_tool", tool="nth_fibonacci", arguments={"n": 60, "final_answer": "{}"})
     second = terminal.run("--json", "--model", terminal.script(chosen), "Which Fibonacci number has position 60?")
     told = json.loads(second.out)
     assert set(told) == MEMBERS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -244,8 +245,11 @@ async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
         'I add.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>\n'
         '<tool_call>{"name": "note", "arguments": {}}',
         '```json\n{"name": "add", "arguments": "{\\"a\\": 1, \\"b\\": 2}"}\n```',
+        '{"tool_calls": [{"name": "add", "arguments": {"a": 1, "b": 2}}, {"name": "note", "arguments": {}}]}',
+        '[{"name": "add", "arguments": {"a": 1, "b": 2}}]\nand {"name": "note", "arguments": {"name": "arguments"}}',
+        '{"tool_calls": [{"id": "1", "function": {"name": "add", "arguments": "{\\"a\\": 1, \\"b\\": 2}"}}]}',
     ],
-    ids=["marked", "bare"],
+    ids=["marked", "bare", "listed", "one after the other", "native"],
 )
 async def test_a_call_that_the_server_left_in_the_text_is_a_call(
     openai_server: OpenAIServer, model: OpenAIModel, text: str
@@ -253,7 +257,7 @@ async def test_a_call_that_the_server_left_in_the_text_is_a_call(
     openai_server.answer(text)
     answer = await model.complete(Request(ASK, tools=[ADD, ANYTHING]))
     assert answer.tool_calls[0].values == {"a": 1, "b": 2}
-    assert len(answer.tool_calls) == text.count("<tool_call>") or len(answer.tool_calls) == 1
+    assert [call.name for call in answer.tool_calls] == re.findall(r'"name": "(add|note)"', text)
 
 
 @pytest.mark.parametrize("text", ['{"arguments": 5}', '{"name": "x", "arguments": {}}', '{"say": "hello"}', "{…}"])
