@@ -55,7 +55,7 @@ def answer_of(done: Step, question: str) -> str:
 def _part(value: Json, field: str) -> Json:
     for key in re.findall(r"\[([^\[\]]+)\]", field):
         try:
-            value = value[int(key)] if isinstance(value, list) else value[key]  # type: ignore[index,call-overload]
+            value = value[int(key)] if isinstance(value, list) else value[key]
         except (LookupError, TypeError, ValueError):
             raise ValueError(f"the result has no [{key}]") from None
     return value

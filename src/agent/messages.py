@@ -56,7 +56,8 @@ def messages_for(
         calls = reply["message"].get("tool_calls", [])
         results = [_observation(call, reply, by_call, short, room, state.get("attached", [])) for call in calls]
         done = [by_call.get(call["id"]) for call in calls]
-        results = [f"{text}{_no_answer(step, state['question'])}" for text, step in zip(results, done, strict=True)]
+        for at, step in enumerate(done):
+            results[at] += _no_answer(step, state["question"]) if step else ""
         if not reply.get("is_free") and any(done):
             left -= 1
             if 0 < left <= _FEW_STEPS:
@@ -119,11 +120,10 @@ def _observation(
     return f"{shown}{note}"
 
 
-def _no_answer(done: Step | None, question: str) -> str:
-    """Why a result is not the answer that it was to be."""
+def _no_answer(done: Step, question: str) -> str:
+    """Why a result is not the answer that it was to be; empty where it is, or was not to be."""
     try:
-        if done is not None:
-            answer_of(done, question)
+        answer_of(done, question)
     except ValueError as misfit:
         return f"\nIt does not fit {done.get('final')!r}: {misfit}."
     return ""

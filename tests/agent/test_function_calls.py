@@ -57,8 +57,8 @@ def test_a_tool_of_the_library_may_give_the_answer() -> None:
 
 
 def test_a_tool_that_is_proposed_without_code_is_the_last_one_again() -> None:
-    calls = [{"id": "a", "type": "function", "function": {"name": "create_tool", "arguments": given}}
-             for given in ('{"code": "def first(): ...", "arguments": {}}', '{"code": "def se', '{"arguments": {}}')]  # fmt: skip
+    proposed = ['{"code": "def first(): ...", "arguments": {}}', '{"code": "def se', '{"arguments": {}}']
+    calls = [{"function": {"name": "create_tool", "arguments": given}} for given in proposed]
     replies: list[Any] = [{"message": {"tool_calls": [one]}, "refused": {}, "remark": ""} for one in calls]
     again = call("create_tool", {"arguments": {"n": 1}, "objection": "F(1) is 1."})
     assert decision_of_call(again, replies=replies).code == "def first(): ..."

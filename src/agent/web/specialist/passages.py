@@ -64,7 +64,7 @@ def passages_of(markdown: str) -> list[Passage]:
 
 
 def spoken(text: str) -> str:
-    """The text without the marks of Markdown, and without pictures: what a page says is quoted, not what they are called."""
+    """The text without the marks of Markdown, and without pictures: their names are no part of what a page says."""
     text = _LINK.sub(r"\1", _PICTURE.sub(" ", text))
     text = _EMPHASIS.sub(lambda match: match[2] or match[3], text)
     return " ".join(text.replace("`", "").split())
