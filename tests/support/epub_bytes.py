@@ -12,8 +12,13 @@ _CONTAINER = (
 _XHTML = "application/xhtml+xml"
 
 
-def epub_bytes(**more: str) -> bytes:
-    """A book of two chapters whose reading order is not that of its files; `more` are further files in `META-INF`."""
+def epub_bytes(*, picture: bytes = b"", **more: str) -> bytes:
+    """A book of two chapters whose reading order is not that of its files.
+
+    Args:
+        picture: The picture at the end of the last chapter, which is missing if it is empty.
+        more: Further files in `META-INF`.
+    """
     items = (("a", "a.xhtml", _XHTML, ""), ("b", "b%20c.xhtml", _XHTML, ""), ("n", "nav.xhtml", _XHTML, "nav"))
     manifest = "".join(
         f'<item id="{name}" href="{href}" media-type="{kind}" properties="{properties}"/>'
@@ -31,10 +36,13 @@ def epub_bytes(**more: str) -> bytes:
         "OEBPS/c.opf": '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
         "<metadata><dc:title>The Book</dc:title><dc:creator>A. Uthor</dc:creator></metadata>"
         f"<manifest>{manifest}</manifest><spine>{spine}</spine></package>",
-        "OEBPS/a.xhtml": _page("<h1>Ending</h1><p>It <b>ended</b>.</p>"),
+        "OEBPS/a.xhtml": _page(
+            "<h1>Ending</h1><p>It <b>ended</b>.</p>" + ('<img src="./p.png" alt="A map"/>' if picture else "")
+        ),
         "OEBPS/b c.xhtml": _page("<p>It began.</p><table><tr><th>x</th></tr><tr><td>1</td></tr></table>"),
         "OEBPS/nav.xhtml": _page('<nav><a href="b%20c.xhtml#top">The beginning</a></nav>'),
     }
+    files |= {"OEBPS/p.png": picture} if picture else {}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files.items():

@@ -20,7 +20,7 @@ from agent.permission import origins_of, unless_wanted
 from agent.pictures import Place, seen_pictures
 from agent.provenance import FINE, Origins, of_address, of_task
 from agent.state import CitedSource, Picture, State, Step
-from agent.steps import decision_of, step
+from agent.steps import decision_of, kept_whole, step
 from agent.web.address import addresses_in, host_of
 from agent.web.protocol import WebProblem
 
@@ -72,7 +72,9 @@ async def browse(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         context.emit(Note(f"browse {url}: {outcome.problem}"))
     coordinator = context.strategy(Role.COORDINATOR)
     value = coordinator.result_of(outcome.text, state["question"], downloaded=bool(downloads))
-    done = step(state, ok=True, finding=finding, value=value, pictures=pictures)
+    done = step(
+        state, ok=True, finding=finding, value=value, note=kept_whole(state, context, outcome.text), pictures=pictures
+    )
     seen_at = CitedSource(number=number, url=outcome.url, title=host_of(outcome.url), quotes=[outcome.text])
     return {**downloads, "steps": [done], "sources": [seen_at] if outcome.text else []}
 

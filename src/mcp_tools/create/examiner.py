@@ -51,7 +51,7 @@ def _object(*texts: str, **others: Json) -> Json:
 
 def _tests(**more: Json) -> Json:
     items = _object("call", "because", "result", **more)
-    return _object(tests={"type": "array", "minItems": 4, "maxItems": 10, "items": items})
+    return _object(tests={"type": "array", "minItems": 4, "maxItems": 8, "items": items})
 
 
 def _rulings(count: int) -> Json:

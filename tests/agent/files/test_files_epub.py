@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent.files.problem import FileProblem
@@ -18,7 +20,14 @@ def test_chapters_come_in_reading_order_with_their_names(open_file: Open) -> Non
         ("chapter 2: Ending", "# Ending\n\nIt **ended**."),
     ]
     assert contents.summary == "Book “The Book” by A. Uthor of 2 chapters.\nChapters: The beginning; Ending"
-    assert contents.lost == ["The chapter OEBPS/gone.xhtml is missing.", "1 pictures are shown by their alt text only."]
+    assert contents.lost == ["The chapter OEBPS/gone.xhtml is missing."]
+
+
+def test_a_picture_of_a_chapter_is_named_where_it_stands_and_saved(open_file: Open, tmp_path: Path) -> None:
+    contents = open_file("epub", epub_bytes(picture=b"\x89PNG map"))
+    assert list(contents.sections())[-1].text.endswith("[picture picture-1.png: A map]")
+    assert [path.read_bytes() for path in contents.save_data(tmp_path)] == [b"\x89PNG map"]
+    assert any("1 picture is named in the text" in lost for lost in contents.lost)
 
 
 def test_garbled_fonts_are_no_copy_protection(open_file: Open) -> None:

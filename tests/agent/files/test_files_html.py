@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent.files.problem import FileProblem
@@ -42,14 +44,15 @@ def test_merged_cells_do_not_shift_columns(open_file: Open) -> None:
     assert "merged" in contents.lost[0]
 
 
-def test_fields_pictures_and_drawings(open_file: Open) -> None:
+def test_fields_pictures_and_drawings(open_file: Open, tmp_path: Path) -> None:
     body = (
         '<input name="age" value="42"><img alt="a cat" src="cat.png"><img alt="dot" src="data:image/png;base64,AAAA">'
         "<svg><text>drawn</text></svg><p hidden>secret</p>"
     )
     contents = open_file("html", page(body))
-    for words in ("[field age: 42]", "![a cat](cat.png)", "![dot](inline)", "drawn", "secret"):
+    for words in ("[field age: 42]", "![a cat](cat.png)", "[picture picture-1.png: dot]", "drawn", "secret"):
         assert words in text_of(contents)
+    assert [path.read_bytes() for path in contents.save_data(tmp_path)] == [b"\0\0\0"]
     assert any("1 hidden elements" in sentence for sentence in contents.lost)
 
 

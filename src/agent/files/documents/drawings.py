@@ -1,4 +1,4 @@
-"""What is drawn in an Office document: charts as tables, diagrams as their words, pictures by alt text."""
+"""What is drawn in a document: charts as tables, diagrams as their words, pictures by alt text, and saved."""
 
 from __future__ import annotations
 
@@ -40,12 +40,17 @@ class Drawn:
     def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:
         """A picture: the name of the file that it is kept as, and what the document says of it."""
         related = _related(part, relation)
+        if related is None:
+            return self.kept(b"", "", alt, stem)
+        return self.kept(related.blob, str(related.partname).rpartition(".")[2].lower(), alt, stem)
+
+    def kept(self, content: bytes, suffix: str, alt: str, stem: str) -> str:
+        """What the text says of a picture; without content only what the document says of it."""
         name = ""
-        if related is not None:
-            name = next((known for known, kept in self.pictures.items() if kept == related.blob), "")
-            suffix = str(related.partname).rpartition(".")[2].lower()
+        if content:
+            name = next((known for known, kept in self.pictures.items() if kept == content), "")
             name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
-            self.pictures[name] = related.blob
+            self.pictures[name] = content
         if not alt:
             self.undescribed += 1
         named = f"[picture {name}" if name else "[picture"

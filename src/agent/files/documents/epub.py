@@ -9,7 +9,8 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
-from agent.files.documents.html import Page
+from agent.files.documents.drawings import Drawn
+from agent.files.documents.html import Page, in_address
 from agent.files.documents.markdown import in_sections
 from agent.files.documents.package import damage_told, open_package, read_member
 from agent.files.opening import damaged, name_of
@@ -53,7 +54,7 @@ class _Book:
     """An open book: its list of files, the order of its chapters, and their names."""
 
     def __init__(self, archive: ZipFile, source: Source) -> None:
-        self._archive, self._source = archive, source
+        self._archive, self._source, self._drawn = archive, source, Drawn()
         container = self._xml(_CONTAINER)
         place = next((one.get("full-path") for one in _all(container, "rootfile")), None)
         if not place:
@@ -83,10 +84,10 @@ class _Book:
             sections += in_sections(page.markdown.split("\n\n"), limits.section, name)
         if not sections:
             raise damaged(self._source, "a book", "it has no chapter with text")
-        if pictures := sum(item.kind.startswith("image/") for item in self._items.values()):
-            lost[f"{pictures} pictures are shown by their alt text only."] = None
         facts: dict[str, Json] = {**self._told(), "chapters": list(chapters)}
-        return TextContents("epub", _summary(facts, chapters), sections, facts, list(lost))
+        return TextContents(
+            "epub", _summary(facts, chapters), sections, facts, [*lost, *self._drawn.lost], self._drawn.pictures
+        )
 
     def _spine(self, lost: dict[str, None]) -> list[_Item]:
         found = []
@@ -107,7 +108,15 @@ class _Book:
         if self._archive.getinfo(item.path).file_size > _MOST_BYTES:
             lost[f"The chapter {item.path} is larger than {_MOST_BYTES:,} bytes and was not read."] = None
             return None
-        return Page(read_member(self._archive, self._source, item.path))
+
+        def find(address: str) -> tuple[bytes, str]:
+            path = _joined(posixpath.dirname(item.path), address)
+            kind = next((one.kind for one in self._items.values() if one.path == path), "")
+            if not kind.startswith("image/") or path not in self._archive.namelist():
+                return in_address(address)
+            return read_member(self._archive, self._source, path), posixpath.splitext(path)[1][1:].lower()
+
+        return Page(read_member(self._archive, self._source, item.path), self._drawn, find)
 
     def _names(self) -> dict[str, str]:
         """Names of chapters by path, from the table of contents of either format."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Contents, ReadLimits, Source, TextContents
+from agent.files.documents.drawings import Drawn
 from agent.files.documents.markdown import in_sections
 from agent.files.opening import beginning, name_of, without_package
 from agent.files.problem import FileProblem
@@ -20,6 +23,7 @@ _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embe
 _BLOCKS = frozenset(
     ("nav", "main", "header", "footer", "aside", "menu", "form", "fieldset", "details", "summary", "dialog", "hgroup")
 )
+_HELD = re.compile(r"data:image/(png|jpeg|jpg|gif|webp|bmp);base64,(.*)", re.DOTALL)
 _BLANK_LINES = re.compile(r"\n{3,}")
 _DEEPEST = 200
 """Elements inside each other: more is no layout that anybody made by hand."""
@@ -46,13 +50,16 @@ class HtmlReader:
             )
         if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise FileProblem("mismatch", f"{name_of(source)} is no html: it is binary.", remedy="Check its kind.")
-        page = Page(source.path.read_bytes())
+        drawn = Drawn()
+        page = Page(source.path.read_bytes(), drawn, in_address)
         facts: dict[str, Json] = {"title": page.title, "encoding": page.encoding, "links": page.links}
         facts["tables"] = page.tables
         summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
         summary += f" {page.tables} tables, {page.links} links."
         blocks = page.markdown.split("\n\n")
-        return TextContents("html", summary, in_sections(blocks, limits.section), facts, page.lost)
+        return TextContents(
+            "html", summary, in_sections(blocks, limits.section), facts, [*page.lost, *drawn.lost], drawn.pictures
+        )
 
 
 class Page:
@@ -60,9 +67,13 @@ class Page:
 
     Args:
         content: Its bytes, in whatever encoding it says or has.
+        drawn: Where its pictures are kept; without, an address says where each is.
+        find: The content of a picture, and its kind, by its address; empty where it cannot be had.
     """
 
-    def __init__(self, content: bytes | str) -> None:
+    def __init__(
+        self, content: bytes | str, drawn: Drawn | None = None, find: Callable[[str], tuple[bytes, str]] | None = None
+    ) -> None:
         try:
             from bs4 import BeautifulSoup
         except ImportError:
@@ -71,6 +82,12 @@ class Page:
         self.lost: list[str] = []
         self.encoding = str(soup.original_encoding or "utf-8")
         self.title = one_line(soup.title.get_text(), 300) if soup.title else ""
+        if drawn is not None and find is not None:
+            for picture in soup.find_all("img", src=True):
+                content, kind = find(str(picture["src"]))
+                if content:
+                    alt = one_line(str(picture.get("alt", "")), 300)
+                    picture.replace_with(drawn.kept(content, kind, alt, "picture"))
         self._drop(soup)
         self.headings = [one_line(h.get_text(" "), 100) for h in soup.find_all(["h1", "h2", "h3"])]
         self.tables = len(soup.find_all("table"))
@@ -109,11 +126,8 @@ class Page:
         for field in soup.find_all("input", value=True):
             if field.get("type") not in ("hidden", "submit", "button"):
                 field.replace_with(f"[field {field.get('name', '')}: {field['value']}]")
-        inline = soup.find_all("img", src=re.compile("^data:"))
-        for picture in inline:
+        for picture in soup.find_all("img", src=re.compile("^data:")):
             picture["src"] = "inline"
-        if inline:
-            self.lost.append(f"{len(inline)} pictures inside the page are shown by their alt text only.")
 
     def _merged(self, soup: BeautifulSoup) -> None:
         """Cells over several rows or columns: empty ones stand for the rest, so that columns stay columns."""
@@ -133,6 +147,15 @@ class Page:
                 pass
         self.lost.append("The page is nested too deeply: its words are shown without headings, tables and links.")
         return _words(soup)
+
+
+def in_address(address: str) -> tuple[bytes, str]:
+    """A picture that an address holds itself, and its kind; empty for any other address."""
+    held = _HELD.match(address)
+    try:
+        return (base64.b64decode(held[2]), held[1]) if held else (b"", "")
+    except ValueError:
+        return b"", ""
 
 
 def _converter() -> Any:
