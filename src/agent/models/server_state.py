@@ -48,7 +48,9 @@ class ServerOptions:
 
     def key(self) -> str:
         """Names this server among those of other weights or options."""
-        return _hash([self.engine, self.context, self.parallel, self.threads, str(self.prefixes)])
+        return _hash(
+            [self.engine, self.context, self.parallel, self.threads, str(self.prefixes and self.prefixes.resolve())]
+        )
 
 
 @dataclass(frozen=True, slots=True)
