@@ -56,7 +56,8 @@ def passages_of(markdown: str) -> list[Passage]:
             row += len(block)
             continue
         paragraph += 1
-        text = spoken(" ".join(_MARK.sub("", line).strip() for line in block))
+        written = " ".join(_MARK.sub("", line).strip() for line in block)
+        text = spoken(written) if _LINK.sub("", written).strip() else written  # a link alone stays one
         found += [
             Passage(piece, heading, _where("under", heading, f"paragraph {paragraph}")) for piece in _pieces(text)
         ]
