@@ -63,13 +63,33 @@ async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None
             [f"K-{n}" for n in range(898)] + ["K 7", "L-1-2"],
             "text; all different; 2 not like A-9: K 7, L-1-2",
         ),
+        (
+            [*map(str, range(898)), "1,200", "3,000"],
+            "number 0 to 3,000; all different; with thousands separators: 1,200, 3,000",
+        ),
+        (
+            [*(f"Town {n}" for n in range(30)), "town 7", "Town  9"] * 30,
+            "text; 32 different; same but for case or blanks: Town 7 = town 7, Town 9 = Town 9",
+        ),
     ],
-    ids=["decimal comma", "leading zeros", "mixed", "empty", "codes", "blanks", "odd values", "odd forms"],
+    ids=(
+        ["decimal comma", "leading zeros", "mixed", "empty", "codes", "blanks"]
+        + ["odd values", "odd forms", "thousands", "case"]
+    ),
 )
 async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("key;value;more\n" + "".join(f"k{i};{cell};{'x' * 9}\n" for i, cell in enumerate(cells)))
     assert f"- value: {told}" in (await preview(path)).shown.text
+
+
+async def test_odd_values_far_down_in_a_large_table_are_told(tmp_path: Path) -> None:
+    cells = [f"{n},{n % 900},2024-03-{1 + n % 28:02}" for n in range(50_000)]
+    cells[31_000], cells[42_000], cells[49_000] = "31000,n/a,2024-03-01", '42000,"12,5",2024-03-01', "49000,7,1.4.2024"
+    (tmp_path / "a.csv").write_text("id,amount,day\n" + "\n".join(cells) + "\n")
+    text = (await preview(tmp_path / "a.csv")).shown.text
+    assert "- amount: number 0 to 899 (49,998) and text (2); 902 different; not number: n/a, 12,5\n" in text
+    assert text.endswith("- day: date 2024-03-01 to 2024-03-28 (49,999) and text (1); 29 different; not date: 1.4.2024")
 
 
 def test_of_a_very_long_table_it_is_said_how_many_rows_were_looked_at() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 _FEW = 12
 """Different values of a column that are all named."""
-_CELLS = 60_000
+_CELLS = 600_000
 """Cells that are looked at."""
 _MOST = 60
 """Columns that are told of."""
@@ -79,7 +79,7 @@ def values_told(values: Mapping[str, int], decimal: str = ".") -> str:
         )
     else:
         told += "; all different" if len(there) == total > 1 else f"; {len(there):,} different"
-        told += _odd(there, kinds, counts, total)
+        told += _odd(there, kinds, counts, total) + _variants(there, kinds, decimal)
     return told + (f"; {empty:,} empty" if empty else "")
 
 
@@ -99,6 +99,19 @@ def _odd(there: Mapping[str, int], kinds: Mapping[str, list[str]], counts: Mappi
     if size == total or size < _LIKE_THE_REST * total:
         return ""
     return f"; {total - size:,} not like {form}: {_examples((one for one in there if forms[one] != form), there)}"
+
+
+def _variants(there: Mapping[str, int], kinds: Mapping[str, list[str]], decimal: str) -> str:
+    """Values that programs take for different ones, or for text, though people do not."""
+    numbers, mark = kinds.get("number", []), "." if decimal == "," else ","
+    grouped = [value for value in numbers if mark in value]
+    told = f"; with thousands separators: {_examples(grouped, there)}" if 0 < len(grouped) < len(numbers) else ""
+    spelled: dict[str, list[str]] = {}
+    for value in kinds.get("text", []):
+        spelled.setdefault(" ".join(value.split()).casefold(), []).append(value)
+    same = [" = ".join(map(_short, values[:3])) for values in spelled.values() if len(values) > 1]
+    more = ", …" if len(same) > _EXAMPLES else ""
+    return told + (f"; same but for case or blanks: {', '.join(same[:_EXAMPLES])}{more}" if same else "")
 
 
 def _examples(values: Iterable[str], there: Mapping[str, int]) -> str:
