@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent.files.previews import Part, text_part
+from agent.files.previews import Part, sampled_part, text_part
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -136,11 +136,11 @@ class TextContents:
         return islice(iter(self.parts), first - 1, None)
 
     def preview(self) -> list[Part]:
-        """How the text begins."""
+        """How the text begins and ends."""
         if not self.is_all:
             return [text_part(section.text, None, name=section.name) for section in self.parts]
         text = "\n\n".join(section.text for section in self.parts)
-        return [text_part(text, len(text), outline=self._outline())]
+        return [sampled_part(text, self._outline())]
 
     def _outline(self) -> list[str]:
         """The headings of each page."""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from agent.files.previews import FIRST, Part, part_of, text_part
+from agent.files.previews import FIRST, Part, others_told, part_of, text_part
 from mcp_tools.text import one_line
 
 _DEPTHS = (9, 7, 5, 4, 3, 2)
@@ -97,13 +97,8 @@ def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str =
     for number, value in enumerate(values, 1):
         form = frozenset(value) if isinstance(value, dict) else type(value).__name__
         forms.setdefault(form, []).append(number)
-    others = [numbers for numbers in forms.values() if numbers[0] > FIRST[unit]]
-    told = [
-        f"{unit[:-3] + 'y' if unit == 'entries' else 'line'} {numbers[0]:,}, one of {len(numbers):,} of another form: "
-        f"{_cut(_dumped(values[numbers[0] - 1]))}"
-        for numbers in others[:_FORMS]
-    ]
-    told += [f"and {len(others) - _FORMS} more forms"] if len(others) > _FORMS else []
+    name_of_one = "entry" if unit == "entries" else "line"
+    told = others_told(forms, name_of_one, FIRST[unit], _FORMS, lambda number: _entry(values[number - 1]))
     return part_of(map(_entry, values), len(values), unit, name=name, columns=told)
 
 

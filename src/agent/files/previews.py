@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents
@@ -16,8 +16,8 @@ _BEGINNING = 2_500
 """Characters of a text that has more."""
 _SAMPLE = 800
 """Characters of the beginning of a text with a long outline."""
-_PLACES = (0.6, 0.2, 0.2)
-"""Shares of the beginning, the middle and the end where a text is shown at all three."""
+_PLACES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}
+"""Shares of the beginning and the end, or of the beginning, the middle and the end, of what is shown of a text."""
 FIRST = {"rows": 10, "lines": 5, "entries": 3, "files": 60}
 """Pieces of a part that has more than can be shown."""
 CELL = 200
@@ -92,18 +92,42 @@ def text_part(text: str, total: int | None, *, name: str = "", outline: Sequence
     return Part(name=name, unit="characters", total=total, head="", pieces=[kept], notes=[], columns=list(outline))
 
 
-def sampled_part(text: str) -> Part:
-    """A text of lines, a log mostly: whole if it can be shown, else its beginning, its middle and its end."""
+def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = False) -> Part:
+    """A text: whole if it can be shown, else its beginning and its end, with its outline or its middle.
+
+    Args:
+        text: All of it.
+        outline: What else it holds, told where it is not shown whole.
+        is_alike: Whether most of its lines are alike, so that few of them say all.
+    """
     if len(text) <= ROOM:
         return text_part(text, len(text))
-    sizes = [int(_BEGINNING * share) for share in _PLACES]
-    starts = [
-        0,
-        text.find("\n", len(text) // 2) + 1,
-        text.find("\n", len(text) - sizes[-1]) + 1 or len(text) - sizes[-1],
+    shares = _PLACES[2 if outline else 3]
+    sizes = [int((_SAMPLE if is_alike else _BEGINNING) * share) for share in shares]
+    starts = [0, *([] if outline else [text.find("\n", len(text) // 2) + 1])]
+    pieces = [_beginning(text[start : start + size + 1], size) for start, size in zip(starts, sizes, strict=False)]
+    pieces.append(_ending(text, sizes[-1]))
+    return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=list(outline))
+
+
+def others_told(
+    forms: Mapping[Any, Sequence[int]], unit: str, first: int, most: int, shown: Callable[[int], str]
+) -> list[str]:
+    """The first entry or line of each form that the first ones do not show.
+
+    Args:
+        forms: The numbers of those of each form, from 1.
+        unit: What they are: `line`.
+        first: How many are shown anyway.
+        most: Forms that are told.
+        shown: The entry with a number as it is shown.
+    """
+    others = [numbers for numbers in forms.values() if numbers[0] > first]
+    told = [
+        f"{unit} {numbers[0]:,}, one of {len(numbers):,} of another form: {shown(numbers[0])}"
+        for numbers in others[:most]
     ]
-    pieces = [text[start : start + size + 1] for start, size in zip(starts, sizes, strict=True)]
-    return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=[])
+    return [*told, *([f"and {len(others) - most:,} more forms"] if len(others) > most else [])]
 
 
 def pages_part(contents: Contents) -> Part:
@@ -210,12 +234,12 @@ def _text(part: Part, room: int) -> Shown:
     if not later:
         text = _beginning(text, text_room)
         return Shown("\n".join(filter(None, [text, outline])), f"characters 1–{len(text):,} of {total:,}")
-    places = zip(part["pieces"], _PLACES, strict=True)
-    first, middle, last = (_beginning(piece, int(text_room * share)) for piece, share in places)
-    if len(last) < len(part["pieces"][-1]):
-        last = part["pieces"][-1][-len(last) :].partition("\n")[2] or last
-    sizes = f"{len(first):,} at the beginning, {len(middle):,} in the middle, {len(last):,} at the end"
-    return Shown("\n[…]\n".join([first, middle, last]), f"characters: {sizes}, of {total:,}")
+    rooms = [int(text_room * share) for share in _PLACES[len(part["pieces"])]]
+    kept = [*map(_beginning, part["pieces"][:-1], rooms), _ending(later[-1], rooms[-1])]
+    names = ["at the beginning", *(["in the middle"] if len(kept) > 2 else []), "at the end"]
+    sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))
+    texts = [*kept[:-1], *([outline] if outline else []), kept[-1]]
+    return Shown("\n[…]\n".join(texts), f"characters: {sizes}, of {total:,}")
 
 
 def _cut_page(part: Part, whole: int, room: int) -> Shown:
@@ -236,6 +260,17 @@ def _beginning(text: str, room: int) -> str:
         if (end := beginning.rfind(mark)) > room * 0.8:
             return beginning[:end]
     return beginning
+
+
+def _ending(text: str, room: int) -> str:
+    """The end of a text, from the beginning of a line or a word if one is near."""
+    if len(text) <= room:
+        return text
+    ending = text[len(text) - room :]
+    for mark, near in (("\n", 0.5), (" ", 0.2)):
+        if 0 <= (start := ending.find(mark)) < room * near:
+            return ending[start + 1 :]
+    return ending
 
 
 def _notes(notes: Sequence[str], room: int) -> str:

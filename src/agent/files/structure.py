@@ -61,9 +61,8 @@ def _plain(text: str) -> Structure:
 def _markdown(text: str) -> Structure:
     headings = re.findall(r"^#{1,6} +(.+?) *#*$", text, re.M)
     lines = _lines(text)
-    return Structure(
-        f"Markdown: {lines:,} lines; headings: {_listed(headings)}", {"lines": lines, "headings": headings[:100]}
-    )
+    summary = f"Markdown: {lines:,} lines, {len(headings):,} headings"
+    return Structure(summary, {"lines": lines, "headings": headings[:100]})
 
 
 def _json(text: str) -> Structure:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.decoding import Encoding, encoding_of, sample_of
-from agent.files.previews import DATA, ROOM, Part, sampled_part, text_part
+from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
 from agent.files.problem import FileProblem
 from agent.files.structure import Structure, parts_of, structure_of
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
@@ -25,6 +26,21 @@ _LINE_END = 500
 _DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*encoding\s*=\s*["']|(?:.*\n)?.*#.*coding[:=][ \t]*)([-\w.]+)"""
 )
+_LINE = 160
+"""Characters of a line that show its form."""
+_COMMON, _ALIKE = 0.01, 0.8
+"""Share of the lines from which on a form is a common one, and share that common forms have where lines are alike."""
+_FORMS = 8
+"""Lines of other forms than the first ones that are shown."""
+_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
+_NUMBERS = re.compile(r"\w*\d\w*(?:[\s.,:/+-]+\w*\d\w*)*")
+_WORDS = re.compile(r"[^\W\d]+(?:\s+[^\W\d]+)*")
+_MARKED = re.compile(r"#{1,6} +\S")
+_ALONE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")
+_HEADING = 60
+"""Characters of a heading."""
+_SPARSE = 0.2
+"""Share of a text that its headings may be: of more, short lines that stand alone are none."""
 
 
 class TextReader:
@@ -113,7 +129,13 @@ class TextFile:
         text = text.rstrip("\n")
         if self.count is None or self.kind in _DATA:
             return [text_part(text, None if self.count is None else len(text), outline=self._outline, whole=whole)]
-        return [sampled_part(text)]
+        if len(text) <= whole or self.kind == "source":
+            return [sampled_part(text)]
+        lines = text.split("\n")
+        if headings := _headings(lines):
+            return [sampled_part(text, headings)]
+        others = _lines_of_other_forms(lines)
+        return [sampled_part(text, others, is_alike=bool(others))]
 
     def save_data(self, folder: Path) -> list[Path]:
         """Nothing: the file itself is best."""
@@ -128,3 +150,34 @@ class TextFile:
                 if not block.endswith("\n"):
                     block += stream.readline(_LINE_END)
                 yield block
+
+
+def _lines_of_other_forms(lines: list[str]) -> list[str]:
+    """Where most lines are alike and have numbers, as in a log: their number, and those that the first do not show."""
+    forms: dict[str, list[int]] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            forms.setdefault(_form(line), []).append(number)
+    total = sum(map(len, forms.values()))
+    common = (len(numbers) for form, numbers in forms.items() if "9" in form and len(numbers) >= total * _COMMON)
+    if sum(common) < total * _ALIKE:
+        return []
+    told = others_told(forms, "line", FIRST["lines"], _FORMS, lambda number: lines[number - 1][:_LINE])
+    return [f"{total:,} lines of {len(forms):,} form{'s' * (len(forms) != 1)}", *told]
+
+
+def _form(line: str) -> str:
+    """A line with 9 for what has digits and a for words, but for the first one in capitals: `9-9-9 ERROR a`."""
+    capitals = _CAPITALS.search(line, 0, _LINE)
+    return f"{capitals[0] if capitals else ''} {_WORDS.sub('a', _NUMBERS.sub('9', line[:_LINE]))}"
+
+
+def _headings(lines: list[str]) -> list[str]:
+    """The headings of a text with their lines: marked as in Markdown, or short lines that stand alone."""
+    found: list[str] = []
+    for number, line in enumerate(lines, 1):
+        alone = (number == 1 or not lines[number - 2].strip()) and not "".join(lines[number : number + 1]).strip("=-~ ")
+        if _MARKED.match(line) or (alone and _ALONE.fullmatch(line.strip()) and not line.strip()[0].islower()):
+            found.append(f"- {number}: {one_line(line.lstrip('# '), _HEADING)}")
+    length = sum(map(len, lines))
+    return ["Headings by line:", *found] if 0 < sum(map(len, found)) < length * _SPARSE else []

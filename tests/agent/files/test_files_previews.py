@@ -72,10 +72,7 @@ async def test_a_short_table_is_shown_whole_as_it_stands(tmp_path: Path) -> None
             "text; 32 different; same but for case or blanks: Town 7 = town 7, Town 9 = Town 9",
         ),
     ],
-    ids=(
-        ["decimal comma", "leading zeros", "mixed", "empty", "codes", "blanks"]
-        + ["odd values", "odd forms", "thousands", "case"]
-    ),
+    ids=["comma", "zeros", "mixed", "empty", "codes", "blanks", "odd values", "odd forms", "thousands", "case"],
 )
 async def test_what_a_column_holds(cells: list[str], told: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
@@ -200,13 +197,13 @@ def test_shares_are_fair(needs: list[int], room: int) -> None:
     assert not short or max(given_) - min(short) <= len(needs)
 
 
-async def test_of_a_long_log_the_beginning_the_middle_and_the_end_are_shown(tmp_path: Path) -> None:
+async def test_of_a_long_log_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"[{n:05}] something happened\n" for n in range(9000)))
-    first, middle, last = (await preview(tmp_path / "a.log")).shown.text.split("\n[…]\n")
+    first, forms, last = (await preview(tmp_path / "a.log")).shown.text.split("\n[…]\n")
     assert first.startswith("[00000] ")
-    assert middle.startswith("[0450")
+    assert forms == "9,000 lines of 1 form"
     assert last.endswith("[08999] something happened")
-    assert all(len(line) == 26 for part in (first, middle, last) for line in part.split("\n"))
+    assert all(len(line) == 26 for part in (first, last) for line in part.split("\n"))
 
 
 async def test_xml_tells_each_kind_of_element_with_its_values(tmp_path: Path) -> None:
@@ -247,3 +244,45 @@ async def test_a_long_document_tells_the_headings_of_each_page(tmp_path: Path) -
     assert "Headings:\n- page 1: All; Part 0; Part 1;" in seen.shown.text
     assert "- page 8: Part 27; Part 28; Part 29; Annex 1" in seen.shown.text
     assert len(seen.shown.text) < 3_000
+
+
+@pytest.mark.parametrize("marks", ["1. {}", "## {}", "{}\n-----"], ids=["numbered", "markdown", "underlined"])
+async def test_a_long_text_shows_its_beginning_its_headings_with_their_lines_and_its_end(
+    marks: str, tmp_path: Path
+) -> None:
+    names = ["Definitions", "Fees and payment", "Governing law"]
+    parts = "".join(f"\n{marks.format(name)}\n\n{'The parties agree on this, and on that. ' * 90}\n" for name in names)
+    (tmp_path / "contract.txt").write_text(f"Agreement of A and B.\n{parts}\nSigned on 3 May 2024 by Jane Roe.\n")
+    text, label = (await preview(tmp_path / "contract.txt")).shown
+    beginning, headings, end = text.split("\n[…]\n")
+    assert beginning.startswith("Agreement of A and B.")
+    found = [line.partition(": ") for line in headings.splitlines()[1:]]
+    assert [name.removeprefix("1. ") for _, _, name in found] == names
+    lines = (tmp_path / "contract.txt").read_text().split("\n")
+    assert all(name in lines[int(number.strip("- ")) - 1] for number, _, name in found)
+    assert end.endswith("Signed on 3 May 2024 by Jane Roe.")
+    assert label.startswith("characters: ")
+    assert len(text) <= 2_550
+
+
+async def test_a_log_shows_few_of_the_lines_that_are_alike_and_each_that_differs(tmp_path: Path) -> None:
+    lines = [f"2025-03-01 10:{n // 60 % 60:02}:{n % 60:02} INFO [worker-{n % 4}] took {n % 90} ms" for n in range(9000)]
+    for number in (4000, 7000):
+        lines[number - 1] = "2025-03-01 11:11:11 ERROR [worker-3] no connection to db-2"
+    lines[5000 - 1] = "Traceback (most recent call last):"
+    (tmp_path / "a.log").write_text("\n".join(lines) + "\n")
+    text, label = (await preview(tmp_path / "a.log")).shown
+    assert (
+        "9,000 lines of 3 forms\n"
+        "line 4,000, one of 2 of another form: 2025-03-01 11:11:11 ERROR [worker-3] no connection to db-2\n"
+        "line 5,000, one of 1 of another form: Traceback (most recent call last):\n"
+    ) in text
+    assert text.endswith(lines[-1])
+    assert len(text) < 1_200
+    size = len("\n".join(lines))
+    assert label.endswith(f"of {size:,}")
+
+
+async def test_prose_in_lines_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Some words of prose, and others\nthat follow. So it goes\n" * 400)
+    assert "middle" in (await preview(tmp_path / "a.txt")).shown.label

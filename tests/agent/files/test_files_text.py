@@ -28,7 +28,7 @@ PDB = (
     ("name", "content", "summary", "facts"),
     [
         ("a.txt", "one two\nthree\n", "Text: 2 lines, 3 words", {"lines": 2, "words": 3}),
-        ("a.md", "# Tea\n\n## Milk\n", "headings: Tea, Milk", {"headings": ["Tea", "Milk"]}),
+        ("a.md", "# Tea\n\n## Milk\n", "Markdown: 3 lines, 2 headings", {"headings": ["Tea", "Milk"]}),
         (
             "a.json",
             '{"a": [1, {"b": "x"}], "c": null}',
