@@ -119,6 +119,27 @@ async def test_formulas_without_a_value_are_told(costs: Path) -> None:
     assert "| 2 | Tea | 3 | [=B2*2] |" in told.text
 
 
+async def test_saved_values_of_formulas_are_errors_dates_and_numbers_also_in_cells_without_names(
+    tmp_path: Path,
+) -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append([1, "=A1/0", "=A1+45000", "=A1+1", 5])
+    sheet["C1"].number_format = "yyyy-mm-dd"
+    path = with_values(saved(book, tmp_path / "a.xlsx"), {"B1": "#DIV/0!", "C1": "45001", "D1": "2"})
+    nameless = tmp_path / "nameless.xlsx"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(nameless, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).decode()
+            if name == "xl/worksheets/sheet1.xml":
+                content = re.sub(r'<c r="B1"', '<c r="B1" t="e"', content)
+                content = re.sub(r'<c r="[A-E]1"', "<c", content)
+            new.writestr(name, content)
+    text = (await read(nameless)).text
+    assert "| 1 | 1 | #DIV/0! [=A1/0] | 2023-03-16 [=A1+45000] | 2 [=A1+1] | 5 |" in text
+
+
 async def test_values_that_may_be_stale_are_told(costs: Path, tmp_path: Path) -> None:
     computed = with_values(costs, {"C2": "6", "C3": "3.25"})
     stale = tmp_path / "stale.xlsx"

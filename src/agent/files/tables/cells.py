@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agent.files.tables.colours import colour_of, colour_word
+from agent.files.tables.formulas import Formula
 from agent.files.tables.recomputing import differs
 from agent.files.tables.rows import first_of, letters
 from agent.files.tables.sheets import as_text
@@ -26,15 +27,14 @@ class FullSheet:
     """A sheet with its notes.
 
     Args:
-        formulas: The sheet as it was written.
-        values: The same sheet with the values that were computed when it was last saved.
+        sheet: Of a workbook from `load_with_values`.
         theme: The colours of the workbook's theme.
     """
 
-    def __init__(self, formulas: Any, values: Any, theme: list[str]) -> None:
-        self._sheet = formulas
-        hidden = formulas.sheet_state != "visible"
-        self.title = f"{'hidden ' if hidden else ''}sheet {formulas.title}"
+    def __init__(self, sheet: Any, theme: list[str]) -> None:
+        self._sheet = sheet
+        hidden = sheet.sheet_state != "visible"
+        self.title = f"{'hidden ' if hidden else ''}sheet {sheet.title}"
         self._texts: dict[int, dict[int, str]] = {}
         self._fills: dict[str, set[_Place]] = {}
         self._other_fills: set[_Place] = set()
@@ -47,8 +47,9 @@ class FullSheet:
         """Cells whose formula has no value."""
         self.stale: list[str] = []
         """Cells whose formula gives another value than the saved one."""
-        computed = {place: cell.value for place, cell in values._cells.items()}
-        for place, cell in formulas._cells.items():
+        values = {place: cell.value for place, cell in sheet._cells.items()}
+        computed = {place: value.saved if isinstance(value, Formula) else value for place, value in values.items()}
+        for place, cell in sheet._cells.items():
             self._take(place, cell, computed, theme)
         used = sorted({column for row in self._texts.values() for column in row})
         self._numbers = sorted(self._texts)
@@ -56,14 +57,14 @@ class FullSheet:
         self.listed = len(self._numbers)
         self.span = f"{letters(used[0])}{self._numbers[0]}:{letters(used[-1])}{self._numbers[-1]}" if used else ""
         self.facts: dict[str, Json] = {
-            "name": formulas.title,
+            "name": sheet.title,
             "hidden": hidden,
             "range": self.span,
             "rows": self.listed,
             "columns": len(self.columns),
             "formulas": self.formulas,
             "fills": {colour: ranges_of(places)[:50] for colour, places in self._fills.items()},
-            "merged": [str(one) for one in formulas.merged_cells.ranges],
+            "merged": [str(one) for one in sheet.merged_cells.ranges],
             "comments": len(self._remarks),
         }
 
@@ -104,11 +105,10 @@ class FullSheet:
         return said
 
     def _take(self, place: _Place, cell: Any, computed: dict[_Place, Any], theme: list[str]) -> None:
-        value = cell.value
-        if cell.data_type == "f":
+        value = computed[place]
+        if isinstance(cell.value, Formula):
             self.formulas += 1
-            formula = _formula(value)
-            value = computed.get(place)
+            formula = _formula(cell.value.written)
             if value is None:
                 self.uncomputed.append(name_of(place))
             elif differs(formula, value, computed):

@@ -135,24 +135,20 @@ def encrypted(name: str) -> FileProblem:
 
 
 def _full(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookContents:
-    from openpyxl import load_workbook  # type: ignore[import-untyped]  # it has no types
     from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
     from agent.files.tables.cells import FullSheet
     from agent.files.tables.colours import theme_colours
+    from agent.files.tables.formulas import load_with_values
 
-    # opened here: of a path openpyxl would look at the suffix
-    with source.path.open("rb") as first, source.path.open("rb") as second:
-        formulas, values = load_workbook(first), load_workbook(second, data_only=True)
-    theme = theme_colours(formulas.loaded_theme)
-    sheets = [
-        FullSheet(sheet, values[sheet.title], theme) for sheet in formulas.worksheets if isinstance(sheet, Worksheet)
-    ]
-    lost += [f"Sheet {one.title} is a chart: it is not shown." for one in formulas.chartsheets]
+    book = load_with_values(source.path)
+    theme = theme_colours(book.loaded_theme)
+    sheets = [FullSheet(sheet, theme) for sheet in book.worksheets if isinstance(sheet, Worksheet)]
+    lost += [f"Sheet {one.title} is a chart: it is not shown." for one in book.chartsheets]
     lost += [one for sheet in sheets for one in sheet.lost()]
     lost += _about_formulas(sheets, source)
     contents = WorkbookContents(source.kind, list[Sheet](sheets), lost, limits.section)
-    names = {name: defined.attr_text for name, defined in formulas.defined_names.items()}
+    names = {name: defined.attr_text for name, defined in book.defined_names.items()}
     contents.facts["names"] = names
     return contents
 
