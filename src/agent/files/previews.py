@@ -102,8 +102,8 @@ def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = Fal
     """
     if len(text) <= ROOM:
         return text_part(text, len(text))
-    shares = _PLACES[2 if outline else 3]
-    sizes = [int((_SAMPLE if is_alike else _BEGINNING) * share) for share in shares]
+    room = _SAMPLE if is_alike else _BEGINNING
+    sizes = [int(room * share) for share in _PLACES[2 if outline else 3]]
     starts = [0, *([] if outline else [text.find("\n", len(text) // 2) + 1])]
     pieces = [_beginning(text[start : start + size + 1], size) for start, size in zip(starts, sizes, strict=False)]
     pieces.append(_ending(text, sizes[-1]))
@@ -229,7 +229,8 @@ def _text(part: Part, room: int) -> Shown:
         return Shown(text, "" if part["name"] else f"the first {len(text):,} characters")
     if len(text) == total and total <= room:
         return Shown(text, "complete")
-    outline = _notes(part["columns"], int(room * _NOTES)) if part["columns"] else ""
+    outline_room = room if _size(part) <= min(room, _BEGINNING) else int(room * _NOTES)
+    outline = _notes(part["columns"], outline_room) if part["columns"] else ""
     text_room = min(room - len(outline), max(_BEGINNING - len(outline), _SAMPLE))
     if not later:
         text = _beginning(text, text_room)

@@ -162,7 +162,9 @@ def _lines_of_other_forms(lines: list[str]) -> list[str]:
     common = (len(numbers) for form, numbers in forms.items() if "9" in form and len(numbers) >= total * _COMMON)
     if sum(common) < total * _ALIKE:
         return []
-    told = others_told(forms, "line", FIRST["lines"], _FORMS, lambda number: lines[number - 1][:_LINE])
+    levels = {form.partition(" ")[0] for form, numbers in forms.items() if numbers[0] <= FIRST["lines"]}
+    new_first = dict(sorted(forms.items(), key=lambda form: form[0].partition(" ")[0] in levels))
+    told = others_told(new_first, "line", FIRST["lines"], _FORMS, lambda number: lines[number - 1][:_LINE])
     return [f"{total:,} lines of {len(forms):,} form{'s' * (len(forms) != 1)}", *told]
 
 

@@ -283,6 +283,19 @@ async def test_a_log_shows_few_of_the_lines_that_are_alike_and_each_that_differs
     assert label.endswith(f"of {size:,}")
 
 
+async def test_of_many_forms_of_lines_those_of_another_level_come_first(tmp_path: Path) -> None:
+    lines = [f"2025-03-01 10:00 INFO took {n} ms" for n in range(9000)]
+    for number in range(1000, 1040):
+        lines[number] = f"2025-03-01 10:00 INFO {'a, ' * (number - 999)}b"
+    lines[8000] = "2025-03-01 10:00 FATAL out of memory"
+    (tmp_path / "a.log").write_text("\n".join(lines))
+    text = (await preview(tmp_path / "a.log")).shown.text
+    assert (
+        "9,000 lines of 42 forms\nline 8,001, one of 1 of another form: 2025-03-01 10:00 FATAL out of memory\n" in text
+    )
+    assert "and 33 more forms" in text
+
+
 async def test_prose_in_lines_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Some words of prose, and others\nthat follow. So it goes\n" * 400)
     assert "middle" in (await preview(tmp_path / "a.txt")).shown.label
