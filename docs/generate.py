@@ -67,7 +67,7 @@ def exit_codes() -> str:
 
 def rules() -> str:
     """Each rule of the checks."""
-    return table(("rule", "what it asks for", "severity"), *((f"`{r.id}`", r.description, r.severity) for r in RULES))
+    return table(("rule", "what it asks for"), *((f"`{r.id}`", r.description) for r in RULES))
 
 
 def limits() -> str:

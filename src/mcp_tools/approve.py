@@ -298,7 +298,7 @@ def _check_obstacles(tool: Tool) -> list[str]:
     if tool.status not in SERVED:
         return [f"it is {tool.status}: only verified and trusted tools are served"]
     report = check(tool.source, capabilities=tool.capabilities, function=tool.name)
-    return [f"line {f.line}: {f.rule}: {f.message}" for f in report.findings if f.severity == "error"]
+    return [str(finding) for finding in report.findings]
 
 
 def _difference(before: Tool | None, now: Tool) -> str:

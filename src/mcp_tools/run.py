@@ -21,8 +21,7 @@ class RefusedSourceError(ModelFixableError):
     """A source that does not pass the checks, and is therefore not run."""
 
     def __init__(self, report: Report) -> None:
-        wrong = [f"line {f.line}: {f.rule}: {f.message}" for f in report.findings if f.severity == "error"]
-        super().__init__("The source does not pass the checks:\n" + "\n".join(wrong))
+        super().__init__("\n".join(["The source does not pass the checks:", *map(str, report.findings)]))
         self.report = report
 
 

@@ -174,7 +174,7 @@ def check(
         print_json({**report.as_json(), "ok": ok, "passed_tests": len(tests.passed), "failed_tests": tests.failed})
     else:
         for finding in report.findings:
-            print_text(f"{tool}:{finding.line}: {finding.severity}: {finding.rule}: {finding.message}")
+            print_text(f"{tool}:{finding.line}: error: {finding.rule}: {finding.message}")
         for failure in tests.failed:
             print_text(f"{tool}: error: a test fails: {failure}")
         counted = f" and {len(tests.passed)} test{'s' * (len(tests.passed) != 1)}" if tests.passed else ""

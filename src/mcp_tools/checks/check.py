@@ -58,8 +58,7 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
         ),
         Rule("no-hosts", "The tool asks for no network host.", imports.no_hosts),
         Rule("undefined-name", "Each name is a builtin, imported, or bound in its scope.", names.undefined_name),
-        Rule("forbidden-builtin", "No `eval`, `exec`, `compile` or `__import__`.", names.forbidden_builtin),
-        Rule("no-input", "No `input()`.", names.no_input),
+        Rule("forbidden-builtin", "No `eval`, `exec`, `compile`, `__import__` or `input`.", names.forbidden_builtin),
         Rule(
             "nothing-on-import",
             "Importing the file defines things and computes constants; it does not print, ask, open, or call the tool.",
@@ -69,12 +68,6 @@ STAGES: tuple[tuple[Rule, ...], ...] = (
             "only-computes",
             "No process, no exit, no change of the interpreter, no use of the environment.",
             effects.only_computes,
-        ),
-        Rule(
-            "endless-loop",
-            "A `while True` holds a break, a return, a raise or a yield.",
-            effects.endless_loop,
-            "warning",
         ),
     ),
 )
@@ -97,16 +90,12 @@ def check(
         function: The name that the public function must have.
 
     Returns:
-        The findings in the order of lines. After a stage with errors later stages are not applied.
+        The findings in the order of lines. After a stage with findings later stages are not applied.
     """
     checked = Source(source, capabilities, function)
     findings: set[Finding] = set()
     for stage in STAGES:
-        findings |= {
-            Finding(remark.line, rule.id, remark.message, rule.severity)
-            for rule in stage
-            for remark in rule.find(checked)
-        }
-        if any(finding.severity == "error" for finding in findings):
+        findings |= {Finding(remark.line, rule.id, remark.message) for rule in stage for remark in rule.find(checked)}
+        if findings:
             break
     return Report(tuple(sorted(findings)))

@@ -9,7 +9,6 @@ from mcp_tools.checks.modules import words
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.scopes import annotation_nodes
 from mcp_tools.checks.source import Source
-from mcp_tools.checks.structure import own_nodes
 from mcp_tools.checks.syntax import children
 
 _ACTING_BUILTINS = words("print input open")
@@ -92,29 +91,3 @@ def _misuse(node: ast.Attribute | ast.ImportFrom, module: str, attr: str) -> Ite
         yield Remark(node.lineno, f"sys.{attr} may not be used: a tool does not touch the interpreter")
     elif attr == "ProcessPoolExecutor" or attr.startswith("create_subprocess_"):
         yield Remark(node.lineno, f"{attr} starts processes, which a tool cannot; use threads")
-
-
-def endless_loop(source: Source) -> Iterator[Remark]:
-    """A `while True` can end: it holds a break, a return, a raise or a yield."""
-    for node in source.all_of(ast.While):
-        if isinstance(node.test, ast.Constant) and node.test.value and not _can_end(node):
-            yield Remark(node.lineno, "this loop never ends; give it a condition, a break or a return")
-
-
-def _can_end(loop: ast.While) -> bool:
-    if any(
-        isinstance(node, ast.Return | ast.Raise | ast.Yield | ast.YieldFrom | ast.Await) for node in own_nodes(loop)
-    ):
-        return True
-    return any(_breaks(statement) for statement in loop.body)
-
-
-def _breaks(node: ast.AST) -> bool:
-    """Whether a break in it ends the loop around it, rather than a loop inside."""
-    if isinstance(node, ast.Break):
-        return True
-    if isinstance(node, ast.For | ast.AsyncFor | ast.While):
-        return any(_breaks(statement) for statement in node.orelse)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
-        return False
-    return any(_breaks(child) for child in children(node))

@@ -28,6 +28,7 @@ _FORBIDDEN = {
     "__builtins__": "use the builtin itself",
     "__loader__": "use an `import` line",
     "__spec__": "use an `import` line",
+    "input": "it waits for a person; make what it asks for a parameter",
     "breakpoint": "remove it",
     "help": "remove it",
     "exit": "a tool returns; raise ValueError for bad input",
@@ -62,14 +63,7 @@ def _remedy(free: FreeName) -> str:
 
 
 def forbidden_builtin(source: Source) -> Iterator[Remark]:
-    """No eval, exec, compile, __import__: a tool does not make code."""
+    """No eval, exec, compile, __import__, input: a tool makes no code and asks nobody."""
     for free in source.free_names:
         if free.name in _FORBIDDEN and free.node not in source.guard:
             yield Remark(free.node.lineno, f"{free.name!r} may not be used: {_FORBIDDEN[free.name]}")
-
-
-def no_input(source: Source) -> Iterator[Remark]:
-    """No input(): what a tool needs is a parameter."""
-    for free in source.free_names:
-        if free.name == "input" and free.node not in source.guard:
-            yield Remark(free.node.lineno, "input() waits for a person; make what it asks for a parameter")

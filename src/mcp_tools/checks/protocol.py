@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -16,7 +16,9 @@ class Finding:
     """The id of the rule, kebab-case."""
     message: str
     """What is wrong and what to change."""
-    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.rule}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True when nothing of severity `error` was found."""
-        return not any(finding.severity == "error" for finding in self.findings)
+        """True when nothing was found."""
+        return not self.findings
 
     def as_json(self) -> dict[str, Any]:
         """The form that `alita tools check --json` prints."""
         return {
             "ok": self.ok,
-            "findings": [
-                {"rule": f.rule, "line": f.line, "message": f.message, "severity": f.severity} for f in self.findings
-            ],
+            "findings": [{"rule": f.rule, "line": f.line, "message": f.message} for f in self.findings],
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mcp_tools.checks.source import Source
 
@@ -25,4 +25,3 @@ class Rule:
     description: str
     """One sentence that says what the rule asks for."""
     find: Callable[[Source], Iterator[Remark]]
-    severity: Literal["error", "warning"] = "error"

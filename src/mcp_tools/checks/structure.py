@@ -68,7 +68,7 @@ def returns_value(source: Source) -> Iterator[Remark]:
     """It returns its result; printing is no result."""
     if not source.entry or isinstance(source.entry, ast.AsyncFunctionDef):
         return
-    nodes = list(own_nodes(source.entry))
+    nodes = list(_own_nodes(source.entry))
     if any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes):
         return
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
@@ -88,7 +88,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def own_nodes(function: Function | ast.While) -> Iterator[ast.AST]:
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
     """The nodes of a body without those of the functions and classes inside it."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:

@@ -63,7 +63,7 @@ async def prove(
     readable = not any(finding.rule in _UNREADABLE for finding in report.findings)
     written = read_function(proposal.code, proposal.name, proposal.capabilities) if readable else None
     if written is None:
-        reason = _listed(_findings(report))
+        reason = _listed([str(finding) for finding in report.findings])
         return Creation(proposal.arguments, None, "scratch", reason=reason, answered=False)
     return await _Trial(proposal, written, report, examiner, sandbox, library, watcher).result()
 
@@ -95,7 +95,7 @@ class _Trial:
 
     async def result(self) -> Creation:
         """The tool, or the value with the reason."""
-        problems = [*_findings(self.report), *self._shortcomings()]
+        problems = [*map(str, self.report.findings), *self._shortcomings()]
         draft = await self._drafted()
         if isinstance(draft, Problem):
             problems.append(f"no schema could be derived: {draft.message}")
@@ -411,10 +411,6 @@ class _Trial:
 
 def _listed(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
-
-
-def _findings(report: Report) -> list[str]:
-    return [f"line {f.line}: {f.rule}: {f.message}" for f in report.findings if f.severity == "error"]
 
 
 def _failure(spec: ToolSpec, problem: Problem) -> str:

@@ -183,7 +183,7 @@ def test_a_file_is_checked(alita, tmp_path):
     )
     ended = alita("tools", "check", str(bad), "--json")
     assert ended.code == 1
-    assert {"rule", "line", "message", "severity"} == set(ended.json["findings"][0])
+    assert {"rule", "line", "message"} == set(ended.json["findings"][0])
 
 
 def register(folder: Path, source: str = FIBONACCI) -> None:

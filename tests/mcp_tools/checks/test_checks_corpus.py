@@ -30,14 +30,14 @@ REFUSED = cases("refused_tools.md")
 
 @pytest.mark.parametrize("case", SOUND.values(), ids=SOUND.keys())
 def test_a_sound_tool_passes(case: re.Match[str]) -> None:
-    """Neither an error nor a warning."""
+    """Not one finding."""
     assert check(case["source"]).findings == ()
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
 def test_a_broken_or_hostile_source_is_refused(case: re.Match[str]) -> None:
     """The finding names its rule, and its message says what to do."""
-    errors = [finding for finding in check(case["source"]).findings if finding.severity == "error"]
+    errors = check(case["source"]).findings
     assert any(error.rule == case["rule"] and case["reason"] in error.message for error in errors), errors
 
 
