@@ -371,7 +371,6 @@ class _Trial:
         proposal = self.proposal
         provenance = {
             **draft.provenance,
-            "spec": asdict(self.written.spec),
             "asked": None if proposal.files else remembered(proposal.question, self.arguments),
             "tests": [test.as_json() for test in suite],
             "evidence": {"tests": len(suite), **proof},

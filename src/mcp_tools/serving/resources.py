@@ -32,7 +32,7 @@ _KINDS = {
     "tests": ("application/json", "The tests that the tool passed before it was kept."),
     "evidence": ("application/json", "Why the tool is believed, what it may touch, and how its calls went."),
 }
-_TOLD = ("evidence", "model", "created", "run_id", "parent_version", "spec", "capabilities")
+_TOLD = ("evidence", "model", "created", "parent_version", "capabilities")
 """What of a tool's provenance is told; the question that it was made for is not."""
 
 
