@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.source import Source
 from mcp_tools.checks.syntax import children
+from mcp_tools.text import joiners_in_place
 
 LARGEST = 64 * 1024
 """Bytes of the largest source."""
@@ -18,7 +19,6 @@ DEEPEST = 150
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _VARIATION_SUPPLEMENT = range(0xE0100, 0xE01F0)
-_JOINER = "\u200d"
 
 
 def size(source: Source) -> Iterator[Remark]:
@@ -52,11 +52,12 @@ def hidden_characters(source: Source) -> Iterator[Remark]:
     text = source.text
     if text.isascii() and not _CONTROL.search(text):
         return
+    joiners = joiners_in_place(text)
     line = 1
     for index, character in enumerate(text):
         if character == "\n":
             line += 1
-        elif _is_hidden(text, index):
+        elif index not in joiners and _is_hidden(text, index):
             name = unicodedata.name(character, "control character")
             yield Remark(
                 line,
@@ -73,15 +74,9 @@ def _is_hidden(text: str, index: int) -> bool:
         return False
     if character == "\r":
         return text[index + 1 : index + 2] != "\n"  # alone it lets a line overwrite itself on a terminal
-    if character == _JOINER:
-        return index == 0 or not _joins_emoji(text[index - 1])
     if character in "\u2028\u2029\u3164\u115f\u1160\uffa0":  # separate lines or stand for nothing, but are no controls
         return True
     return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co"} or ord(character) in _VARIATION_SUPPLEMENT
-
-
-def _joins_emoji(character: str) -> bool:
-    return unicodedata.category(character) in {"So", "Sk"} or character == "\ufe0f"
 
 
 def parses(source: Source) -> Iterator[Remark]:

@@ -161,6 +161,7 @@ HONEST = {
     "try": tool("try:\n    return int(str(n))\nexcept ValueError as error:\n    raise ValueError(f'{error}') from None"),
     "bounded while true": tool("while True:\n    n -= 1\n    if n < 0:\n        break\nreturn n"),
     "emoji with joiner": tool('return n + len("👩\u200d💻")'),
+    "joiner in Persian": tool('return n + len("می\u200cخواهم")'),
     "crlf": tool().replace("\n", "\r\n"),
     "global": tool("global _seen\n_seen = n\nreturn _seen", head="_seen = 0"),
     "star in call": tool("xs = [n, 1]\nreturn max(*xs)"),
