@@ -119,7 +119,7 @@ def _messages(prompt: str, material: list[DataText], state: State) -> list[Messa
 
 def with_failure(messages: list[Message], source: str, failure: str) -> list[Message]:
     """The messages that ask for a program once more."""
-    asked = f"The program failed:\n{data_block('its failure', failure)}\nGive the whole corrected program."
+    asked = f"The program failed:\n{data_block('its failure', failure)}\nGive the whole program, written another way."
     written: Message = {"role": "assistant", "content": f"```python\n{source}```"}
     return [*messages[:-1], written, {"role": "user", "content": asked}, messages[-1]]
 
