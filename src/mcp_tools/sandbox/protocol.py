@@ -154,10 +154,6 @@ class SessionOutcome:
 class Session(Protocol):
     """One sandboxed Python process whose variables stay from call to call."""
 
-    def prepare(self) -> None:
-        """Starts what the first block needs, in the background."""
-        ...
-
     def offer(self, name: str, source: str) -> None:
         """Makes a further module importable from the next block on."""
         ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -53,16 +52,10 @@ class LiveSession:
         self._modules = dict(modules)
         self._unknown = dict(modules)  # those that the process was not told of yet
         self._process: _Process | None = None
-        self._preparing: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
         self._held: tuple[Environment, Zygote] | None = None
         self._blocks = 0
         self._closed = False
-
-    def prepare(self) -> None:
-        """Starts what the first block needs, in the background."""
-        if self._preparing is None:
-            self._preparing = asyncio.create_task(self._prepare())
 
     def offer(self, name: str, source: str) -> None:
         """Makes a further module importable from the next block on."""
@@ -95,26 +88,17 @@ class LiveSession:
     async def aclose(self) -> None:
         """Ends the process."""
         self._closed = True
-        if self._preparing is not None:
-            await asyncio.wait([self._preparing])
         if self._process is not None:
             await self._process.end()
         if self._held is not None and self._read and not self._held[1].busy:  # nobody else has these folders
             self._sandbox.retire(*self._held)
 
-    async def _prepare(self) -> None:
-        with contextlib.suppress(GrantError, IsolationError):  # the first block meets them again
-            await self._interpreter()
-
-    async def _interpreter(self) -> tuple[Environment, Zygote]:
-        environment = await asyncio.to_thread(Environment.of_session, self._read)
-        self._held = environment, await self._sandbox.interpreter(environment)
-        return self._held
-
     async def _start(self, limits: Limits) -> _Process:
         if self._closed:
             raise IsolationError("the session is closed")
-        _, zygote = await self._interpreter()
+        environment = await asyncio.to_thread(Environment.of_session, self._read)
+        zygote = await self._sandbox.interpreter(environment)
+        self._held = environment, zygote
         self._unknown = dict(self._modules)
         return _Process(zygote, self._sandbox.next_call(), self._functions, self._host, limits)
 

@@ -321,17 +321,6 @@ async def test_memory_is_limited_and_a_block_out_of_it_loses_nothing(isolated: W
         assert (await run(session, "x")).value == "1"
 
 
-async def test_prepared_ahead_it_starts_at_once(isolated: WarmSandbox, open_folder: Path) -> None:
-    async with opened(isolated, open_folder) as (session, _):
-        session.prepare()
-        await asyncio.sleep(1.5)
-        started = time.monotonic()
-        assert (await run(session, "1")).value == "1"
-        assert time.monotonic() - started < 0.5
-    async with opened(isolated, open_folder) as (session, _):
-        session.prepare()  # and never used
-
-
 async def test_two_sessions_and_calls_do_not_meet(isolated: WarmSandbox) -> None:
     async with opened(isolated) as (one, _), opened(isolated) as (other, _):
         blocks = [run(one, "x = 1\nopen('a', 'w').write('one')"), run(other, "x = 2\nopen('a', 'w').write('other')")]
