@@ -146,6 +146,18 @@ def test_search_finds_by_description_name_and_parameters(library: Library) -> No
     assert library.search("count", limit=0) == []
 
 
+def test_search_leaves_out_what_has_little_to_do_with_the_query(library: Library) -> None:
+    """A tool shares a word of its name or a fair part of the query, and is not far behind the best."""
+    library.register(make_tool("days_between", description="Count the days from the first date to the last date."))
+    library.register(make_tool("easter_date", description="The date of Easter Sunday in a year."))
+    library.register(make_tool("molar_mass", description="Mass of a compound. " + "It has atoms. " * 400))
+    assert library.search("Who of the first settlers of Iceland wrote letters to relatives in Norway?") == []
+    assert [hit.tool.name for hit in library.search("On which date is Easter Sunday?")] == ["easter_date"]
+    assert [hit.tool.name for hit in library.search("calendar with the last date")] == ["days_between", "easter_date"]
+    assert [hit.tool.name for hit in library.search("molar mass of glucose")] == ["molar_mass"]  # a long description
+    assert library.search("What has a weight of 3 m?") == []  # m is no word of molar_mass
+
+
 @pytest.mark.parametrize(
     "query",
     ["", "   ", '"', "a AND OR NOT (", "name:*", "NEAR(a b)", "'; DROP TABLE tools", "\0", "é 漢字", "x" * 10**6],
