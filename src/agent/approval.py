@@ -140,15 +140,6 @@ class ApprovedShelf:
         return await self._library.register(tool)
 
 
-def approve_as(mode: ApprovalMode, ask: Approve) -> Approve:
-    """The decision of a front end that is in a mode of its own: it asks with `ask` in the mode `ask` only."""
-
-    async def fixed(_: Proposal) -> bool:
-        return mode == "auto"
-
-    return ask if mode == "ask" else fixed
-
-
 def proposal_of(tool: Tool) -> Proposal:
     """What someone is shown who decides about a tool."""
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import operator
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from agent.errors import ModelOutputError
 from agent.files.previews import Part
 from mcp_tools.tool import Json, call_text
 
 Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]
-ACTIONS: tuple[Action, ...] = get_args(Action)
 Wish = Literal["answer", "create"]
 """What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
-
-
-_WEB_INPUTS: dict[str, tuple[str, ...]] = {"search": ("query",), "browse": ("url", "task")}
 
 
 class Picture(TypedDict):
@@ -213,44 +208,3 @@ class Decision:
     def as_json(self) -> dict[str, Json]:
         """The form that the state holds."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, form: Any) -> Decision:
-        """Reads what a model filled in.
-
-        Raises:
-            ModelOutputError: The action is unknown, or a part of it is missing; the message tells the model.
-        """
-        if not isinstance(form, dict) or not isinstance(form.get("next"), dict):
-            raise ModelOutputError(f"A decision is an object with `why` and `next`, not {str(form)[:80]!r}.")
-        chosen = form["next"]
-        action = chosen.get("action")
-        if action not in ACTIONS:
-            raise ModelOutputError(f"There is no action {str(action)[:80]!r}. Choose one of: {', '.join(ACTIONS)}.")
-        tool, answer = chosen.get("tool"), chosen.get("answer")
-        if action == "use_tool" and not (isinstance(tool, str) and tool):
-            raise ModelOutputError("use_tool needs `tool`, the name of a tool.")
-        arguments = chosen.get("arguments") or {}
-        if not isinstance(arguments, dict):
-            raise ModelOutputError(f"`arguments` is an object, not {str(arguments)[:80]!r}.")
-        return cls(
-            action,
-            str(form.get("why") or ""),
-            tool if action == "use_tool" else "",
-            arguments if action == "use_tool" else {},
-            "" if answer is None else str(answer),
-            **(_place(chosen) if action == "read_file" else {}),
-            **_texts(chosen, _WEB_INPUTS.get(action, ())),
-        )
-
-
-def _texts(chosen: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: str(chosen.get(name) or "").strip() for name in names}
-
-
-def _place(chosen: dict[str, Any]) -> dict[str, Any]:
-    """Which file is to be read, and where."""
-    page = chosen.get("page") or 1
-    if not isinstance(page, int) or isinstance(page, bool) or page < 1:
-        raise ModelOutputError(f"`page` is a number from 1 on, not {str(page)[:80]!r}.")
-    return {"file": str(chosen.get("file") or ""), "page": page, "find": str(chosen.get("find") or "")}

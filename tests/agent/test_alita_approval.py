@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from agent.approval import Approval, Proposal, approve_as
+from agent.approval import Approval, Proposal
 from agent.budget import Budget, Limits
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
@@ -136,13 +136,3 @@ async def test_the_decision_stands_in_the_journal(desk):
     answer = await desk.plays(*STORY).ask(QUESTION)
     records = [r for r in Journal.replay(journal_path(desk.runs, answer.run_id)).records() if r.kind == "approval"]
     assert [r.output for r in records] == [{"approved": True, "reason": ""}]
-
-
-async def test_a_front_end_with_a_mode_of_its_own_asks_in_one_mode_only():
-    someone = Someone(False)
-    proposal = Proposal("a", "a()", "", "", ())
-    assert await approve_as("auto", someone)(proposal)
-    assert not await approve_as("never", someone)(proposal)
-    assert not someone.shown
-    assert not await approve_as("ask", someone)(proposal)
-    assert someone.shown == [proposal]

@@ -7,7 +7,6 @@ from importlib import import_module
 from agent.files.contents import Reader
 from agent.files.problem import FileProblem
 
-_TABLES = ("xlsx", "xls", "xlsb", "ods", "csv", "tsv", "sqlite")
 _TEXTS = ("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif")
 _IMAGES = ("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg")
 _SOUNDS = ("mp3", "wav", "m4a", "flac", "ogg", "aac")

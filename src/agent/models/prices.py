@@ -39,11 +39,6 @@ def price_of(model: str) -> Price | None:
     return table.get(name) or table.get(_DATED.sub("", name))
 
 
-def prices_date() -> str:
-    """The month of the table, `YYYY-MM`."""
-    return str(_read()["date"])
-
-
 @cache
 def _read() -> dict[str, object]:
     data: dict[str, object] = json.loads(Path(__file__).with_name("prices.json").read_text())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MOST_ROWS = 500
 FEWEST_ROWS = 10
 CELL = 2_000
 """Characters of a cell that a page shows."""
