@@ -11,8 +11,9 @@ from agent.functions import decision_of_call, functions_for
 from agent.graph import build_graph
 from agent.models.protocol import ToolCall
 from agent.nodes.decide import Route
-from agent.state import ACTIONS, State
+from agent.state import Action, State
 
+ACTIONS = get_args(Action)
 ROOMS = {"plan", "decide", "evaluate", "keep"}
 
 
