@@ -137,7 +137,9 @@ class Servers:
             self._index = Index(None)
         tools = {name: tool for name, (tool, _) in self._tools.items()}
         self._index.refresh({name: _stamp(tool) for name, tool in tools.items()}, lambda name: _indexed(tools[name]))
-        return [tools[match.name] for match in self._index.search(query, limit)]
+        # The user chose these servers: what only a word speaks for is still worth its place.
+        found = self._index.search(query, limit, with_unlikely=True)
+        return [tools[match.name] for match in found]
 
 
 def _stamp(tool: ExternalTool) -> str:

@@ -108,12 +108,12 @@ class Index:
         )
         return [Flaw(*row) for row in rows]
 
-    def search(self, query: str, limit: int) -> list[Found]:
+    def search(self, query: str, limit: int, *, with_unlikely: bool = False) -> list[Found]:
         """The usable tools that share most with the query, best first; a higher score is better.
 
         Each shared word counts the more, the fewer tools have it, and half as much again in the name; of two that
         share as much the shorter description wins. What shares neither a word of its name nor a fair part of the
-        query is left out, and what comes far behind the best.
+        query is left out, and what comes far behind the best, except `with_unlikely`.
 
         SQLite's own bm25 first counts every word's rows again and takes twice as long as all of this at 10,000 tools.
         """
@@ -131,9 +131,9 @@ class Index:
         for row, name, description in self._database.execute(sql, list(shared)):
             in_name = sum(weight for stem, weight in stems if stem in f"_{name}_")
             likeness = shared[row] + in_name
-            if in_name or likeness >= _FAIR_PART * sum(weights.values()):
+            if with_unlikely or in_name or likeness >= _FAIR_PART * sum(weights.values()):
                 found.append((likeness, Found(name, likeness - len(description) * _LENGTH_WEIGHT)))
-        least = _NEAR_BEST * max((likeness for likeness, _ in found), default=0.0)
+        least = 0.0 if with_unlikely else _NEAR_BEST * max((likeness for likeness, _ in found), default=0.0)
         near = [match for likeness, match in found if likeness >= least]
         return sorted(near, key=lambda match: (-match.score, match.name))[:limit]
 
