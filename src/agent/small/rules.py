@@ -10,15 +10,19 @@ from collections import Counter
 
 from agent.asked import asked_of
 from agent.attached import TABLES, TREES, readable, unread_files, was_read
+from agent.deciding.refusals import refusal_of
 from agent.programs.scripts import asked_script
 from agent.small.programs.opening import holds_tables, openable
 from agent.state import AttachedFile, Decision, State
+from agent.web.address import addresses_in
 from mcp_tools.checks.modules import words
 from mcp_tools.create.literals import as_number, question_values
 
+_OPERATED = re.compile(
+    r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|shopping cart|web ?form)\b", re.IGNORECASE
+)
 _SITE = re.compile(
-    r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|shopping cart|web ?form)\b"
-    r"|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io|edu|gov|info|dev|app|eu|uk|de|fr|example)\b"
+    r"https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io|edu|gov|info|dev|app|eu|uk|de|fr|example)\b"
     r"|\bweb ?(?:site|page)\b",
     re.IGNORECASE,
 )
@@ -63,7 +67,17 @@ _SMALL = 2_000
 
 def must_operate_a_site(question: str) -> bool:
     """Whether an address, a site or a form is to be opened; an address in quotes is to be parsed instead."""
-    return bool(_SITE.search(_unquoted(question)))
+    plain = _unquoted(question)
+    return bool(_OPERATED.search(plain) or _SITE.search(plain))
+
+
+def named_page(state: State) -> Decision | None:
+    """The next page that the question names, read as it is: a site is operated only where that says nothing."""
+    plain = _unquoted(state["question"])
+    if _OPERATED.search(plain):
+        return None
+    pages = [Decision("read_file", "A page is named.", file=url) for url in addresses_in(plain)]
+    return next((page for page in pages if refusal_of(page, state) is None), None)
 
 
 def shows_code(text: str) -> bool:

@@ -63,6 +63,33 @@ async def test_a_site_is_opened_once_by_rule() -> None:
     assert (await decided(state, UNKNOWN, needs("fact")))[0].action == "search"
 
 
+async def test_a_page_that_is_named_is_read_before_it_is_operated() -> None:
+    question = "Which lines does https://maps.example/harbour show, and which https://maps.example/old?"
+    read = [
+        done("read_file", f"read_file https://maps.example/{name}", finding="Loading") for name in ("harbour", "old")
+    ]
+    decision, model = await decided(state_of(question))
+    assert (decision.action, decision.file, model.requests) == ("read_file", "https://maps.example/harbour", [])
+    decision, _ = await decided(state_of(question, steps=read[:1]), UNKNOWN)
+    assert (decision.action, decision.file) == ("read_file", "https://maps.example/old")
+    assert (await decided(state_of(question, steps=read), UNKNOWN))[0].action == "browse"
+    failed = [done("read_file", f"read_file https://maps.example/{name}", ok=False) for name in ("harbour", "old")]
+    assert (await decided(state_of(question, steps=failed)))[0].action == "browse"
+
+
+async def test_what_a_named_page_says_is_the_answer() -> None:
+    steps = [done("read_file", "read_file https://maps.example/", finding="Lines shown: 4 and 12.")]
+    decision, _ = await decided(
+        state_of("Which lines does https://maps.example/ show?", steps=steps), {"json": "4 and 12"}
+    )
+    assert (decision.action, decision.answer) == ("answer", "4 and 12")
+
+
+async def test_without_reading_pages_a_site_is_operated_at_once() -> None:
+    state = state_of("Which lines does https://maps.example/ show?") | {"without": ["search"]}
+    assert (await decided(state))[0].action == "browse"
+
+
 async def test_a_tool_that_fits_is_used_with_the_arguments_of_the_question() -> None:
     state = state_of("The 57th Fibonacci number?", tools=[PRIME, FIBONACCI])
     decision, model = await decided(
