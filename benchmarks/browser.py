@@ -29,8 +29,7 @@ from table import Figure, as_text, ratio_at_most
 from agent.browser.outside import OutsideBrowser
 from agent.browser.protocol import Task
 from agent.events import BrowserStepped
-from agent.web.chromium import find_chromium
-from agent.web.leftovers import sweep
+from agent.web.chromium import find_chromium, sweep
 from support.played_model import PlayedModel
 from support.site.server import Site
 from support.site.tasks import SiteTask, load_tasks

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
-from agent.browser.opening import BROWSER_USE
-from agent.browser.outside import OutsideBrowser
+from agent.browser.outside import BROWSER_USE, OutsideBrowser
 from agent.browser.protocol import Ask, Outcome, Task
 from agent.errors import AlitaError
 from agent.events import BrowserStepped

@@ -33,7 +33,7 @@ Read = Callable[[SavedPage], str]
 
 def ours(page: SavedPage) -> str:
     """As the agent reads a page that it has fetched."""
-    from agent.web.fetching.charsets import charset_of, decoded
+    from agent.web.fetching.response import charset_of, decoded
     from agent.web.reading.markdown import extract
 
     return extract(decoded(page.body, charset_of(page.body, page.content_type)), URL).markdown

@@ -273,7 +273,7 @@ class Running:
         return JournaledFiles(self._folder / FILES, self._journal, before_speech, budget=self._budget)
 
     def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
-        from agent.browser.opening import BrowserSettings
+        from agent.browser.outside import BrowserSettings
         from agent.store.journaled_browser import JournaledBrowser
 
         s = self.settings

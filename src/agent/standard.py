@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agent.attached import ROOM_OF_ALL, unread_files
-from agent.browser.opening import BROWSER_USE
+from agent.browser.outside import BROWSER_USE
 from agent.browser.protocol import Outcome
 from agent.context import Context
 from agent.conversation import Conversation

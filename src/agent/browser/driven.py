@@ -21,14 +21,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.browser.in_use import TabInUse
 from agent.browser.launching import PORT_FILE
-from agent.browser.logins import hidden
-from agent.browser.pictures import keep_picture
+from agent.browser.logins import TypedSecrets, hidden, login_rule, sensitive_data, without_logins
 from agent.browser.protocol import Ask, Outcome, Task, Tell
-from agent.browser.tabs import LARGEST, Tabs, largest_in
+from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in
 from agent.browser.through_host import ThroughHost
-from agent.browser.typed_secrets import TypedSecrets, login_rule, sensitive_data, without_logins
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped
 from agent.provenance import FINE, Verdict, of_address, of_typed

@@ -16,8 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agent.browser.driven import Driven
 from agent.browser.launching import launched
-from agent.browser.protocol import Outcome, Task
-from agent.browser.wire import LONGEST_LINE, Job, completion_of
+from agent.browser.protocol import LONGEST_LINE, Job, Outcome, Task, completion_of
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message

@@ -1,4 +1,4 @@
-"""The browser in a process of its own: started for one task, and gone with all that it started when the task ends."""
+"""The browser that the settings ask for, in a process of its own: started for one task, and gone when that ends."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agent.browser.protocol import Ask, Outcome, Task, Tell
-from agent.browser.wire import LONGEST_LINE, Job, completion_json
+from agent.browser.logins import Login, read_logins
+from agent.browser.protocol import LONGEST_LINE, Ask, Browser, Job, Outcome, Task, Tell, completion_json
 from agent.errors import AlitaError, ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
-from agent.web.leftovers import end_all, new_profile, sweep
+from agent.web.chromium import end_all, new_profile, sweep
 from agent.web.protocol import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
@@ -24,6 +26,8 @@ from mcp_tools.text import one_line
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
 _ERRORS = "errors.txt"
+BROWSER_USE = "agent.browser.inside"
+"""The module whose `main` drives the browser with browser-use."""
 
 
 class OutsideBrowser:
@@ -219,3 +223,59 @@ class _Talk:
 
 def _fields(usage: Usage) -> dict[str, Any]:
     return {name: getattr(usage, name) for name in usage.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSettings:
+    """What the user wants of the browser."""
+
+    chrome: Path | None = None
+    allow_private: bool = False
+    logins: Path | None = None
+    hosts: tuple[str, ...] = ()
+    steps: int = 25
+    seconds: float = 300.0
+    sees: bool = False
+    """Whether the browser role's model reads pictures."""
+
+    def read_logins(self) -> tuple[Login, ...]:
+        """What may be filled in.
+
+        Raises:
+            SettingsError: The file cannot be used.
+        """
+        return read_logins(self.logins) if self.logins else ()
+
+
+def open_browser(
+    settings: BrowserSettings,
+    ask: Ask,
+    *,
+    driver: str,
+    blocks: Callable[[str, str], bool] | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Browser:
+    """A browser; nothing is started before its first task.
+
+    Args:
+        settings: What the user wants.
+        ask: Asks the browser role's model.
+        driver: The module that drives it in its process.
+        blocks: Whether an address, with the text found there, must not be shown.
+        note: Told what the user should know of the browser.
+
+    Raises:
+        WebProblem: There is no Chromium, or no package to drive it.
+    """
+    from agent.browser.outside import OutsideBrowser
+    from agent.web.chromium import find_chromium
+
+    if find_spec("playwright") is None:
+        raise WebProblem(
+            "browser",
+            "the browser cannot be driven: the package playwright is missing",
+            remedy="pip install 'alita[browser]'",
+        )
+    chrome = find_chromium(settings.chrome).path
+    private, sees = settings.allow_private, settings.sees
+    return OutsideBrowser(driver, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)

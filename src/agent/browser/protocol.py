@@ -16,6 +16,8 @@ from agent.web.address import canonical
 from mcp_tools.tool import Json
 
 Tell: TypeAlias = Callable[[BrowserStepped], None]
+LONGEST_LINE = 64 << 20
+"""Bytes: a page with its picture."""
 
 
 class Ask(Protocol):
@@ -131,3 +133,48 @@ class Browser(Protocol):
             agent.errors.ModelError: The model could not be reached, or refused.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the process is started for."""
+
+    task: Task
+    chrome: Path
+    profile: Path
+    allow_private: bool = False
+    sees: bool = False
+    """Whether the model reads pictures."""
+
+    def as_json(self) -> dict[str, Json]:
+        """One line, for the process alone: it holds passwords."""
+        task = {**asdict(self.task), "folder": str(self.task.folder) if self.task.folder else None}
+        task["files"] = [str(path) for path in self.task.files]
+        paths = {"chrome": str(self.chrome), "profile": str(self.profile)}
+        return {**asdict(self), "task": task, **paths}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Job:
+        """What that line said."""
+        told = data["task"]
+        task = Task(
+            **{
+                **told,
+                "hosts": tuple(told["hosts"]),
+                "private": tuple(told["private"]),
+                "files": tuple(Path(path) for path in told["files"]),
+                "logins": tuple(Login(**login) for login in told["logins"]),
+                "folder": Path(told["folder"]) if told["folder"] else None,
+            }
+        )
+        return cls(**{**data, "task": task, "chrome": Path(data["chrome"]), "profile": Path(data["profile"])})
+
+
+def completion_json(completion: Completion) -> dict[str, Json]:
+    """What the process learns of a completion."""
+    return {"text": completion.text, "parsed": completion.parsed, "usage": asdict(completion.usage)}
+
+
+def completion_of(data: dict[str, Any]) -> Completion:
+    """The completion that was told."""
+    return Completion(data["text"], Usage(**data["usage"]), data["parsed"])

@@ -1,4 +1,4 @@
-"""The tabs of a browser: which one is used, and what it does besides showing a page."""
+"""The tabs of a browser: which one is used, its picture, and what it does besides showing a page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from mcp_tools.text import one_line
 
@@ -23,6 +24,8 @@ _LOOKING = 0.25
 """Seconds between two looks at the size of a download."""
 _MOST = 20
 """Downloads of one task that are kept."""
+_PATIENCE = 5_000
+"""Milliseconds."""
 
 
 class Tabs:
@@ -168,3 +171,56 @@ def _reserved(path: Path) -> Path:
             number += 1
         else:
             return free
+
+
+class TabInUse:
+    """Finds the tab.
+
+    Args:
+        context: The browser.
+    """
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.session: Any = None
+        """browser-use's, which knows the tab as a target of the DevTools protocol; set when there is one."""
+        self._context = context
+        self._targets: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
+
+    async def page(self) -> Page | None:
+        """The tab; the newest one where browser-use has none, None where there is none at all."""
+        pages = self._context.pages
+        wanted = getattr(self.session, "agent_focus_target_id", None)
+        for page in pages if wanted else ():
+            if await self._target_of(page) == wanted:
+                return page
+        return pages[-1] if pages else None
+
+    async def url(self, otherwise: str) -> str:
+        """The tab's address, or another where there is no tab."""
+        page = await self.page()
+        return page.url if page is not None else otherwise
+
+    async def _target_of(self, page: Page) -> str:
+        """The tab's name in the DevTools protocol, which stays the same; empty for one that is gone."""
+        from playwright.async_api import Error
+
+        if page not in self._targets:
+            try:
+                asked = await self._context.new_cdp_session(page)
+                self._targets[page] = (await asked.send("Target.getTargetInfo"))["targetInfo"]["targetId"]
+                await asked.detach()
+            except Error:
+                return ""
+        return self._targets[page]
+
+
+async def keep_picture(page: Page, folder: Path, number: int) -> str:
+    """Writes the picture of a step; gives its path, or nothing where a page that goes away has none."""
+    from playwright.async_api import Error
+
+    target = folder / f"step-{number}.png"
+    try:
+        await page.screenshot(path=target, timeout=_PATIENCE)
+    except Error:
+        return ""
+    return str(target)

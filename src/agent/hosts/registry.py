@@ -1,15 +1,15 @@
-"""The table of clients: where each keeps its settings, in which format, and how it writes a server down."""
+"""The table of clients: where each keeps its settings, in which format, and how it writes alita's server down."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agent.hosts.machine import Machine
-from agent.hosts.server_command import ServerCommand
 from mcp_tools.errors import UsageError
 
 Scope = Literal["user", "project"]
@@ -18,6 +18,7 @@ FormatName = Literal["json", "jsonc", "toml", "yaml"]
 _LONG_CALL_SECONDS = 600
 """Writing a tool takes minutes with a small model: longer than clients wait that wait for a minute."""
 _START_SECONDS = 30
+_WITHOUT_SCRIPT = "from agent.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +191,75 @@ def find_host(name: str) -> Host:
         f"There is no client {name!r}.",
         remedy=f"{hint}Known are {', '.join(NAMES)}; others take what `alita mcp json` prints.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A platform, a home and an environment."""
+
+    platform: str
+    """As `sys.platform` says it: `linux`, `darwin`, `win32`."""
+    home: Path
+    environment: Mapping[str, str]
+
+    @classmethod
+    def this(cls) -> Machine:
+        """The one that this process runs on."""
+        return cls(sys.platform, Path.home(), os.environ)
+
+    @property
+    def programs(self) -> Path:
+        """Where desktop programs keep their settings."""
+        if self.platform == "darwin":
+            return self.home / "Library" / "Application Support"
+        if self.platform == "win32":
+            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
+        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
+
+    def folder(self, variable: str, otherwise: Path) -> Path:
+        """The folder that a variable names, if it names an absolute one."""
+        named = self.environment.get(variable, "").strip()
+        return Path(named) if named and Path(named).is_absolute() else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """What a client starts."""
+
+    command: str
+    """The program, absolute."""
+    args: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
+    """Where alita keeps its things, where that is not the default. Never a key."""
+
+    def as_json(self) -> dict[str, object]:
+        """The entry as most clients write it."""
+        entry: dict[str, object] = {"command": self.command, "args": list(self.args)}
+        return entry | {"env": dict(self.env)} if self.env else entry
+
+
+def server_command(
+    tools_dir: Path | None, *, tools: str | None = None, environment: Mapping[str, str] | None = None
+) -> ServerCommand:
+    """The command of `alita serve`, with what the client's own environment would not tell it.
+
+    Args:
+        tools_dir: The library to serve; None leaves it to the default.
+        tools: Which tools are offered, as `alita serve --tools` takes it.
+        environment: That of this process when not given.
+    """
+    environment = os.environ if environment is None else environment
+    program = _program(Path(sys.executable))
+    args = [*program[1:], "serve", *(["--tools", tools] if tools else [])]
+    env = {}
+    if home := environment.get("ALITA_HOME", "").strip():
+        env["ALITA_HOME"] = str(Path(home).expanduser().absolute())
+    if tools_dir is not None:
+        env["ALITA_TOOLS_DIR"] = str(tools_dir.absolute())
+    return ServerCommand(program[0], tuple(args), env)
+
+
+def _program(python: Path) -> list[str]:
+    """The `alita` beside the interpreter; where there is none, the interpreter with alita's entry."""
+    script = python.parent / ("alita.exe" if os.name == "nt" else "alita")
+    return [str(script.absolute())] if script.is_file() else [str(python.absolute()), "-P", "-c", _WITHOUT_SCRIPT]

@@ -13,10 +13,9 @@ from agent.context import Context
 from agent.copied import stands_there
 from agent.errors import ModelOutputError
 from agent.models.protocol import Role
-from agent.web.specialist.assessing import Assessment, best_score, by_rule
 from agent.web.specialist.evidence import Evidence, Wanted
 from agent.web.specialist.planning import Plan, plan_by_rule
-from agent.web.specialist.quoting import ReadPage
+from agent.web.specialist.quoting import Assessment, ReadPage, best_score, by_rule
 from agent.web.specialist.research import research
 from agent.web.specialist.terms import Terms, stems_of
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.browser.opening import BrowserSettings, open_browser
+from agent.browser.outside import BrowserSettings, open_browser
 from agent.browser.protocol import Ask, Outcome, Task, is_among
 from agent.budget import Budget
 from agent.events import Event

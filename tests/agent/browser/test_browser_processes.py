@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.small.browser import DRIVER
-from agent.web.leftovers import sweep
+from agent.web.chromium import sweep
 from support.browser import CHROMIUM
 from support.browsing import Desk, processes, wait_for
 

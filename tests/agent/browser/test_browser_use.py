@@ -11,9 +11,9 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser.driven import _with_marked_page
-from agent.browser.in_use import TabInUse
 from agent.browser.logins import Login
-from agent.browser.opening import BROWSER_USE
+from agent.browser.outside import BROWSER_USE
+from agent.browser.tabs import TabInUse
 from agent.errors import StoppedError
 from agent.models.protocol import Completion
 from support.browser import CHROMIUM

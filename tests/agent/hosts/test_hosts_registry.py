@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from agent.hosts import HOSTS, find_host, server_command
-from agent.hosts.machine import Machine
-from agent.hosts.registry import NAMES
-from agent.hosts.server_command import ServerCommand
+from agent.hosts.registry import NAMES, Machine, ServerCommand
 from agent.hosts.settings_file import snippet, text_format
 from mcp_tools.errors import UsageError
 

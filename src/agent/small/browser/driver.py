@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
-from agent.browser.pictures import keep_picture
 from agent.browser.protocol import Ask, Outcome, Task, Tell
-from agent.browser.tabs import Tabs
+from agent.browser.tabs import Tabs, keep_picture
 from agent.copied import has_words
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.browser.inside import Host, serve
 from agent.browser.launching import ARRIVING
-from agent.browser.protocol import Outcome
-from agent.browser.wire import Job
+from agent.browser.protocol import Job, Outcome
 from agent.small.browser.driver import Compact
 from agent.web.fetching.proxy import GuardedProxy
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.web.engines.ages import oldest
-from agent.web.engines.problems import Asked, nonsense_problem, package_problem
-from agent.web.engines.query import Query, parse_query
-from agent.web.engines.wire import Wire, date_of
+from agent.web.engines.query import Query, oldest, parse_query
+from agent.web.engines.wire import Asked, Wire, date_of, nonsense_problem, package_problem
 from agent.web.protocol import Result, WebProblem
 
 HOSTED = "https://export.arxiv.org"

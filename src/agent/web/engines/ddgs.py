@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from agent.web.engines.problems import package_problem
+from agent.web.engines.wire import package_problem
 from agent.web.fetching.problems import causes_of
 from agent.web.protocol import Reason, Result, WebProblem
 

@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
-from agent.web.engines.links import number_links
-from agent.web.engines.problems import Asked, nonsense_problem, package_problem, status_problem, transport_problem
-from agent.web.fetching.addresses import read_address
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxies import proxy_problem
+from agent.web.engines.wire import Asked, nonsense_problem, package_problem, status_problem, transport_problem
+from agent.web.fetching.guard import AddressGuard, read_address
+from agent.web.fetching.proxy import proxy_problem
 from agent.web.protocol import Page, Reason, Result, WebProblem
+from agent.web.reading.source import number_links
 from agent.web.reading.walls import look_for_wall, look_for_wall_in_words
 from mcp_tools.text import printable
 

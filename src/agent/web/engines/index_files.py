@@ -23,7 +23,7 @@ from agent.files.problem import FileProblem
 from agent.files.reading import read as reading_of
 from agent.files.registry import READERS
 from agent.web.engines.index_store import Entry, Place
-from agent.web.engines.links import number_links
+from agent.web.reading.source import number_links
 from mcp_tools.text import one_line, printable
 
 MOST_PLACES = 50_000
@@ -217,7 +217,7 @@ def read_web_page(page: str, url: str) -> dict[str, Any]:
     from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
     from agent.files.documents.html import Page
-    from agent.web.fetching.charsets import charset_of
+    from agent.web.fetching.response import charset_of
     from agent.web.reading.source import date_of, drop_hidden, parse, title_of
 
     data = base64.b64decode(page)

@@ -13,13 +13,12 @@ from agent.events import Event
 from agent.settings import ENGINES, Settings
 from agent.web.engines.arxiv import Arxiv
 from agent.web.engines.ddgs import Ddgs
-from agent.web.engines.fallback import Engines
+from agent.web.engines.fallback import Engines, FirstOf
 from agent.web.engines.firecrawl import Firecrawl
-from agent.web.engines.first_of import FirstOf
 from agent.web.engines.own_index import OwnIndex
-from agent.web.engines.problems import INSTALL
 from agent.web.engines.tavily import Tavily
 from agent.web.engines.wikipedia import Wikipedia
+from agent.web.engines.wire import INSTALL
 from agent.web.fetching.guard import AddressGuard
 from agent.web.protocol import PageReader, Search
 

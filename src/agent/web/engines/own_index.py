@@ -14,10 +14,9 @@ from typing import TypeVar
 
 from agent.events import Event, Note
 from agent.files.apart import ReadingProcesses
-from agent.web.engines.ages import oldest
 from agent.web.engines.index_files import MOST_PLACES, digest_of, path_of, places_in, read_place
 from agent.web.engines.index_store import Entry, IndexStore, Place, is_damage
-from agent.web.engines.query import parse_query
+from agent.web.engines.query import oldest, parse_query
 from agent.web.protocol import Page, PageReader, Result, WebProblem
 from mcp_tools.text import one_line
 

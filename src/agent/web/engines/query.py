@@ -1,9 +1,10 @@
-"""What a query asks for: words, phrases, a site; nothing of it reaches an index as its syntax."""
+"""What a query asks for: words, phrases, a site, an age; nothing of it reaches an index as its syntax."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 _MOST_WORDS = 32
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -19,6 +20,7 @@ _STOP_WORDS = (
     " which who whom whose why will with would you your tell please find"
 )
 _STOP = frozenset(_STOP_WORDS.split())
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +98,13 @@ def _words(text: str) -> list[str]:
 
 def _filled(texts: list[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if text)[:_MOST_WORDS]
+
+
+def oldest(freshness: str) -> datetime | None:
+    """The time before which nothing is wanted; None where any age will do.
+
+    Args:
+        freshness: `day`, `week`, `month` or `year`, or empty.
+    """
+    days = _DAYS.get(freshness)
+    return datetime.now(UTC) - timedelta(days=days) if days else None

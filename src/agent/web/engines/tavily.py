@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent.web.engines.problems import Asked, nonsense_problem
 from agent.web.engines.query import parse_query
-from agent.web.engines.wire import Wire, date_of, text_of
+from agent.web.engines.wire import Asked, Wire, date_of, nonsense_problem, text_of
 from agent.web.protocol import Result
 
 HOSTED = "https://api.tavily.com"

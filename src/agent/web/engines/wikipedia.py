@@ -8,10 +8,8 @@ from html import unescape
 from typing import Any
 from urllib.parse import quote
 
-from agent.web.engines.ages import oldest
-from agent.web.engines.problems import Asked, nonsense_problem
-from agent.web.engines.query import parse_query
-from agent.web.engines.wire import Wire, text_of
+from agent.web.engines.query import oldest, parse_query
+from agent.web.engines.wire import Asked, Wire, nonsense_problem, text_of
 from agent.web.protocol import Result, WebProblem
 
 HOSTED = "https://{language}.wikipedia.org"

@@ -10,7 +10,7 @@ import httpcore2
 import httpx2
 
 from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxies import proxy_for, proxy_problem
+from agent.web.fetching.proxy import proxy_for, proxy_problem
 from agent.web.protocol import WebProblem
 
 _ADDRESSES = 4

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.web.fetching.charsets import PAGE_TYPES, media_type
 from agent.web.fetching.http import Http
 from agent.web.fetching.names import file_name, new_file
-from agent.web.fetching.response import pieces
+from agent.web.fetching.response import PAGE_TYPES, media_type, pieces
 from agent.web.protocol import WebProblem
 from mcp_tools.text import one_line
 

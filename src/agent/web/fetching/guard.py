@@ -1,4 +1,4 @@
-"""Which addresses of the network may be connected to: private ones when allowed, those of clouds' secrets never."""
+"""Which addresses may be opened and connected to: private ones when allowed, those of clouds' secrets never."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agent.web.protocol import WebProblem
-from mcp_tools.text import one_line
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    import httpx2
+
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
@@ -43,6 +47,7 @@ _SECRET = tuple(
 _WELL_KNOWN_64 = IPv6Network("64:ff9b::/96")
 _LOCAL_64 = IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE = IPv6Network("::/96")
+_LONGEST = 8192
 
 
 class AddressGuard:
@@ -158,3 +163,37 @@ def _refusal(host: str, address: Address) -> WebProblem:
 
 def _said(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)) or type(error).__name__
+
+
+def read_address(url: str) -> httpx2.URL:
+    """An address of the web in parts, its fragment left out.
+
+    Raises:
+        WebProblem: It is of another scheme, malformed, or holds a user name: what stands before an `@` is made to look
+            like a host.
+    """
+    import httpx2
+
+    text = url.strip().replace(" ", "%20")
+    shown = one_line(text, 200)
+    if len(text) > _LONGEST or printable(text) != text or "\\" in text or len(text.split()) > 1:
+        raise _refused(shown, "it is too long, or has line ends, backslashes or invisible characters in it")
+    try:
+        address = httpx2.URL(text)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise _refused(shown, one_line(str(error), 200)) from None
+    if address.scheme not in ("http", "https"):
+        raise _refused(shown, f"{address.scheme or 'no scheme'} is neither http nor https")
+    if not address.host.strip(".") or any(sign in "[]%<>^|" for sign in address.host):
+        raise _refused(shown, "it names no host")
+    if address.userinfo:
+        raise _refused(f"{address.scheme}://…@{address.host}", "it has a user name in it")
+    if not 0 < (address.port or 80) < 65536:
+        raise _refused(shown, "it has no possible port")
+    return address.copy_with(fragment=None)
+
+
+def _refused(shown: str, why: str) -> WebProblem:
+    return WebProblem(
+        "refused_address", f"{shown} is not opened: {why}.", remedy="Give an address such as https://example.org/page."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,9 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.version import alita_version
-from agent.web.fetching.addresses import read_address
-from agent.web.fetching.guard import AddressGuard, Resolver
-from agent.web.fetching.pacing import Pace
+from agent.web.fetching.guard import AddressGuard, Resolver, read_address
 from agent.web.fetching.problems import StatusProblem, foreign_errors, problem_of_status
 from agent.web.fetching.response import Response, response_of
 from agent.web.fetching.robots import TOKEN, Robots, parse_robots
@@ -40,6 +39,10 @@ _MOST_FAILURE = 256 * 2**10
 _REMEMBERED = 64 * 2**20
 """Bytes of pages that are kept for a second reading in the same run."""
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+AT_ONCE = 10
+_BURST = 16
+"""Requests that may come in a row before they are spaced out."""
+_PER_SECOND = 4.0
 
 
 class Http:
@@ -326,3 +329,33 @@ def _wait(problem: WebProblem, attempt: int) -> float | None:
         wait = problem.retry_after if problem.retry_after is not None else _FIRST_WAIT * 2 ** (attempt - 1)
         return wait if wait <= _PATIENCE else None
     return None
+
+
+class Pace:
+    """The pace at one host."""
+
+    def __init__(self) -> None:
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._tokens = float(_BURST)
+        self._filled = time.monotonic()
+        self._silent_until = 0.0
+
+    def silence(self, seconds: float) -> None:
+        """Nobody asks the host for so long: it said so."""
+        self._silent_until = max(self._silent_until, time.monotonic() + seconds)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One request, when its turn has come."""
+        async with self._slots:
+            await self._wait()
+            yield
+
+    async def _wait(self) -> None:
+        now = time.monotonic()
+        self._tokens = min(_BURST, self._tokens + (now - self._filled) * _PER_SECOND)
+        self._filled = now
+        self._tokens -= 1  # taken before the wait, so that those who come meanwhile queue up behind
+        wait = max(-self._tokens / _PER_SECOND, self._silent_until - now)
+        if wait > 0:
+            await asyncio.sleep(wait)

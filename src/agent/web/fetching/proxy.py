@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import os
 from dataclasses import dataclass
 from html import escape
 from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxies import proxy_for
 from agent.web.protocol import WebProblem
 
 _HEAD = 64 * 2**10
@@ -28,6 +29,7 @@ _OF_CONNECTION = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
 )
 _MOST_REFUSED = 100
+_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +242,26 @@ async def _answer(here: _Side, status: str, error: Exception) -> None:
     with contextlib.suppress(OSError):
         here.writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
         await here.writer.drain()
+
+
+def proxy_for(scheme: str, host: str) -> str:
+    """The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY name for a host, NO_PROXY heeded; empty for none."""
+    proxies = getproxies()
+    proxy = proxies.get(scheme) or proxies.get("all") or ""
+    if not proxy or proxy_bypass(host):
+        return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def proxy_problem() -> WebProblem:
+    """That the proxy of the environment cannot be used; its address, which may hold a password, is not told."""
+    named = [name for name in _VARIABLES if not _is_http(os.environ.get(name) or os.environ.get(name.lower()) or "")]
+    return WebProblem(
+        "connection",
+        f"The proxy that {' and '.join(named) or 'the environment'} names cannot be used: only proxies of HTTP can.",
+        remedy="Name one that begins with http://, or unset the variable.",
+    )
+
+
+def _is_http(proxy: str) -> bool:
+    return "://" not in proxy or proxy.lower().startswith(("http://", "https://"))

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.web.chromium import UNSANDBOXED, find_chromium
+from agent.web.chromium import UNSANDBOXED, end_all, find_chromium, new_profile, sweep
 from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxies import proxy_for
-from agent.web.fetching.proxy import GuardedProxy
-from agent.web.leftovers import end_all, new_profile, sweep
+from agent.web.fetching.proxy import GuardedProxy, proxy_for
 from agent.web.protocol import WebProblem
 from agent.web.reading.drawing import AT_ONCE, PATIENCE
 from mcp_tools import child

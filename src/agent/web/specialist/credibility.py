@@ -1,21 +1,24 @@
-"""How far a source can be believed, and why: by who answers for it, never by what it claims of itself."""
+"""The grades of a source: how far it can be believed, by who answers for it, and what it has to do with a question."""
 
 from __future__ import annotations
 
 import functools
 import ipaddress
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import cast
 
 from agent.web.address import host_of, source_of
 from agent.web.specialist.evidence import Grade, Level
-from agent.web.specialist.terms import Terms, plain
+from agent.web.specialist.terms import Terms, plain, stem_of, stems_of
 
 _LIST = "credibility.json"
 _SHORTEST_NAME = 4
 """Letters of a name that a host must share with a question to be the subject's own."""
+_HIGH, _MEDIUM = 0.75, 0.4
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,34 @@ def _is_here(host: str) -> bool:
         return ipaddress.ip_address(host).is_private
     except ValueError:
         return False
+
+
+def relevance_of(stems: Iterable[str], terms: Terms) -> Grade:
+    """The grade of a page, or of a hit, by which of the question's words it has.
+
+    Args:
+        stems: The words of it, as `terms.stems_of` gives them.
+        terms: Those of the question.
+    """
+    there = set(stems)
+    share = terms.share(there)
+    has = [word for word in terms.words if stem_of(word) in there]
+    lacks = [word for word in terms.words if stem_of(word) not in there]
+    why = f"it has {_listed(has)}" if has else "it has none of the question's words"
+    if not lacks and has:
+        why = f"it has all of {_listed(has)}"
+    elif lacks and has:
+        why += f", not {_listed(lacks)}"
+    named = terms.lacking(there)
+    level: Level = "high" if share >= _HIGH and not named else "medium" if share >= _MEDIUM else "low"
+    return Grade(level, why)
+
+
+def words_of_hit(title: str, snippet: str, url: str) -> list[str]:
+    """The words that a hit shows."""
+    return stems_of(f"{title} {snippet} {url.replace('/', ' ').replace('-', ' ').replace('_', ' ')}")
+
+
+def _listed(words: list[str]) -> str:
+    shown = ", ".join(words[:_MOST_NAMED])
+    return f"{shown} and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else shown

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from agent.web.address import canonical, source_of
 from agent.web.protocol import Result
-from agent.web.specialist.credibility import credibility_of, rank
-from agent.web.specialist.relevance import words_of_hit
+from agent.web.specialist.credibility import credibility_of, rank, words_of_hit
 from agent.web.specialist.terms import Terms
 
 _LATE = 8

@@ -14,14 +14,11 @@ from agent.provenance import of_query
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
 from agent.web.protocol import Page, Result, WebProblem
-from agent.web.specialist.assessing import MOST_MISSING, Assessment, by_rule
-from agent.web.specialist.confirming import stating, value_in
-from agent.web.specialist.credibility import credibility_of, rank
+from agent.web.specialist.credibility import credibility_of, rank, relevance_of
 from agent.web.specialist.evidence import Evidence, Quote, Source, Wanted
 from agent.web.specialist.hits import Hits
 from agent.web.specialist.planning import Plan, broader, freshness_of, usable, words_of
-from agent.web.specialist.quoting import ReadPage, read_closely
-from agent.web.specialist.relevance import relevance_of
+from agent.web.specialist.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely, stating, value_in
 from agent.web.specialist.terms import Terms, terms_of
 from mcp_tools.text import one_line
 

@@ -209,7 +209,7 @@ async def test_only_bad_addresses_are_nothing() -> None:
 
 async def test_runs_stand_in_one_line() -> None:
     """Engines of one kind are asked at their pace by all runs of the process together."""
-    from agent.web.engines.pace import Pace
+    from agent.web.engines.fallback import Pace
 
     pace = Pace(0.05)
     began = time.monotonic()

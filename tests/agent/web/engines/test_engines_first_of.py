@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.web.engines.first_of import FirstOf
+from agent.web.engines.fallback import FirstOf
 from agent.web.protocol import Page, Reason, WebProblem
 
 URL = "https://rivers.example/elbe"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent.web.engines.links import number_links
+from agent.web.reading.source import number_links
 
 URL = "https://a.example/x/"
 

@@ -11,9 +11,8 @@ import youtube_transcript_api
 
 from agent.web.fetching.http import Http
 from agent.web.protocol import WebProblem
-from agent.web.reading.gemini import Gemini
 from agent.web.reading.reader import WebReader
-from agent.web.reading.youtube import YouTube, video_id
+from agent.web.reading.videos import Gemini, YouTube, video_id
 from support.web_server import Answer, WebServer
 from support.youtube_server import NUMBER, GeminiServer, serve_video
 
@@ -139,7 +138,7 @@ async def test_no_transcript_is_fetched_from_a_private_address(web: WebServer) -
 
 
 def test_every_error_of_the_package_is_one_of_ours() -> None:
-    from agent.web.reading.youtube import _meant
+    from agent.web.reading.videos import _meant
 
     def children(kind: type[Exception]) -> list[type[Exception]]:
         return [kind, *(one for child in kind.__subclasses__() for one in children(child))]
