@@ -4,7 +4,8 @@
     python benchmarks/startup.py --embedded [--json]       # some minutes, with nothing beside it
 
 With `--embedded` it is the embedded model's first answer by a server that has to be started, without and with the
-beginnings of its prompts on disk, and then the answer to a question of the same kind (P15). The weights must be there.
+beginnings of its prompts on disk, and then the answer to a question of the same kind (P15): until the answer is told,
+before a tool is made of it. The weights must be there.
 
 Every command is a fresh process with a scripted model. The baselines run in the same environment, turn by turn with
 what they are compared to: bare `python -c pass` for help and version, `python -c "import langgraph.graph, openai"` for
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -65,16 +67,47 @@ def commands(home: Path) -> dict[str, tuple[list[str], str]]:
 
 def seconds(command: list[str], expected: str, home: Path, **more: str) -> float:
     """Wall time of one process, which must do what it is for."""
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TMPDIR")}
-    environment = {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools"), **more}
     started = time.perf_counter()
     done = subprocess.run(
-        command, env=environment, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        env=surroundings(home, more),
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     taken = time.perf_counter() - started
     if done.returncode or not done.stdout.startswith(expected):
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return taken
+
+
+def seconds_to(command: list[str], expected: str, home: Path, **more: str) -> float:
+    """Wall time until one process tells what is expected; then it may go on, and make a tool of it."""
+    started, taken, lines = time.perf_counter(), 0.0, []
+    with subprocess.Popen(
+        command,
+        env=surroundings(home, more),
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        for line in process.stdout or ():
+            lines.append(line)
+            if not taken and expected in re.findall(r"\w+", line):
+                taken = time.perf_counter() - started
+    if process.returncode or lines[-1].strip() != expected:
+        raise SystemExit(f"{' '.join(command)} failed:\n{''.join(lines)}")
+    return taken
+
+
+def surroundings(home: Path, more: dict[str, str]) -> dict[str, str]:
+    """The environment of a process: its own home, and nothing of the user's settings."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TMPDIR")}
+    return {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools"), **more}
 
 
 def measure(repeat: int) -> dict[str, float]:
@@ -107,8 +140,8 @@ def first_answers() -> list[Figure]:
         home, models = Path(folder), str(find_folders(os.environ).data / "models")
 
         def ask(question: tuple[str, str], tools: str) -> float:
-            command = [ALITA, "ask", "-q", "--no-cache", "--model", "embedded", question[0]]
-            return seconds(command, question[1], home, ALITA_MODELS_DIR=models, ALITA_TOOLS_DIR=str(home / tools))
+            command = [ALITA, "ask", "--no-cache", "--model", "embedded", question[0]]
+            return seconds_to(command, question[1], home, ALITA_MODELS_DIR=models, ALITA_TOOLS_DIR=str(home / tools))
 
         def end_server() -> None:
             seconds([ALITA, "model", "serve", "--stop"], "", home)

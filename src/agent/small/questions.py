@@ -143,7 +143,7 @@ async def _use_of_fitting(tools: Sequence[dict[str, Json]], state: State, contex
         name, said = str(tool["name"]), str(tool["description"])
         described = DataText(said) if tool.get(DRAFT) else data_block(str(tool.get(SERVER, "library")), said)
         given = {"question": state["question"], "tool": name, "description": described}
-        if await _filled("fits", word_schema(("yes", "no")), context, **given) != "yes":
+        if await _filled("fits", word_schema(("yes", "part", "no")), context, **given) != "yes":
             continue
         try:
             arguments = await _filled("arguments", arguments_schema(tool), context, **given)
