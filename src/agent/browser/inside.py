@@ -48,11 +48,12 @@ _STAYS = """(() => {
 
 def main() -> None:
     """Does the job on stdin with browser-use."""
-    serve(_with_browser_use, port=True)
 
+    async def drive(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
+        asked = host.ask, host.tell, host.blocked
+        return await Driven(context, job.profile, job.task, *asked, proxy, sees=job.sees).run()
 
-async def _with_browser_use(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
-    return await Driven(context, job.profile, job.task, host.ask, host.tell, host.blocked, proxy, sees=job.sees).run()
+    serve(drive, port=True)
 
 
 def serve(drive: Drive, *, port: bool = False) -> None:

@@ -5,9 +5,11 @@ Playwright speaks to it through a pipe: when either end dies, however it dies, s
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +47,6 @@ async def launched(
     *,
     proxy: str = "",
     port: bool = False,
-    flags: Sequence[str] = (),
     note: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[BrowserContext]:
     """A browser with an empty profile.
@@ -55,7 +56,6 @@ async def launched(
         profile: A folder of its own, which the caller removes.
         proxy: Through which every request goes, those to this machine too.
         port: Let others drive it too, through a port of this machine; the profile's `DevToolsActivePort` names it.
-        flags: More of Chromium's.
         note: Told what the user should know of it.
 
     Raises:
@@ -63,12 +63,14 @@ async def launched(
     """
     from playwright.async_api import Error, async_playwright
 
-    _prefer(profile)
+    preferences = profile / "Default" / "Preferences"  # which the browser reads when it starts
+    preferences.parent.mkdir(parents=True, exist_ok=True)
+    preferences.write_text(json.dumps(_PREFERENCES))
     async with async_playwright() as playwright:
         options: dict[str, Any] = {
             "executable_path": str(chrome),
             "headless": True,
-            "args": [*FLAGS, *flags, *(["--remote-debugging-port=0"] if port else [])],
+            "args": [*FLAGS, *(["--remote-debugging-port=0"] if port else [])],
             "env": _environment(profile),
             "viewport": _SIZE,
             "timeout": _START_SECONDS * 1000,
@@ -90,24 +92,8 @@ async def launched(
         try:
             yield context
         finally:
-            await _closed(context)
-
-
-def _prefer(profile: Path) -> None:
-    """Writes the settings of the browser, before it reads them."""
-    target = profile / "Default" / "Preferences"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(_PREFERENCES))
-
-
-async def _closed(context: BrowserContext) -> None:
-    import asyncio
-    import contextlib
-
-    from playwright.async_api import Error
-
-    with contextlib.suppress(Error, TimeoutError):
-        await asyncio.wait_for(context.close(), 5)
+            with contextlib.suppress(Error, TimeoutError):
+                await asyncio.wait_for(context.close(), 5)
 
 
 def not_started(chrome: Path, why: str) -> WebProblem:

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,11 @@ class OutsideBrowser:
         sees: bool = False,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._note = note
+        self.note = note
         self._driver = driver
         self._chrome = chrome
-        self._ask = ask
-        self._blocks = blocks
+        self.ask = ask
+        self.blocks = blocks
         self._allow_private = allow_private
         self._sees = sees
 
@@ -80,9 +80,10 @@ class OutsideBrowser:
     async def _done(self, job: Job, tell: Tell) -> Outcome:
         process = await _started(self._driver, job.profile)
         try:
-            return await _Talk(process, self._ask, self._blocks, tell, self._note).until_done(job)
+            return await _Talk(process, self, tell).until_done(job)
         finally:
-            _kill(process.pid)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
             await asyncio.shield(process.wait())
 
 
@@ -100,26 +101,12 @@ async def _started(driver: str, profile: Path) -> asyncio.subprocess.Process:
         )
 
 
-def _kill(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
-
-
 class _Talk:
     """One conversation with the browser's process."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        ask: Ask,
-        blocks: Callable[[str, str], bool] | None,
-        tell: Tell,
-        note: Callable[[str], None],
-    ) -> None:
-        self._note = note
+    def __init__(self, process: asyncio.subprocess.Process, browser: OutsideBrowser, tell: Tell) -> None:
         self._process = process
-        self._ask = ask
-        self._blocks = blocks
+        self._browser = browser
         self._tell = tell
         self._steps: list[BrowserStepped] = []
         self._usage = Usage()
@@ -165,13 +152,13 @@ class _Talk:
         if told := message.get("problem"):
             raise WebProblem(told["reason"], told["message"], remedy=told["remedy"])
         if "note" in message:
-            self._note(message["note"])
+            self._browser.note(message["note"])
         if "step" in message:
             self._steps.append(BrowserStepped(**message["step"]))
             self._tell(self._steps[-1])
         if "outcome" not in message:
             return None
-        return Outcome.from_json({**message["outcome"], "usage": _fields(self._usage)})
+        return Outcome.from_json({**message["outcome"], "usage": asdict(self._usage)})
 
     async def _next(self) -> dict[str, Any] | None:
         """The next message; None at the end, where a killed process may have torn a line."""
@@ -189,9 +176,9 @@ class _Talk:
     async def _reply(self, message: dict[str, Any]) -> dict[str, Any]:
         if "blocked" in message:
             address, text = message["blocked"]
-            return {"value": bool(self._blocks and self._blocks(address, text))}
+            return {"value": bool(self._browser.blocks and self._browser.blocks(address, text))}
         try:
-            completion = await self._ask(**{k: v for k, v in message["ask"].items() if v is not None})
+            completion = await self._browser.ask(**{k: v for k, v in message["ask"].items() if v is not None})
         except ModelOutputError as unusable:
             self._usage += unusable.usage or Usage()
             return {"error": {"type": "output", "message": unusable.message}}
@@ -219,10 +206,6 @@ class _Talk:
         except OSError:
             return ""
         return f": {one_line(lines[-1], 200)}" if lines else ""
-
-
-def _fields(usage: Usage) -> dict[str, Any]:
-    return {name: getattr(usage, name) for name in usage.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import shutil
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from agent.web.fetching.names import claimed, safe_name
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
 
 _NOT_WHOLE = ".crdownload"
-_UNSAFE = re.compile(r"[^\w.-]+")
 LARGEST = 100_000_000
 """Bytes of a download that is kept."""
 _LOOKING = 0.25
@@ -81,7 +80,7 @@ class Tabs:
         for path in sorted(folder.glob("*")):
             is_whole = path.is_file() and path.suffix != _NOT_WHOLE and path.stat().st_size <= LARGEST
             if is_whole and self._folder is not None and len(self.downloads) < _MOST:
-                target = _reserved(self._folder / _safe_name(path.name))
+                target = claimed(self._folder, safe_name(path.name) or "file")
                 shutil.move(path, target)
                 self.downloads.append(target)
 
@@ -113,12 +112,12 @@ class Tabs:
     async def _save(self, download: Download) -> None:
         from playwright.async_api import Error
 
-        name = _safe_name(download.suggested_filename)
+        name = safe_name(download.suggested_filename) or "file"
         if self._folder is None or self._begun >= _MOST:
             await download.cancel()
             return
         self._begun += 1
-        target = _reserved(self._folder / name)
+        target = claimed(self._folder, name)
         try:
             if not await self._has_come(download):
                 target.unlink(missing_ok=True)
@@ -146,10 +145,6 @@ class Tabs:
             await asyncio.gather(coming, return_exceptions=True)
 
 
-def _safe_name(name: str) -> str:
-    return _UNSAFE.sub("_", name).strip("._")[-80:] or "file"
-
-
 def largest_in(folder: Path) -> int:
     """Bytes of the largest file; one that is moved meanwhile has none."""
     sizes = [0]
@@ -157,20 +152,6 @@ def largest_in(folder: Path) -> int:
         with contextlib.suppress(OSError):
             sizes.append(path.stat().st_size)
     return max(sizes)
-
-
-def _reserved(path: Path) -> Path:
-    """The path, or one beside it that was not taken, as an empty file: nobody else gets that name."""
-    number = 2
-    free = path
-    while True:
-        try:
-            free.touch(exist_ok=False)
-        except FileExistsError:
-            free = path.with_stem(f"{path.stem}-{number}")
-            number += 1
-        else:
-            return free
 
 
 class TabInUse:

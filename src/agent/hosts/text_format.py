@@ -54,3 +54,8 @@ def newline_of(text: str) -> str:
 def place_of(text: str, position: int) -> tuple[int, int]:
     """Line and column of a position, from 1."""
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+def ended(text: str, newline: str) -> str:
+    """The text with an end of its last line."""
+    return text if not text or text.endswith("\n") else text + newline

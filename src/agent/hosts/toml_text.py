@@ -8,7 +8,7 @@ import tomllib
 from itertools import pairwise
 from typing import Any
 
-from agent.hosts.text_format import DamagedTextError, newline_of
+from agent.hosts.text_format import DamagedTextError, ended, newline_of
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _HEADER = re.compile(r"[ \t]*\[\[?[^\[\]]+\]\]?[ \t]*(?:#.*)?$")
@@ -34,7 +34,7 @@ class TomlText:
         """The text with an entry under a top-level key, in the place of one of that name."""
         newline = newline_of(text)
         written = [line + newline for line in _lines(key, name, entry)]
-        lines = _ended(text, newline).splitlines(keepends=True)
+        lines = ended(text, newline).splitlines(keepends=True)
         tables = _tables(lines, key, name)
         if tables:
             first = tables[0][0]
@@ -88,7 +88,3 @@ def _spelled(key: str) -> str:
     """A key as a header may write it."""
     plain = re.escape(key)
     return rf"[ \t]*(?:{plain}|\"{plain}\"|'{plain}')[ \t]*"
-
-
-def _ended(text: str, newline: str) -> str:
-    return text if not text or text.endswith("\n") else text + newline

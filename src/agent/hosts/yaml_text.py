@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]  # its types are a package of their own
 
-from agent.hosts.text_format import DamagedTextError, UnusualTextError, newline_of
+from agent.hosts.text_format import DamagedTextError, UnusualTextError, ended, newline_of
 
 _UNIT = "  "
 
@@ -39,11 +39,11 @@ class YamlText:
         pair = _pair(yaml.compose(text), key)
         if pair is None:
             written = [f"{key}:", *_lines(name, entry, _UNIT)]
-            return _ended(text, newline) + newline.join(written) + newline
+            return ended(text, newline) + newline.join(written) + newline
         head, servers = pair
         if isinstance(servers, yaml.MappingNode) and not servers.value:
             text = text[: servers.start_mark.index].rstrip(" ") + text[servers.end_mark.index :]
-        lines = _ended(text, newline).splitlines(keepends=True)
+        lines = ended(text, newline).splitlines(keepends=True)
         if not servers.value:
             at, margin = head.end_mark.line + 1, _UNIT
         elif isinstance(servers, yaml.MappingNode) and not servers.flow_style:
@@ -99,7 +99,3 @@ def _lines(name: str, entry: dict[str, Any], margin: str) -> list[str]:
     """An entry in block style; its values are JSON, which is YAML too."""
     values = (f"{margin}{_UNIT}{field}: {json.dumps(value, ensure_ascii=False)}" for field, value in entry.items())
     return [f"{margin}{name}:", *values]
-
-
-def _ended(text: str, newline: str) -> str:
-    return text if not text or text.endswith("\n") else text + newline

@@ -16,6 +16,9 @@ _FRONT = re.compile(r"^(?:www\d?|m|mobile|amp)\.(?=[^.]+\.)")
 _MOBILE_INSIDE = re.compile(r"^([a-z-]{2,12})\.m\.(?=[^.]+\.)")
 """As in en.m.wikipedia.org."""
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)$", re.IGNORECASE)
+_LOCAL = (
+    ".local", ".internal", ".lan", ".home", ".localhost", ".localdomain", ".corp", ".intranet", ".invalid", ".test",
+)  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
 _PICTURES = re.compile(r"/media/[^/:]+:")
 """What MediaWiki shows before an article, which stays the same page."""
@@ -77,6 +80,11 @@ def host_of(url: str) -> str:
     """The host without `www.` and the like, in lower case; empty where there is none."""
     host = (_split(url.strip()).hostname or "").rstrip(".").lower()
     return _MOBILE_INSIDE.sub(r"\1.", _FRONT.sub("", host))
+
+
+def is_local(host: str) -> bool:
+    """Whether a host is named as those of a machine or its own network are."""
+    return "." not in host or host.endswith(_LOCAL)
 
 
 def source_of(url: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,6 @@ from agent.web.protocol import Page, PageReader, Result
 if TYPE_CHECKING:
     from agent.settings import Settings
     from agent.web.engines.fallback import Engines
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    engines: Engines
-    reader: PageReader
 
 
 class RunWeb:
@@ -36,36 +29,36 @@ class RunWeb:
         self._settings = settings
         self._folder = folder
         self._tell = tell
-        self._opened: _Opened | None = None
+        self._opened: tuple[Engines, PageReader] | None = None
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The hits of the first engine that has any; see `agent.web.engines.fallback.Engines`."""
-        return await self._open().engines.search(query, limit=limit, freshness=freshness)
+        return await self._open()[0].search(query, limit=limit, freshness=freshness)
 
     async def read(self, url: str) -> Page:
         """The page at an address; see `agent.web.protocol.PageReader`."""
-        return await self._open().reader.read(url)
+        return await self._open()[1].read(url)
 
     async def aclose(self) -> None:
         """Closes all connections."""
         if self._opened is not None:
+            engines, reader = self._opened
             try:
-                await self._opened.engines.aclose()
+                await engines.aclose()
             finally:
-                await self._opened.reader.aclose()
+                await reader.aclose()
 
-    def _open(self) -> _Opened:
+    def _open(self) -> tuple[Engines, PageReader]:
         if self._opened is None:
-            self._opened = _open(self._settings, self._folder, self._tell)
+            from agent.web.engines.opening import open_engines, open_reader
+            from agent.web.fetching.http import Http
+            from agent.web.reading.reader import WebReader
+
+            settings, tell = self._settings, self._tell
+            http = Http(allow_private=settings.allow_private, robots=settings.robots)
+            key = settings.gemini_api_key.get_secret_value() if settings.gemini_api_key else None
+            plain = WebReader(
+                http, self._folder, chrome=settings.chrome, gemini_key=key, note=lambda text: tell(Note(text))
+            )
+            self._opened = open_engines(settings, tell, reader=plain), open_reader(settings, plain)
         return self._opened
-
-
-def _open(settings: Settings, folder: Path, tell: Callable[[Event], None]) -> _Opened:
-    from agent.web.engines.opening import open_engines, open_reader
-    from agent.web.fetching.http import Http
-    from agent.web.reading.reader import WebReader
-
-    http = Http(allow_private=settings.allow_private, robots=settings.robots)
-    key = settings.gemini_api_key.get_secret_value() if settings.gemini_api_key else None
-    plain = WebReader(http, folder, chrome=settings.chrome, gemini_key=key, note=lambda text: tell(Note(text)))
-    return _Opened(open_engines(settings, tell, reader=plain), open_reader(settings, plain))

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from math import isinf
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from agent.events import Event, WebSearched
 from agent.files.registry import READERS
+from agent.web.address import is_address
 from agent.web.protocol import Page, PageReader, Reason, Result, Search, WebProblem
 from agent.web.reading.videos import video_id
 from mcp_tools.text import one_line, printable
@@ -53,14 +53,6 @@ class _Standing:
     def rest(self) -> float:
         """Seconds until it may be asked."""
         return max(0.0, self.until - time.monotonic())
-
-
-class _Chance(NamedTuple):
-    """An engine that may be asked after all."""
-
-    engine: Search
-    wait: float
-    """Seconds until then."""
 
 
 class Engines:
@@ -126,31 +118,31 @@ class Engines:
                 passed_over.add(engine.name)
             elif hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
-        for chance in self._second_chances(passed_over):
-            await asyncio.sleep(chance.wait)
-            problems.pop(chance.engine.name, None)
-            if hits := await self._ask(chance.engine, query, limit, freshness, problems):
+        for wait, engine in self._second_chances(passed_over):
+            await asyncio.sleep(wait)
+            problems.pop(engine.name, None)
+            if hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
         if len(problems) == len(self._engines):
             raise _all_failed(problems)
         return []
 
-    def _second_chances(self, passed_over: Set[str]) -> list[_Chance]:
-        """Engines to turn to when no other gave anything, the soonest first.
+    def _second_chances(self, passed_over: Set[str]) -> list[tuple[float, Search]]:
+        """Engines to turn to when no other gave anything, with the seconds until then, the soonest first.
 
         Those that named a time are waited for, within reason. Those that were passed over on our own guess are asked
         at once.
         """
-        chances = []
+        chances: list[tuple[float, Search]] = []
         for engine in self._engines:
             standing = self._standings[engine.name]
             if standing.problem is None or isinf(standing.until) or not standing.rest:
                 continue
             if standing.problem.retry_after is not None:
-                chances.append(_Chance(engine, standing.rest))
+                chances.append((standing.rest, engine))
             elif engine.name in passed_over:
-                chances.append(_Chance(engine, 0.0))
-        return sorted((one for one in chances if one.wait <= _PATIENCE), key=lambda one: one.wait)
+                chances.append((0.0, engine))
+        return sorted((one for one in chances if one[0] <= _PATIENCE), key=lambda one: one[0])
 
     async def _ask(
         self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
@@ -184,19 +176,11 @@ def _clean(results: Sequence[Result], limit: int) -> list[Result]:
     found: dict[str, Result] = {}
     for result in results:
         url = printable(result.url).strip()
-        if not _is_address(url) or url in found:
+        if not is_address(url) or url in found:
             continue
         title, snippet = one_line(result.title, _TITLE), one_line(result.snippet, _SNIPPET)
         found[url] = replace(result, url=url, title=title or url, snippet=snippet)
     return list(found.values())[: max(1, limit)]
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return bool(parts.scheme in ("http", "https") and parts.hostname) or (parts.scheme == "file" and bool(parts.path))
 
 
 def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:

@@ -6,12 +6,13 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent.web.engines.query import Query, match_of, spaced, unspaced
+from agent.web.protocol import Result
 
 _VERSION = 2
 """Of the schema and of how text gets into it: another one makes the index anew."""
@@ -93,14 +94,8 @@ class Entry:
     """What of it could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page that fits a query."""
-
-    url: str
-    title: str
-    snippet: str
-    published: str
+_COLUMNS = ", ".join(one.name for one in fields(Entry))
+_PLACES = ", ".join("?" for _ in fields(Entry))
 
 
 class IndexStore:
@@ -146,36 +141,23 @@ class IndexStore:
             db.executemany("UPDATE pages SET stamp = ? WHERE url = ?", [(one.stamp, one.url) for one in unchanged])
             for entry in entries:
                 db.execute("DELETE FROM pages WHERE url = ?", (entry.url,))
-                db.execute(
-                    "INSERT INTO pages (url, stamp, hash, kind, dated, published, fetched, note, links, name, title,"
-                    " body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    _row(entry),
-                )
+                db.execute(f"INSERT INTO pages ({_COLUMNS}) VALUES ({_PLACES})", _row(entry))  # noqa: S608 - names of ours
 
     def drop(self, urls: Iterable[str]) -> None:
         """Takes pages out."""
         with self._open() as db, db:
             db.executemany("DELETE FROM pages WHERE url = ?", [(url,) for url in urls])
 
-    def count(self) -> int:
-        """How many pages there are."""
-        with self._open() as db:
-            return int(db.execute("SELECT COUNT(*) FROM pages").fetchone()[0])
-
     def page(self, url: str) -> Entry | None:
         """The page at an address."""
         with self._open() as db:
-            row = db.execute(
-                "SELECT url, stamp, hash, kind, title, body, name, links, dated, published, fetched, note FROM pages"
-                " WHERE url = ?",
-                (url,),
-            ).fetchone()
+            row = db.execute(f"SELECT {_COLUMNS} FROM pages WHERE url = ?", (url,)).fetchone()  # noqa: S608 - names of ours
         if row is None:
             return None
         stored = Entry(*row)
         return replace(stored, title=unspaced(stored.title), body=unspaced(stored.body))
 
-    def find(self, query: Query, limit: int, since: str = "", share: float = 0.4) -> list[Found]:
+    def find(self, query: Query, limit: int, since: str = "", share: float = 0.4) -> list[Result]:
         """The pages that fit best, best first.
 
         Args:
@@ -224,14 +206,14 @@ def _is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _found(db: sqlite3.Connection, page: int, expression: str) -> Found:
+def _found(db: sqlite3.Connection, page: int, expression: str) -> Result:
     """A page with its snippet, which is made for those alone that are shown: it takes a millisecond each."""
     sql = (
         f"SELECT pages.url, pages.title, snippet(words, 2, '', '', ' … ', {_SNIPPET}), pages.published"  # noqa: S608 - a number of ours
         " FROM words JOIN pages ON pages.id = words.rowid WHERE words MATCH ? AND words.rowid = ?"
     )
     url, title, snippet, published = db.execute(sql, (expression, page)).fetchone()
-    return Found(url, unspaced(title), unspaced(snippet), published)
+    return Result(url, unspaced(title), unspaced(snippet), "index", published)
 
 
 def _covered(query: Query, needed: int) -> tuple[str, Sequence[str | int]]:
@@ -245,10 +227,9 @@ def _covered(query: Query, needed: int) -> tuple[str, Sequence[str | int]]:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    head = (entry.url, entry.stamp, entry.hash, entry.kind, entry.dated, entry.published, entry.fetched, entry.note)
-    texts = (*head, entry.links, spaced(entry.name), spaced(entry.title), spaced(entry.body))
+    texts = replace(entry, name=spaced(entry.name), title=spaced(entry.title), body=spaced(entry.body))
     # Names of files and bytes of pages need not be text that SQLite takes.
-    return tuple(text.replace("\0", " ").encode(errors="replace").decode() for text in texts)
+    return tuple(text.replace("\0", " ").encode(errors="replace").decode() for text in astuple(texts))
 
 
 def _is_of(url: str, site: str) -> bool:

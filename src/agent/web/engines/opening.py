@@ -23,6 +23,7 @@ from agent.web.fetching.guard import AddressGuard
 from agent.web.protocol import PageReader, Search
 
 Tell = Callable[[Event], None]
+_UNINSTALLED = "its package is not installed"
 
 
 def _nobody(event: Event) -> None:
@@ -116,18 +117,10 @@ def _key(key: SecretStr | None) -> str:
 
 def _firecrawl_state(settings: Settings) -> EngineState:
     if (settings.firecrawl_api_url or settings.firecrawl_api_key) and find_spec("firecrawl") is None:
-        return _uninstalled("firecrawl")
+        return EngineState("firecrawl", _UNINSTALLED, False, INSTALL)
     if settings.firecrawl_api_url:
         return EngineState("firecrawl", f"ready: one's own at {settings.firecrawl_api_url}", True)
     return _keyed("firecrawl", settings.firecrawl_api_key, "FIRECRAWL_API_KEY, or FIRECRAWL_API_URL for one's own")
-
-
-def _uninstalled(name: str) -> EngineState:
-    return EngineState(name, "its package is not installed", False, INSTALL)
-
-
-def _tavily_state(settings: Settings) -> EngineState:
-    return _keyed("tavily", settings.tavily_api_key, "TAVILY_API_KEY")
 
 
 def _keyed(name: str, key: SecretStr | None, variable: str) -> EngineState:
@@ -145,21 +138,17 @@ def _index_state(settings: Settings) -> EngineState:
     return EngineState("index", f"ready: {place}", True)
 
 
-def _keyless(name: str) -> Callable[[Settings], EngineState]:
-    return lambda settings: EngineState(name, "ready: needs no key", True, needs_nothing=True)
-
-
-def _ddgs_state(settings: Settings) -> EngineState:
-    if find_spec("ddgs") is None:
-        return _uninstalled("ddgs")
-    return EngineState("ddgs", "ready: needs no key", True, needs_nothing=True)
+def _keyless(name: str) -> EngineState:
+    if name == "ddgs" and find_spec("ddgs") is None:
+        return EngineState(name, _UNINSTALLED, False, INSTALL)
+    return EngineState(name, "ready: needs no key", True, needs_nothing=True)
 
 
 _STATES: dict[str, Callable[[Settings], EngineState]] = {
     "index": _index_state,
     "firecrawl": _firecrawl_state,
-    "tavily": _tavily_state,
-    "ddgs": _ddgs_state,
-    "wikipedia": _keyless("wikipedia"),
-    "arxiv": _keyless("arxiv"),
+    "tavily": lambda settings: _keyed("tavily", settings.tavily_api_key, "TAVILY_API_KEY"),
+    "ddgs": lambda settings: _keyless("ddgs"),
+    "wikipedia": lambda settings: _keyless("wikipedia"),
+    "arxiv": lambda settings: _keyless("arxiv"),
 }

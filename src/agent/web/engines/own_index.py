@@ -81,7 +81,7 @@ class OwnIndex:
         found = await self._in_store(lambda: self._store.find(asked, limit, since, self._share))
         if not found and asked.phrases:
             found = await self._in_store(lambda: self._store.find(asked.loosened, limit, since, self._share))
-        return [Result(one.url, one.title, one.snippet, self.name, one.published) for one in found]
+        return found
 
     async def read(self, url: str) -> Page:
         """A page as the index has it.

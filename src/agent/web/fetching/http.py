@@ -8,9 +8,10 @@ import ssl
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urljoin
 
 from agent.version import alita_version
 from agent.web.fetching.guard import AddressGuard, Resolver, read_address
@@ -221,7 +222,9 @@ class Http:
                 if not (opened.has_redirect_location and target):
                     yield opened
                     return
-            address = read_address(_joined(address, target))
+            with suppress(ValueError):
+                target = urljoin(str(address), target.strip())
+            address = read_address(target)
         raise WebProblem(
             "redirects",
             f"{one_line(url, 200)} leads from page to page without an end: after {REDIRECTS} redirects it was "
@@ -255,21 +258,13 @@ class Http:
 
     async def _read_robots(self, site: str) -> Robots:
         """The rules of a site. Where there are none to be had, the page itself will tell what is wrong."""
-        address = read_address(site)
-        try:
-            with foreign_errors(site, self._seconds):
-                async with asyncio.timeout(self._seconds / 4):
-                    for _ in range(5):
-                        request = self._client().build_request("GET", address)
-                        async with self._sent(request) as opened:
-                            if opened.has_redirect_location:
-                                address = read_address(_joined(address, opened.headers["location"]))
-                                continue
-                            if opened.status_code != 200:
-                                return Robots()
-                            return parse_robots((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
-        except WebProblem:
-            pass
+        with suppress(WebProblem), foreign_errors(site, self._seconds):
+            async with (
+                asyncio.timeout(self._seconds / 4),
+                self._followed(site, _ACCEPT, robots=False) as opened,
+            ):
+                if opened.status_code == 200:
+                    return parse_robots((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
         return Robots()
 
     def _remember(self, key: tuple[str, str], response: Response) -> None:
@@ -312,15 +307,6 @@ def _json(response: Response) -> Any:
             f"{one_line(response.url, 200)} answered with something that is no JSON: {one_line(beginning, 100)}",
             remedy="Check the address of this service, or take another one.",
         ) from None
-
-
-def _joined(address: httpx2.URL, target: str) -> str:
-    from urllib.parse import urljoin
-
-    try:
-        return urljoin(str(address), target.strip())
-    except ValueError:
-        return target
 
 
 def _wait(problem: WebProblem, attempt: int) -> float | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
-import secrets
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ def file_name(url: str, disposition: str = "") -> str:
 
 @contextmanager
 def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
-    """A file of that name, or of one with a few letters more; whole when the block ends well, else not there.
+    """A file of that name, or of one with a number more; whole when the block ends well, else not there.
 
     Args:
         folder: Made when it is not there.
@@ -46,7 +46,13 @@ def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
     Raises:
         StorageError: The folder cannot be written.
     """
-    path = _claimed(folder, name)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = claimed(folder, name)
+    except OSError as error:
+        raise StorageError(
+            f"{folder} cannot be written: {error.strerror}.", remedy="Name another folder, or make it writable."
+        ) from error
     try:
         with whole_file(path) as file:
             yield path, file
@@ -55,22 +61,14 @@ def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
         raise
 
 
-def _claimed(folder: Path, name: str) -> Path:
-    """An empty file that nobody else gets: several may be fetched at once."""
-    path = folder / name
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        while True:
-            try:
-                path.touch(mode=0o600, exist_ok=False)
-            except FileExistsError:
-                path = folder / f"{Path(name).stem}-{secrets.token_hex(3)}{Path(name).suffix}"
-            else:
-                return path
-    except OSError as error:
-        raise StorageError(
-            f"{folder} cannot be written: {error.strerror}.", remedy="Name another folder, or make it writable."
-        ) from error
+def claimed(folder: Path, name: str) -> Path:
+    """An empty file of that name, or of one with a number more, that nobody else gets: several may come at once."""
+    for number in itertools.count(1):
+        path = folder / (name if number == 1 else f"{Path(name).stem}-{number}{Path(name).suffix}")
+        with contextlib.suppress(FileExistsError):
+            path.touch(mode=0o600, exist_ok=False)
+            return path
+    raise AssertionError("numbers do not end")
 
 
 def _told(disposition: str) -> str:

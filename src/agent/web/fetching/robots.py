@@ -23,8 +23,8 @@ class Robots:
         return max(fitting)[1] if fitting else True
 
 
-def parse_robots(text: str, token: str = TOKEN) -> Robots:
-    """The rules for a token: those of the groups that name it, else those for everybody."""
+def parse_robots(text: str) -> Robots:
+    """The rules for us: those of the groups that name us, else those for everybody."""
     named: list[tuple[str, bool]] = []
     everybody: list[tuple[str, bool]] = []
     for_us, for_all = False, False
@@ -35,7 +35,7 @@ def parse_robots(text: str, token: str = TOKEN) -> Robots:
         if key == "user-agent":
             if in_rules:  # another group begins
                 for_us, for_all, in_rules = False, False, False
-            for_us, for_all = for_us or _is_us(value, token), for_all or value == "*"
+            for_us, for_all = for_us or _is_us(value), for_all or value == "*"
             is_named = is_named or for_us
         elif key in ("allow", "disallow", "crawl-delay"):
             in_rules = True
@@ -49,8 +49,8 @@ def parse_robots(text: str, token: str = TOKEN) -> Robots:
     return Robots(tuple((named if is_named else everybody)[:_MOST_RULES]))
 
 
-def _is_us(agent: str, token: str) -> bool:
-    return agent.lower().partition("/")[0].strip() == token
+def _is_us(agent: str) -> bool:
+    return agent.lower().partition("/")[0].strip() == TOKEN
 
 
 def _plain(path: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
+from agent.web.address import is_local
 from agent.web.fetching.guard import is_private
 from agent.web.fetching.http import Http
 from agent.web.fetching.response import Response
@@ -15,18 +16,6 @@ from agent.web.protocol import WebProblem
 
 ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
-_LOCAL = (
-    ".local",
-    ".internal",
-    ".lan",
-    ".home",
-    ".localhost",
-    ".localdomain",
-    ".corp",
-    ".intranet",
-    ".invalid",
-    ".test",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +74,7 @@ class Archive:
 
     async def _is_private(self, url: str) -> bool:
         host = (urlsplit(url).hostname or "").rstrip(".")
-        if "." not in host or host.endswith(_LOCAL):
+        if is_local(host):
             return True
         try:
             return any(is_private(ip_address(one)) for one in await self._http.guard.addresses(host, 443))

@@ -18,7 +18,7 @@ from agent.web.fetching.guard import read_address
 from agent.web.fetching.http import Http
 from agent.web.fetching.names import file_name, new_file
 from agent.web.fetching.problems import StatusProblem
-from agent.web.fetching.response import PAGE_TYPES, Response
+from agent.web.fetching.response import PAGE_TYPES, Response, media_type, pieces
 from agent.web.protocol import Page, Reason, WebProblem
 from agent.web.reading.archive import ARCHIVE, Archive
 from agent.web.reading.rendered import Drawn, Renderer
@@ -26,12 +26,16 @@ from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, Video, YouTube, vi
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
+    import httpx2
+
     from agent.web.reading.markdown import Extracted
 
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
 _LIMITS = ReadLimits(seconds=30)
 """What reading one page may take."""
+_LARGEST_FILE = 200 * 2**20
+"""Bytes of a file that is too large for a page."""
 _MOST_TEXT = 400_000
 """Characters that are taken of a file; the rest is read from its path."""
 
@@ -115,7 +119,8 @@ class WebReader:
         if kind == "html" or (kind in _TEXT_KINDS and response.media_type in PAGE_TYPES):
             path.unlink()
             return await self._read_html(response, route, asked=asked, draws=draws)
-        return await self._file_page(response, path, kind)
+        called = f"The server calls it {response.media_type}; by its content it is {kind}."
+        return await file_page(path, response.url, kind, [called] if response.media_type in PAGE_TYPES else [])
 
     async def _large_file(self, url: str, problem: WebProblem) -> Page:
         """A file that is too large for a page, kept on disk as it comes: tables and archives often are.
@@ -124,17 +129,16 @@ class WebReader:
             WebProblem: It is a page, or too large for a file: the problem itself.
         """
         from agent.files.kinds import kind_of
-        from agent.web.fetching.download import download_file
 
         try:
-            kept = await download_file(self._http, url, self._folder, pages=False)
+            path, where = await download_file(self._http, url, self._folder)
         except WebProblem as failure:
             raise failure if failure.reason == "too_large" else problem from None
-        kind = await asyncio.to_thread(kind_of, kept.path)
+        kind = await asyncio.to_thread(kind_of, path)
         if kind == "html":
-            kept.path.unlink()
+            path.unlink()
             raise problem
-        return await file_page(kept.path, kept.url, kind)
+        return await file_page(path, where, kind)
 
     async def _read_html(self, response: Response, route: str, *, asked: str, draws: bool) -> Page:
         found = await self._extracted(response.body, response.charset, response.url, asked=asked)
@@ -193,10 +197,6 @@ class WebReader:
 
     async def _seen(self, address: str) -> str | None:
         return await self._gemini.watch(address) if self._gemini is not None else None
-
-    async def _file_page(self, response: Response, path: Path, kind: str) -> Page:
-        notes = [_called_otherwise(response.media_type, kind)] if response.media_type in PAGE_TYPES else []
-        return await file_page(path, response.url, kind, notes)
 
     def _keep(self, response: Response) -> Path:
         name = file_name(response.url, response.headers.get("content-disposition", ""))
@@ -262,8 +262,27 @@ class WebReader:
                     raise
 
 
-def _called_otherwise(said: str, kind: str) -> str:
-    return f"The server calls it {said}; by its content it is {kind}."
+async def download_file(http: Http, url: str, folder: Path) -> tuple[Path, str]:
+    """Keeps the file at an address, whole or not at all.
+
+    Returns:
+        Its path, and where it was in the end, behind all redirects.
+
+    Raises:
+        WebProblem: It could not be had, is larger than files may be (`too_large`), or is a page (`mismatch`).
+        StorageError: The folder cannot be written.
+    """
+
+    async def take(opened: httpx2.Response) -> tuple[Path, str]:
+        if media_type(opened.headers.get("content-type", "")) in PAGE_TYPES:
+            raise WebProblem("mismatch", f"{one_line(url, 200)} is a page.", remedy="Read it as one.")
+        name = file_name(str(opened.url), opened.headers.get("content-disposition", ""))
+        with new_file(folder, name) as (path, file):
+            async for piece in pieces(opened, _LARGEST_FILE):
+                await asyncio.to_thread(file.write, piece)
+        return path, str(opened.url)
+
+    return await http.fetch(url, take, accept="*/*")
 
 
 def html_page(found: Extracted, url: str) -> Page:
@@ -334,15 +353,8 @@ async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) 
     more = (
         [f"There is more of it than is shown ({reading.where}): read the file {path} itself."] if reading.more else []
     )
-    return Page(
-        url=url,
-        title=path.name,
-        markdown=reading.text,
-        kind=kind,
-        fetched=_now(),
-        path=path,
-        notes=(*notes, *reading.lost, *more),
-    )
+    notes = (*notes, *reading.lost, *more)
+    return Page(url, path.name, reading.text, kind=kind, fetched=_now(), path=path, notes=notes)
 
 
 def with_note(page: Page, *notes: str) -> Page:

@@ -71,10 +71,16 @@ class Renderer:
             WebProblem: There is no Chromium, it crashed twice, or the page could not be opened (`browser`); or the page
                 led to an address that is not allowed (`private_address`).
         """
-        try:
-            told = await (await self._started()).ask(url, seconds)
-        except _GoneError:
-            told = await self._once_more(url, seconds)
+        for _ in range(2):
+            with contextlib.suppress(_GoneError):
+                told = await (await self._started()).ask(url, seconds)
+                break
+        else:
+            raise WebProblem(
+                "browser",
+                f"Chromium crashed twice while it drew {one_line(url, 200)}.",
+                remedy="Take another source, or name another Chromium with ALITA_CHROME.",
+            )
         if problem := told.get("problem"):
             raise _undrawn(url, str(problem))
         drawn = Drawn(told["url"], told["html"], told["status"])
@@ -86,16 +92,6 @@ class Renderer:
         if self._process is not None:
             await self._process.aclose()
             self._process = None
-
-    async def _once_more(self, url: str, seconds: float) -> dict[str, Any]:
-        try:
-            return await (await self._started()).ask(url, seconds)
-        except _GoneError:
-            raise WebProblem(
-                "browser",
-                f"Chromium crashed twice while it drew {one_line(url, 200)}.",
-                remedy="Take another source, or name another Chromium with ALITA_CHROME.",
-            ) from None
 
     async def _check(self, url: str) -> None:
         """Scripts may lead anywhere; what the proxy refused must not be taken for a page."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from agent.web.fetching.http import Http
 from agent.web.fetching.problems import StatusProblem
+from agent.web.fetching.response import Response
 from agent.web.protocol import Reason, WebProblem
 from mcp_tools.text import one_line, printable
 
@@ -23,6 +23,7 @@ _HOSTS = ("youtube.com", "youtube-nocookie.com")
 _ID = re.compile(r"[\w-]{11}")
 _PATHS = re.compile(r"/(?:shorts|embed|live|v)/([\w-]{11})(?:/|$)")
 _OURS = ("content-length", "connection", "accept-encoding", "user-agent")
+"""Headers that our own client sets."""
 _PARAGRAPH_SECONDS = 30.0
 _LANGUAGES = ("en", "en-US", "en-GB")
 GEMINI = "https://generativelanguage.googleapis.com"
@@ -182,12 +183,13 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
             """Sends one request from the package's thread."""
             url = (request.url or "").replace(YOUTUBE, base, 1)
             body = request.body.encode() if isinstance(request.body, str) else request.body
-            answer = _ask(http, request.method or "GET", url, _plain(request.headers), body)
-            status, headers, content, charset = asyncio.run_coroutine_threadsafe(answer, loop).result()
+            headers = {name: value for name, value in request.headers.items() if name.lower() not in _OURS}
+            asking = _ask(http, request.method or "GET", url, headers, body)
+            answer = asyncio.run_coroutine_threadsafe(asking, loop).result()
             response = requests.Response()
-            response.status_code, response._content, response.url = status, content, url
-            response.headers.update(headers)
-            response.encoding = charset or "utf-8"
+            response.status_code, response._content, response.url = answer.status, answer.body, url
+            response.headers.update(answer.headers)
+            response.encoding = answer.charset or "utf-8"
             response.request = request
             return response
 
@@ -201,19 +203,11 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
     return session
 
 
-def _plain(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that are not ours to set."""
-    return {name: value for name, value in headers.items() if name.lower() not in _OURS}
-
-
-async def _ask(
-    http: Http, method: str, url: str, headers: dict[str, str], body: Any
-) -> tuple[int, Mapping[str, str], bytes, str]:
+async def _ask(http: Http, method: str, url: str, headers: dict[str, str], body: Any) -> Response:
     try:
-        response = await http.ask(method, url, headers, body)
+        return await http.ask(method, url, headers, body)
     except StatusProblem as problem:
-        response = problem.response
-    return response.status, response.headers, response.body, response.charset
+        return problem.response
 
 
 class Gemini:

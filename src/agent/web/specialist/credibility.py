@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import cast
 
-from agent.web.address import host_of, source_of
+from agent.web.address import host_of, is_local, source_of
 from agent.web.specialist.evidence import Grade, Level
 from agent.web.specialist.terms import Terms, plain, stem_of, stems_of
 
@@ -83,7 +83,7 @@ def _subject(url: str, terms: Terms) -> str:
 
 
 def _is_here(host: str) -> bool:
-    if host in {"localhost", ""} or host.endswith((".localhost", ".local", ".internal", ".lan")) or "." not in host:
+    if is_local(host):
         return True
     try:
         return ipaddress.ip_address(host).is_private

@@ -104,18 +104,6 @@ def _score(
     return score if in_itself else 0.0
 
 
-def holding(pages: Sequence[ReadPage], value: str, terms: Terms) -> list[tuple[ReadPage, Scored]]:
-    """For each page the passage that has a value among the words of the question, best page first."""
-    wanted = re.compile(rf"(?<!\w){re.escape(normal(value))}(?!\w)")
-    found: list[tuple[ReadPage, Scored]] = []
-    for read in pages:
-        there = [scored for scored in read.passages if wanted.search(normal(scored.passage.text))]
-        if there:
-            best = max(there, key=lambda scored: terms.share(scored.stems))
-            found.append((read, best))
-    return sorted(found, key=lambda pair: -terms.share(pair[1].stems))
-
-
 def normal(text: str) -> str:
     """Letters, digits and the points between them, so that layout and marks do not matter; thousands without commas."""
     words = re.findall(r"\w+(?:[.,:]\w+)*", text.casefold())
@@ -138,10 +126,16 @@ def stating(pages: Sequence[ReadPage], value: str, terms: Terms) -> list[tuple[R
 
     Pages of one registered domain are one source, and so are pages with the same words: one of them is the copy.
     """
+    wanted = re.compile(rf"(?<!\w){re.escape(normal(value))}(?!\w)")
+    having: list[tuple[ReadPage, Scored]] = []
+    for read in pages:
+        if there := [scored for scored in read.passages if wanted.search(normal(scored.passage.text))]:
+            having.append((read, max(there, key=lambda scored: terms.share(scored.stems))))
+    having.sort(key=lambda pair: -terms.share(pair[1].stems))
     found: list[tuple[ReadPage, Scored]] = []
     sources: set[str] = set()
     texts: set[str] = set()
-    for read, scored in holding(pages, value, terms):
+    for read, scored in having:
         source, text = source_of(read.page.url), normal(scored.passage.text)
         if terms.share(scored.stems) >= _SHARE and source not in sources and text not in texts:
             found.append((read, scored))

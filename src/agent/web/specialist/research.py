@@ -197,24 +197,15 @@ class _Inquiry:
         value = value_in(self._assessment.answer)
         if not value:
             return
-        for look_further in (self._other_hits, self._verifying_search):
+        for query in ("", f"{words_of(self._wanted.aim)} {value}"):
             if len(stating(self._pages, value, self._terms)) > 1:
                 break
-            await look_further(value)
+            if query:
+                self.evidence.queries.append(query)
+                self._hits.add(await self._search(query, ""), self._terms)
+            await self._read(_MORE_PAGES, self._terms, {source_of(read.page.url) for read in self._pages})
         found = stating(self._pages, value, self._terms)
         self._checked = {read.page.url: scored.passage.quote for read, scored in found}
-
-    async def _other_hits(self, value: str) -> None:
-        await self._read(_MORE_PAGES, self._terms, self._sources())
-
-    async def _verifying_search(self, value: str) -> None:
-        query = f"{words_of(self._wanted.aim)} {value}"
-        self.evidence.queries.append(query)
-        self._hits.add(await self._search(query, ""), self._terms)
-        await self._read(_MORE_PAGES, self._terms, self._sources())
-
-    def _sources(self) -> set[str]:
-        return {source_of(read.page.url) for read in self._pages}
 
     def conclude(self) -> None:
         """Fills the evidence from what was read and assessed; rules choose where the search ended before."""
