@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.kinds import EMPTY
 from agent.files.previews import Part, part_of
-from agent.files.problem import FileProblem, damaged
+from agent.files.problem import FileProblem, parser_failed
 from agent.files.registry import READERS, reader_of
 from agent.files.unpacking import Unpacked, Unpacking
 
@@ -124,7 +124,7 @@ class Archive:
         except FileProblem as problem:
             yield from self._unreadable(file, first, problem)
         except Exception as error:  # noqa: BLE001 - a foreign parser may raise anything at a damaged file
-            yield from self._unreadable(file, first, damaged(file.name, file.kind, error))
+            yield from self._unreadable(file, first, parser_failed(file.name, file.kind, error))
 
     def _read(self, file: Unpacked, first: int) -> Iterator[Section]:
         contents = self._opened(file)

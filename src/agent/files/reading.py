@@ -148,7 +148,7 @@ async def read(
 
 
 async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:
-    """How a picture, or a page of a PDF, looks: a copy that models take; see `media.shown.save_shown`.
+    """How a picture, or a page of a PDF, looks: a copy that models take; see `media.image.save_shown`.
 
     Args:
         path: The file.

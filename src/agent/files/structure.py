@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
 from collections import Counter
@@ -13,13 +14,22 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import Source
 from agent.files.json_shape import json_parts, lines_part, shape_told
 from agent.files.previews import Part
-from agent.files.xml_shape import elements_of, elements_told
+from agent.files.tables.columns import values_told
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
 
 _SHOWN = 12
 """Names that a summary lists."""
+_MOST_ELEMENTS = 60
+"""Kinds of elements that are told of."""
+_MOST_VALUES = 50_000
+"""Different values of one attribute that are counted."""
+_SAMPLE = 160
+"""Characters of the first element of a kind."""
+_LONGEST = 200
+"""Characters of a text that is a value; more is prose."""
 
 
 @dataclass(slots=True)
@@ -100,7 +110,7 @@ def _xml(text: str) -> Structure:
     from defusedxml.ElementTree import ParseError  # type: ignore[import-untyped]  # it has no types
 
     try:
-        found = elements_of(text)
+        found = _elements_of(text)
     except DefusedXmlException as error:
         return Structure(
             "XML", {"valid": None}, [f"It declares entities, which were not expanded ({type(error).__name__})."]
@@ -114,7 +124,7 @@ def _xml(text: str) -> Structure:
     return Structure(
         f"XML: root <{root}>, {names.total():,} elements of {len(found):,} kinds",
         {"valid": True, "root": root, "elements": dict(names.most_common(100))},
-        outline=elements_told(found),
+        outline=_elements_told(found),
     )
 
 
@@ -176,3 +186,76 @@ _KINDS: dict[str, Callable[[str], Structure]] = {
     "pdb": _molecule,
     "cif": _crystal,
 }
+
+
+@dataclass(slots=True)
+class _Elements:
+    """The elements with one path."""
+
+    count: int = 0
+    sample: str = ""
+    values: dict[str, Counter[str]] = field(default_factory=dict)
+    """Of each attribute, `@name`, and of the text, an empty name."""
+    has_prose: bool = False
+
+    def add(self, element: Any) -> None:
+        """One more, at its end."""
+        self.count += 1
+        for name, value in element.attrib.items():
+            self._count(f"@{_local_name(name)}", value)
+        if text := (element.text or "").strip():
+            self.has_prose |= len(text) > _LONGEST
+            self._count("", text[:_LONGEST])
+        if not self.sample:
+            attributes = "".join(f' {_local_name(name)}="{value}"' for name, value in element.attrib.items())
+            self.sample = one_line(f"<{_local_name(element.tag)}{attributes}>{text}", _SAMPLE)
+
+    def told(self) -> str:
+        """What they hold."""
+        parts = [
+            f"{name or 'text'}: {'prose' if not name and self.has_prose else values_told(counted)}"
+            + (f" (in {there:,})" if (there := counted.total()) < self.count else "")
+            for name, counted in self.values.items()
+        ]
+        return "; ".join([self.sample, *parts]) if self.count > 1 else self.sample
+
+    def _count(self, name: str, value: str) -> None:
+        values = self.values.setdefault(name, Counter())
+        if len(values) < _MOST_VALUES or value in values:
+            values[value] += 1
+
+
+def _elements_of(text: str) -> dict[str, _Elements]:
+    """The elements of an XML text by their paths: `bom/part/price`.
+
+    Raises:
+        DefusedXmlException: It declares entities.
+        ParseError: It is not well formed; what comes before is lost, too.
+    """
+    from defusedxml.ElementTree import iterparse
+
+    found: dict[str, _Elements] = {}
+    path: list[str] = []
+    # as text it has no encoding any more, whatever its declaration says
+    body = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text)
+    for event, element in iterparse(io.BytesIO(body.encode("utf-8", "replace")), events=("start", "end")):
+        if event == "start":
+            path.append(_local_name(element.tag))
+            found.setdefault("/".join(path), _Elements())
+        else:
+            found["/".join(path)].add(element)
+            path.pop()
+            element.clear()
+    return found
+
+
+def _elements_told(found: dict[str, _Elements]) -> list[str]:
+    """A line for each kind of element, in the order of the first ones."""
+    lines = [f"- {path} × {one.count:,}: {one.told()}" for path, one in list(found.items())[:_MOST_ELEMENTS]]
+    more = [f"- and {len(found) - _MOST_ELEMENTS} more kinds"] if len(found) > _MOST_ELEMENTS else []
+    return ["Elements:", *lines, *more]
+
+
+def _local_name(tag: Any) -> str:
+    """A name without its namespace."""
+    return str(tag).rpartition("}")[2]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.attached import granted
+from agent.attached import granted, paths_by_name
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.external import SERVER
-from agent.programs.paths import with_paths
 from agent.state import AttachedFile, State
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.packages import file_packages, imported
@@ -90,3 +92,29 @@ async def modules_of(state: State, context: Context) -> dict[str, str]:
         except (UnknownToolError, LibraryError):
             continue
     return found
+
+
+def with_paths(source: str, files: Sequence[AttachedFile]) -> str:
+    """The program with the path of a file for each text that is its name; else unchanged, to the last character."""
+    places = paths_by_name(files)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    named = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _meant(node.value) in places
+    ]
+    if not named:
+        return source
+    for node in named:
+        assert isinstance(node.value, str)
+        node.value = places[_meant(node.value)]
+    return ast.unparse(tree) + "\n"
+
+
+def _meant(text: str) -> str:
+    return text.removeprefix("./")

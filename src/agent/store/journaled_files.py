@@ -148,7 +148,7 @@ class JournaledFiles:
             page: Of a PDF.
 
         Returns:
-            See `agent.files.media.shown.save_shown`; or a `problem`.
+            See `agent.files.media.image.save_shown`; or a `problem`.
         """
 
         async def perform() -> Json:

@@ -19,8 +19,7 @@ from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
 from agent.files.tables import workbook as workbook_module
-from agent.files.tables.cells import ranges_of
-from agent.files.tables.colours import colour_of, colour_word
+from agent.files.tables.cells import colour_of, colour_word, ranges_of
 from agent.files.tables.recomputing import differs
 from agent.files.tables.sheets import as_text
 from agent.files.tables.workbook import WorkbookReader

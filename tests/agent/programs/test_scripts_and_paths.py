@@ -3,8 +3,7 @@
 import pytest
 
 from agent.attached import file_named, no_such_file
-from agent.programs.paths import with_paths
-from agent.programs.scripts import asked_part, asked_script
+from agent.programs.scripts import asked_part, asked_script, with_paths
 
 
 def attached(name, kind="source", problem=""):

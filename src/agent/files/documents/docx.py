@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from agent.files.contents import Contents, ReadLimits, Source, TextContents
-from agent.files.documents.docx_lists import Lists
-from agent.files.documents.docx_text import DocxText, Found, W
+from agent.files.documents.docx_text import DocxText, Found, Lists, W
 from agent.files.documents.drawings import Drawn
 from agent.files.documents.markdown import in_sections
 from agent.files.documents.package import damage_told, open_package, read_member
-from agent.files.opening import damaged, without_package
+from agent.files.problem import damaged, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

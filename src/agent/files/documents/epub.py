@@ -13,8 +13,7 @@ from agent.files.documents.drawings import Drawn
 from agent.files.documents.html import Page, in_address
 from agent.files.documents.markdown import in_sections
 from agent.files.documents.package import damage_told, open_package, read_member
-from agent.files.opening import damaged, name_of
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, damaged, name_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import Contents, ReadLimits, Source, TextContents
 from agent.files.documents.drawings import Drawn
 from agent.files.documents.markdown import in_sections
-from agent.files.opening import beginning, name_of, without_package
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, beginning, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

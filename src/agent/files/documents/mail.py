@@ -15,8 +15,7 @@ from typing import cast
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
 from agent.files.documents.html import Page
 from agent.files.documents.markdown import in_sections
-from agent.files.opening import beginning, damaged, name_of
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, beginning, damaged, name_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

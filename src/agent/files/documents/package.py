@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from zipfile import BadZipFile, ZipFile
 
 from agent.files.contents import ReadLimits, Source
-from agent.files.opening import beginning, damaged, name_of
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, beginning, damaged, name_of
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOCKED = 1

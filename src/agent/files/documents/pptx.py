@@ -10,7 +10,7 @@ from agent.files.contents import Contents, ReadLimits, Section, Source, TextCont
 from agent.files.documents.drawings import Drawn
 from agent.files.documents.markdown import in_sections, table
 from agent.files.documents.package import damage_told, open_package
-from agent.files.opening import damaged, name_of, without_package
+from agent.files.problem import damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.media.sound import RATE, clock, length_of, opened, samples, sound_track, tags
 from agent.files.media.speech import Said, Transcript, transcribe
-from agent.files.opening import damaged, name_of
 from agent.files.previews import Part, pages_part
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, damaged, name_of
 from mcp_tools.tool import Json
 
 STRETCH = 600.0

@@ -1,7 +1,8 @@
-"""Pictures: size, mode, EXIF, frames, colours, and the text in them."""
+"""Pictures: size, mode, EXIF, frames, colours, the text in them, and a copy of them as models take it."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import warnings
 from collections.abc import Iterator
@@ -12,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
 from agent.files.documents.markdown import in_sections
 from agent.files.media import ocr
-from agent.files.media.exif import exif_of
-from agent.files.opening import beginning, damaged, name_of, without_package
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -25,6 +24,17 @@ _MOST_FRAMES = 12
 """Pages or moments of a picture that has several."""
 _ONLY_TEXT = "Of the picture only text is shown: no shapes, bars, lines, colours or places."
 _ALPHA = frozenset({"RGBA", "LA", "PA", "RGBa", "La"})
+_EXIF, _GPS = 0x8769, 0x8825
+_MOST_CHARACTERS = 500
+_NOT_SHOWN = frozenset({"MakerNote", "ExifOffset", "GPSInfo", "PrintImageMatching", "XMLPacket"})
+LONGEST_SIDE = 2048
+"""Pixels. What is larger is sized down by endpoints, too."""
+LARGEST = 1_500_000
+"""Bytes."""
+_KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
+"""What endpoints take."""
+_ORIENTATION = 0x0112
+_QUALITIES = (85, 60, 30)
 
 
 class ImageReader:
@@ -98,7 +108,7 @@ def _facts(picture: Image, source: Source) -> dict[str, Json]:
     words = {str(key): one_line(str(value), 1000) for key, value in getattr(picture, "text", {}).items()}
     if words:
         facts["texts"] = dict(list(words.items())[:50])
-    if exif := exif_of(picture):
+    if exif := _exif(picture):
         facts["exif"] = exif
     return facts
 
@@ -211,3 +221,119 @@ def _svg(source: Source, limits: ReadLimits) -> Contents:
     )
     sections = [texts, *in_sections(text.split("\n\n"), limits.section, "source")]
     return TextContents("svg", summary, sections, facts, lost)
+
+
+def _exif(picture: Image) -> dict[str, Json]:
+    """The tags by name, and under `position` the place in degrees, north and east positive."""
+    from PIL import ExifTags
+
+    try:
+        exif = picture.getexif()
+        tags = {**dict(exif), **exif.get_ifd(_EXIF)}
+        gps = {ExifTags.GPSTAGS.get(tag, str(tag)): value for tag, value in exif.get_ifd(_GPS).items()}
+    except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # a damaged tag is no damaged picture
+        return {}
+    named = {ExifTags.TAGS.get(tag, str(tag)): _plain(value) for tag, value in tags.items()}
+    found = {name: value for name, value in named.items() if name not in _NOT_SHOWN and value not in ("", None)}
+    if gps:
+        found["GPS"] = {name: _plain(value) for name, value in gps.items()}
+        if (place := _position(gps)) is not None:
+            found["position"] = place
+    return found
+
+
+def _position(gps: dict[str, Any]) -> Json:
+    try:
+        north = _degrees(gps["GPSLatitude"]) * (-1 if gps.get("GPSLatitudeRef") == "S" else 1)
+        east = _degrees(gps["GPSLongitude"]) * (-1 if gps.get("GPSLongitudeRef") == "W" else 1)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError):
+        return None
+    return {"latitude": round(north, 6), "longitude": round(east, 6)}
+
+
+def _degrees(parts: Any) -> float:
+    return float(parts[0]) + float(parts[1]) / 60 + float(parts[2]) / 3600
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, bytes):
+        text = value.rstrip(b"\0").decode("utf-8", "replace")
+        return one_line(text, _MOST_CHARACTERS) if text.isprintable() else f"{len(value)} bytes"
+    if isinstance(value, str):
+        return one_line(value.rstrip("\0"), _MOST_CHARACTERS)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value[:20]]
+    try:
+        number = float(value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return one_line(str(value), _MOST_CHARACTERS)
+    return round(number, 6) if abs(number) < float("inf") else None
+
+
+def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> dict[str, Any]:
+    """Writes how a picture, or a page of a PDF, looks; the file's name is the hash of its content.
+
+    Args:
+        source: A picture, whose first frame is taken, or a PDF.
+        page: Of a PDF.
+        limits: What reading may take.
+        folder: Where to write.
+
+    Returns:
+        `path`, `kind` as a media type, `bytes`, `size` and `whole`: pixels of the copy and of the picture itself.
+
+    Raises:
+        FileProblem: It cannot be read, or can be made no picture.
+    """
+    if source.kind == "pdf":
+        from agent.files.documents.pdf import PdfReader
+
+        contents = PdfReader().open(source, limits)
+        try:
+            drawn = contents.drawn(page)
+        finally:
+            contents.close()
+        return _written(drawn, drawn.size, folder)
+    if source.kind == "svg":
+        raise FileProblem("unsupported", "A drawing (svg) is not shown as a picture.", remedy="Read its source.")
+    with opened_picture(source) as picture:
+        picture.load()
+        is_fine = (
+            source.kind in _KINDS
+            and max(picture.size) <= LONGEST_SIDE
+            and source.path.stat().st_size <= LARGEST
+            and picture.getexif().get(_ORIENTATION, 1) == 1
+        )
+        if is_fine:
+            return _kept(source.path.read_bytes(), _KINDS[source.kind], picture.size, picture.size, folder)
+        from PIL import ImageOps
+
+        turned = ImageOps.exif_transpose(picture)
+        return _written(turned, turned.size, folder)
+
+
+def _written(picture: Image, whole: tuple[int, int], folder: Path) -> dict[str, Any]:
+    picture = ocr.on_white(picture)
+    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    content = _encoded(picture, "png")
+    if len(content) <= LARGEST:
+        return _kept(content, "image/png", picture.size, whole, folder)
+    for quality in _QUALITIES:
+        content = _encoded(picture, "jpeg", quality=quality)
+        if len(content) <= LARGEST:
+            break
+    return _kept(content, "image/jpeg", picture.size, whole, folder)
+
+
+def _encoded(picture: Image, kind: str, **options: Any) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, kind, **options)
+    return out.getvalue()
+
+
+def _kept(content: bytes, kind: str, size: tuple[int, int], whole: tuple[int, int], folder: Path) -> dict[str, Any]:
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:24]}.{kind.removeprefix('image/')}"
+    path.write_bytes(content)
+    return {"path": str(path), "kind": kind, "bytes": len(content), "size": list(size), "whole": list(whole)}

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agent.files.documents.layout import Piece, laid_out
-from agent.files.opening import without_package
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, without_package
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,8 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Source
-from agent.files.opening import beginning, damaged, name_of, without_package
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 
 if TYPE_CHECKING:
     from pathlib import Path

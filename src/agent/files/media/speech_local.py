@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import WeightsError
 from agent.files.media.speech import PULL, Said, Transcript
-from agent.files.opening import without_package
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, without_package
 
 if TYPE_CHECKING:
     from agent.files.media.sound import Samples

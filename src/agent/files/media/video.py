@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.media.audio import SoundContents, Spoken, tags_shown
 from agent.files.media.sound import clock, length_of, opened, sound_track, tags
-from agent.files.opening import damaged, name_of
 from agent.files.previews import Part, pages_part
-from agent.files.problem import FileProblem
+from agent.files.problem import FileProblem, damaged, name_of
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

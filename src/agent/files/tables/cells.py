@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.files.tables.colours import colour_of, colour_word
-from agent.files.tables.formulas import Formula
+import openpyxl.worksheet._reader as reading  # type: ignore[import-untyped]  # it has no types
+from openpyxl import load_workbook
+
 from agent.files.tables.recomputing import differs
 from agent.files.tables.rows import first_of, letters
 from agent.files.tables.sheets import as_text
@@ -21,6 +24,8 @@ _FEW = 10
 """Comments or links that are told where it is to be brief."""
 _Place = tuple[int, int]
 """Row and column, from 1."""
+_THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
+_HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cyan"), (260, "blue"), (290, "purple"))
 
 
 class FullSheet:
@@ -204,3 +209,104 @@ def _formula(value: Any) -> str:
     text = getattr(value, "text", None) or value
     where = getattr(value, "ref", "")
     return f"{{{text}}} over {where}" if where else str(text)
+
+
+class Formula(NamedTuple):
+    """The value of a cell that has a formula."""
+
+    written: Any
+    """The formula as openpyxl gives it: text, or an array's or a data table's."""
+    saved: Any
+    """The value that was computed when it was last saved."""
+
+
+class _Parser(reading.WorkSheetParser):  # type: ignore[misc]  # it has no types
+    col_counter: int
+
+    def parse_formula(self, element: Any) -> Formula:
+        column = self.col_counter  # counted up by each reading of a cell without a name
+        self.data_only = True
+        saved = self.parse_cell(element)["value"]
+        self.data_only, self.col_counter = False, column
+        return Formula(super().parse_formula(element), saved)
+
+
+def load_with_values(path: Path) -> Any:
+    """A workbook of openpyxl in which the value of a cell with a formula is a `Formula`."""
+    usual = reading.WorkSheetParser
+    reading.WorkSheetParser = _Parser
+    try:
+        with path.open("rb") as file:  # of a path openpyxl would look at the suffix
+            return load_workbook(file)
+    finally:
+        reading.WorkSheetParser = usual
+
+
+def colour_of(color: Any, theme: list[str]) -> str:
+    """`FF0000` of a colour of openpyxl; empty where there is none.
+
+    Args:
+        color: What openpyxl read.
+        theme: The colours of the workbook's theme, `theme_colours`.
+    """
+    if color is None:
+        return ""
+    if color.type == "rgb" and isinstance(color.rgb, str):
+        # an alpha of 00 is what most programs write, and none of them means it
+        return color.rgb[-6:].upper()
+    if color.type == "indexed":
+        return _indexed(color.indexed)
+    if color.type == "theme" and color.theme < len(theme):
+        return _tinted(theme[color.theme], color.tint or 0.0)
+    return ""
+
+
+def _indexed(number: int) -> str:
+    from openpyxl.styles.colors import COLOR_INDEX  # type: ignore[import-untyped]  # it has no types
+
+    return str(COLOR_INDEX[number])[-6:].upper() if number < len(COLOR_INDEX) else ""
+
+
+def theme_colours(theme: bytes | None) -> list[str]:
+    """The colours of a workbook's theme, in the order in which cells count them."""
+    if not theme:
+        return []
+    from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]  # it has no types
+
+    found: dict[str, str] = {}
+    for scheme in fromstring(theme).iter():
+        if not str(scheme.tag).endswith("}clrScheme"):
+            continue
+        for entry in scheme:
+            for colour in entry:
+                found[str(entry.tag).rpartition("}")[2]] = colour.get("lastClr") or colour.get("val") or ""
+    return [found.get(name, "000000").upper() for name in _THEME_ORDER]
+
+
+def _tinted(rgb: str, tint: float) -> str:
+    """A theme's colour, darker (below 0) or lighter."""
+    if not tint:
+        return rgb
+    hue, light, saturation = colorsys.rgb_to_hls(*_fractions(rgb))
+    light = light * (1 + tint) if tint < 0 else light * (1 - tint) + tint
+    return "".join(f"{round(255 * part):02X}" for part in colorsys.hls_to_rgb(hue, light, saturation))
+
+
+def colour_word(rgb: str) -> str:
+    """What people call a colour: `red`, `light blue`, `dark grey`."""
+    hue, light, saturation = colorsys.rgb_to_hls(*_fractions(rgb))
+    if light > 0.97:
+        return "white"
+    if light < 0.06:
+        return "black"
+    shade = "light " if light > 0.75 else "dark " if light < 0.3 else ""
+    if saturation < 0.12:
+        return f"{shade}grey"
+    degrees = hue * 360
+    name = next((word for most, word in _HUES if degrees < most), "pink" if degrees < 335 else "red")
+    return f"{shade}{name}"
+
+
+def _fractions(rgb: str) -> tuple[float, float, float]:
+    red, green, blue = (int(rgb[at : at + 2], 16) / 255 for at in (0, 2, 4))
+    return red, green, blue

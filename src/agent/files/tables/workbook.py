@@ -6,15 +6,17 @@ import contextlib
 import re
 import zipfile
 import zlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Source
-from agent.files.problem import FileProblem, damaged
-from agent.files.tables.marks import is_marked, mentions
+from agent.files.problem import FileProblem, parser_failed
 from agent.files.tables.rows import first_of, number_of_letters
 from agent.files.tables.sheets import PlainSheet, Sheet, WorkbookContents
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from agent.files.tables.cells import FullSheet
 
 FULL = 16 << 20
@@ -33,6 +35,16 @@ _SPAN = re.compile(
 )
 _OLE = b"\xd0\xcf\x11\xe0"
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_TAGS = (b"f>", b"f ", b"mergeCell ", b"conditionalFormatting", b"hyperlink ")
+_ATTRIBUTES = (b' t="e"', b" t='e'", b" hidden=")
+_ROOT = re.compile(rb"<([\w.-]+:)?worksheet[\s>]")
+_STYLES = "xl/styles.xml"
+_PLAIN_FORMATS = frozenset({"0", *map(str, range(14, 23)), "45", "46", "47", "49"})
+_UNFORMATTED = frozenset({"General", "@"})
+_DATE = re.compile("yy|mm|dd|hh|ss")
+_QUOTED = re.compile(r'"[^"]*"')
+_TEXT_COLOURS = frozenset({"0", "8", *map(str, range(64, 82)), "32767"})
+"""The numbers of black, and of the colour that text has anyway."""
 
 
 class WorkbookReader:
@@ -65,11 +77,11 @@ class WorkbookReader:
                 f"Merged cells and links span {spanned:,} cells, so only values are read, not formulas, colours, number"
                 " formats or comments. Use openpyxl with read_only=True for them."
             )
-        elif size <= FULL and (size <= SMALL or _says_more(source, sheets)):
+        elif size <= FULL and (size <= SMALL or _is_marked(source, sheets)):
             try:
                 return _full(source, limits, [*lost, *_newer_formats(source, sheets)])
             except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise damaged(name, source.kind, error) from error
+                raise parser_failed(name, source.kind, error) from error
             except Exception as error:  # noqa: BLE001 - openpyxl refuses much that other programs write and read
                 lost.append(f"Only values could be read, not formulas, colours or comments ({type(error).__name__}).")
         if size > FULL:
@@ -123,7 +135,7 @@ def plain(source: Source, limits: ReadLimits, lost: list[str], name: str) -> Wor
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what a fault in Rust becomes; it is no Exception
             raise
-        raise damaged(name, source.kind, error) from error
+        raise parser_failed(name, source.kind, error) from error
     return WorkbookContents(source.kind, sheets, lost, limits.section)
 
 
@@ -137,9 +149,7 @@ def encrypted(name: str) -> FileProblem:
 def _full(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookContents:
     from openpyxl.worksheet.worksheet import Worksheet  # type: ignore[import-untyped]  # it has no types
 
-    from agent.files.tables.cells import FullSheet
-    from agent.files.tables.colours import theme_colours
-    from agent.files.tables.formulas import load_with_values
+    from agent.files.tables.cells import FullSheet, load_with_values, theme_colours
 
     book = load_with_values(source.path)
     theme = theme_colours(book.loaded_theme)
@@ -198,11 +208,6 @@ def _parts(source: Source, limits: ReadLimits) -> list[zipfile.ZipInfo]:
     return parts
 
 
-def _says_more(source: Source, sheets: list[zipfile.ZipInfo]) -> bool:
-    with zipfile.ZipFile(source.path) as archive:
-        return is_marked(archive, sheets)
-
-
 def _spanned(source: Source, sheets: list[zipfile.ZipInfo]) -> int:
     """How many cells merged cells and links span."""
     with zipfile.ZipFile(source.path) as archive:
@@ -223,7 +228,7 @@ def _column(name: bytes) -> int:
 def _newer_formats(source: Source, sheets: list[zipfile.ZipInfo]) -> list[str]:
     """Of the conditional formats that openpyxl leaves out, as they are an extension of the format."""
     with zipfile.ZipFile(source.path) as archive:
-        found = any(mentions(archive, one, [b":conditionalFormattings"]) for one in sheets)
+        found = any(_mentions(archive, one, [b":conditionalFormattings"]) for one in sheets)
     return ["What conditional formats of newer kinds colour is not shown."] if found else []
 
 
@@ -249,3 +254,90 @@ def _unshown(parts: list[zipfile.ZipInfo]) -> list[str]:
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]
     return [f"Not shown: {', '.join(found)}."] if found else []
+
+
+def _is_marked(source: Source, sheets: Iterable[zipfile.ZipInfo]) -> bool:
+    """Whether there are comments, styles that say something, formulas, errors, links, merged or hidden cells."""
+    with zipfile.ZipFile(source.path) as archive:
+        names = archive.namelist()
+        return (
+            any("comment" in name.lower() for name in names)
+            or (_STYLES in names and _is_styled(archive.read(_STYLES)))
+            or any(_has_marks(archive, one) for one in sheets)
+        )
+
+
+def _mentions(archive: zipfile.ZipFile, part: zipfile.ZipInfo, marks: Iterable[bytes]) -> bool:
+    """Whether a part has one of these in it, at most 64 bytes long."""
+    with archive.open(part) as stream:
+        tail = b""
+        while chunk := stream.read(1 << 20):
+            block = tail + chunk
+            if any(mark in block for mark in marks):
+                return True
+            tail = block[-64:]
+    return False
+
+
+def _has_marks(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
+    with archive.open(part) as stream:
+        root = _ROOT.search(stream.read(1 << 16))
+    if not root:
+        return True
+    opened = b"<" + (root[1] or b"")  # some programs write `<x:f>`
+    return _mentions(archive, part, [*(opened + tag for tag in _TAGS), *_ATTRIBUTES])
+
+
+def _is_styled(styles: bytes) -> bool:
+    """Whether a cell's style has a fill, a colour of its text, or a format of numbers that is not one of dates."""
+    from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]  # it has no types
+
+    try:
+        root = fromstring(styles)
+    except (SyntaxError, ValueError):
+        return True  # openpyxl says what is wrong
+    used = _entries(root, "cellXfs")
+    fonts, fills = _entries(root, "fonts"), _entries(root, "fills")
+    codes = {one.get("numFmtId", ""): one.get("formatCode", "") for one in _entries(root, "numFmts")}
+    return (
+        any(_is_coloured(one) for one in _chosen(fonts, used, "fontId"))
+        or any(_is_filled(one) for one in _chosen(fills, used, "fillId"))
+        or not all(_is_plain_format(number, codes) for number in {one.get("numFmtId", "0") for one in used})
+    )
+
+
+def _entries(root: Element, name: str) -> list[Element]:
+    return [entry for group in root if _local(group) == name for entry in group]
+
+
+def _local(element: Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _chosen(entries: list[Element], used: list[Element], by: str) -> list[Element]:
+    """Those that the styles of cells name by their place."""
+    numbers = {one.get(by, "0") for one in used}
+    return [entry for number, entry in enumerate(entries) if str(number) in numbers]
+
+
+def _is_coloured(font: Element) -> bool:
+    """Whether the text has another colour than black or the one that it has anyway."""
+    for colour in (one for one in font if _local(one) == "color"):
+        if rgb := colour.get("rgb"):
+            return rgb[-6:] != "000000"
+        if "indexed" in colour.attrib:
+            return colour.get("indexed") not in _TEXT_COLOURS
+        if "theme" in colour.attrib:
+            return colour.get("theme") != "1" or bool(colour.get("tint", "0").strip("0."))
+    return False
+
+
+def _is_filled(fill: Element) -> bool:
+    kinds = [one.get("patternType", "none") if _local(one) == "patternFill" else "gradient" for one in fill]
+    return any(kind != "none" for kind in kinds)
+
+
+def _is_plain_format(number: str, codes: dict[str, str]) -> bool:
+    if number in codes:
+        return codes[number] in _UNFORMATTED or bool(_DATE.search(_QUOTED.sub("", codes[number])))
+    return number in _PLAIN_FORMATS
