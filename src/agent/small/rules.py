@@ -26,6 +26,7 @@ _SITE = re.compile(
     r"|\bweb ?(?:site|page)\b",
     re.IGNORECASE,
 )
+_ASKS = re.compile("[?？؟]")
 _CODE = re.compile(
     r"```|^\s*(?:import \w|return\b|for \w+ in\b.*:$|while\b.*:$|class \w+.*:$)"
     r"|\bdef \w+\(|\bprint\(|\w\s*=\s*\[",
@@ -72,9 +73,9 @@ def must_operate_a_site(question: str) -> bool:
 
 
 def named_page(state: State) -> Decision | None:
-    """The next page that the question names, read as it is: a site is operated only where that says nothing."""
+    """The next page that a question names, read as it is; an order is carried out on the site instead."""
     plain = _unquoted(state["question"])
-    if _OPERATED.search(plain):
+    if _OPERATED.search(plain) or not _ASKS.search(plain):
         return None
     pages = [Decision("read_file", "A page is named.", file=url) for url in addresses_in(plain)]
     return next((page for page in pages if refusal_of(page, state) is None), None)

@@ -85,6 +85,10 @@ async def test_what_a_named_page_says_is_the_answer() -> None:
     assert (decision.action, decision.answer) == ("answer", "4 and 12")
 
 
+async def test_what_asks_nothing_is_done_on_the_site_at_once() -> None:
+    assert (await decided(state_of("Go to https://maps.example/ and subscribe to the lines.")))[0].action == "browse"
+
+
 async def test_without_reading_pages_a_site_is_operated_at_once() -> None:
     state = state_of("Which lines does https://maps.example/ show?") | {"without": ["search"]}
     assert (await decided(state))[0].action == "browse"
