@@ -31,7 +31,7 @@ DEEDS = ["done", "back", "scroll", *(f"{deed} {n}" for deed in ("click", "type",
 
 SCHEMAS: dict[str, Any] = {
     "needs": questions.need_schema(questions.NEEDS),
-    "fits": questions.word_schema(("yes", "no")),
+    "fits": questions.word_schema(("yes", "part", "no")),
     "extract": extracting._FORM,
     "restate": restating._SCHEMA,
     "search_extract": research._ANSWER,
