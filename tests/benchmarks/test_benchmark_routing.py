@@ -7,6 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import routing
+
+from support.decisions import OneModel, Weak
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "routing.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
@@ -42,6 +45,23 @@ def test_the_tuning_set_is_balanced_and_shares_nothing_with_the_other():
     assert {row["split"] for row in TUNING} == {"dev"}
     assert not {row["id"] for row in TUNING} & set(BY_ID)
     assert not {row["question"] for row in TUNING} & {row["question"] for row in ROWS}
+
+
+NEEDS_A_FACT = {"json": {"why": "It must be looked up.", "needs": "fact"}}
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "action"),
+    [
+        ("Who painted it?", [NEEDS_A_FACT], "search"),
+        ("Which lines does https://maps.example/ show?", [{"json": "unknown"}], "browse"),
+        ("Who painted it?", ["no decision"], "answer"),
+    ],
+    ids=["as in a run", "a page was read in vain", "nothing is decided"],
+)
+async def test_a_situation_is_decided_by_the_strategy(question, said, action):
+    row = {"question": question, "files": [], "tools": [], "evidence": [], "accept": [action]}
+    assert await routing.decide(row, OneModel(Weak(said))) == action
 
 
 BY_ID_OF_ALL = BY_ID | {row["id"]: row for row in TUNING}

@@ -182,7 +182,7 @@ def object_in(text: bytes) -> dict[str, Any] | None:
     """The JSON object that a line is; None where it is none."""
     try:
         value = json.loads(text.decode("utf-8", "surrogatepass"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -139,7 +139,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
             lines.append(json.loads(line.decode("utf-8", "surrogatepass")))
-        except ValueError:
+        except (ValueError, RecursionError):
             if number == whole.count(b"\n"):
                 break
             raise RunError(f"{path} is damaged in line {number}.", remedy="Ask the question again.") from None
@@ -170,7 +170,7 @@ def _drop_torn_line(descriptor: int) -> None:
     if end:
         try:
             json.loads(raw[start:end].decode("utf-8", "surrogatepass"))
-        except ValueError:
+        except (ValueError, RecursionError):
             end = start
     if end != size:
         os.ftruncate(descriptor, end)

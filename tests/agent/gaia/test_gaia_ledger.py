@@ -75,17 +75,18 @@ def test_cut_anywhere_it_holds_every_whole_line_and_takes_new_ones(tmp_path_fact
     assert read_ledger(path).problems == ()
 
 
-def test_a_damaged_line_in_the_middle_is_told_and_left_where_it_is(tmp_path):
+@pytest.mark.parametrize("damage", [b"\0\0\n", b"[" * 200_000 + b"\n"], ids=["zeros", "far too deep"])
+def test_a_damaged_line_in_the_middle_is_told_and_left_where_it_is(tmp_path, damage):
     path = tmp_path / "l.jsonl"
     written(path, Attempt("a"), Attempt("b"))
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + lines[1][:20] + b"\0\0\n" + lines[2])
+    path.write_bytes(lines[0] + damage + lines[2])
 
     ledger = written(path, Attempt("c"))
 
     assert [a.task_id for a in ledger.attempts] == ["b", "c"]
     assert "line 2 of l.jsonl is damaged" in ledger.problems[0]
-    assert b"\0\0\n" in path.read_bytes()
+    assert damage in path.read_bytes()
 
 
 def test_a_second_runner_is_refused(tmp_path):

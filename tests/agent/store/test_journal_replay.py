@@ -196,7 +196,9 @@ async def test_numbers_that_are_equal_in_python_are_different_requests(path):
     assert len({r.key for r in Journal.replay(path).records()}) == 3
 
 
-@pytest.mark.parametrize("tail", [b'{"seq": 9, "st', b"\x00\x00\x00", b'{"cut": \n', '{"é'.encode()[:-1]])
+@pytest.mark.parametrize(
+    "tail", [b'{"seq": 9, "st', b"\x00\x00\x00", b'{"cut": \n', b"[" * 200_000 + b"\n", '{"é'.encode()[:-1]]
+)
 async def test_a_torn_last_line_is_dropped(path, tail):
     await record(path, "a")
     whole = path.read_bytes()

@@ -13,7 +13,7 @@ from agent.events import Event
 from agent.settings import ENGINES, Settings
 from agent.web.engines.arxiv import Arxiv
 from agent.web.engines.ddgs import Ddgs
-from agent.web.engines.fallback import Engines, FirstOf
+from agent.web.engines.fallback import Engines
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.own_index import OwnIndex
 from agent.web.engines.tavily import Tavily
@@ -21,6 +21,7 @@ from agent.web.engines.wikipedia import Wikipedia
 from agent.web.engines.wire import INSTALL
 from agent.web.fetching.guard import AddressGuard
 from agent.web.protocol import PageReader, Search
+from agent.web.reading.first_of import FirstOf
 
 Tell = Callable[[Event], None]
 _UNINSTALLED = "its package is not installed"

@@ -12,9 +12,9 @@ import pytest
 from agent.events import Event
 from agent.layers import read_settings
 from agent.settings import ENGINES, Settings
-from agent.web.engines.fallback import FirstOf
 from agent.web.engines.opening import engine_states, open_engines, open_reader
 from agent.web.protocol import Page, WebProblem
+from agent.web.reading.first_of import FirstOf
 from support.firecrawl_server import FirecrawlServer
 
 
