@@ -3,8 +3,8 @@
 The weights file says how it behaves: `GGUF` and then a JSON object with `load` (seconds), `read` (seconds for each
 prompt that is only read) and `fail` (a message). A prompt `sleep 3` is answered after three seconds, `die` kills the
 process; anything else with the process's id. Words are tokens; those that the slot held already count as cached.
-A slot that is busy or a file that is cut short must not be restored: the first ends the process with 3, the second
-with 6, as llama.cpp's own check does.
+A slot that is busy is restored once it is free, as llama.cpp's own queue has it; a file that is cut short ends the
+process with 6, as llama.cpp's own check does.
 """
 
 from __future__ import annotations
@@ -75,9 +75,11 @@ class Server:
         self.listening_address = f"http://127.0.0.1:{http.server_address[1]}"
 
     def read(self, words: list[str], seconds: float) -> tuple[Slot, int]:
-        """Reads a prompt in the free slot that holds most of it, and says how much that was."""
+        """Reads a prompt in the free slot that holds most of it, once there is one, and says how much that was."""
         with self.guard:
-            slot = max((each for each in self.slots if not each.busy), key=lambda each: each.held(words))
+            while not (free := [each for each in self.slots if not each.busy]):
+                time.sleep(0.01)
+            slot = max(free, key=lambda each: each.held(words))
             held, self.tasks = slot.held(words), self.tasks + 1
             slot.words, slot.task, slot.busy = words, self.tasks, True
         time.sleep(seconds)
@@ -90,8 +92,8 @@ class Server:
         if action == "save":
             path.write_text(f"KV{json.dumps(slot.words)}")
             return {"n_saved": len(slot.words)}
-        if slot.busy:
-            os._exit(3)
+        while slot.busy:
+            time.sleep(0.01)
         try:
             slot.words = json.loads(path.read_text()[2:])
         except ValueError:
