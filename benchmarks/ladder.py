@@ -5,6 +5,7 @@
     python benchmarks/ladder.py whole --out whole.jsonl        # alita itself, with an empty library each time
     python benchmarks/ladder.py report ladder.jsonl whole.jsonl
 
+`--first 20` asks only the first twenty: their order is by hash, so they are a sample.
 `benchmarks/unseen/README.md` says where the questions come from and how their files are made. Programs are written
 once and kept with what they printed: every rung that only combines them is computed from the same record.
 """
@@ -61,22 +62,22 @@ class OneModel:
         return self._model
 
 
-def questions(folder: Path) -> list[Row]:
-    """The questions, with the paths of their files, in an order that nobody chose."""
+def questions(folder: Path, first: int | None) -> list[Row]:
+    """The first questions in an order that nobody chose, with the paths of their files."""
     rows: list[Row] = [json.loads(line) for line in (HERE / "ladder.jsonl").read_text("utf-8").splitlines()]
     for row in rows:
         named = [row["file"]] if isinstance(row["file"], str) else row["file"] or []
         row["paths"] = [folder / name for name in named]
-    return sorted(rows, key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())
+    return sorted(rows, key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())[:first]
 
 
-async def sample(folder: Path, out: Path, more: int) -> None:
+async def sample(asked: list[Row], out: Path, more: int) -> None:
     """Writes and runs the programs that are not in the record yet."""
     done = {row["id"] for row in read(out) if not more or "more" in row}
     models = open_models(model_settings(read_settings({"model": EMBEDDED})))
     sandbox = await open_sandbox()
     try:
-        for row in questions(folder):
+        for row in asked:
             if row["id"] in done:
                 continue
             with tempfile.TemporaryDirectory() as place:
@@ -146,19 +147,20 @@ async def run(task: Task, source: str, question: str, seconds: float) -> Row:
     return {**told, "seconds": round(seconds + outcome.seconds, 2)}
 
 
-def whole(folder: Path, out: Path) -> None:
+def whole(asked: list[Row], out: Path) -> None:
     """Asks the command itself."""
     done = {row["id"] for row in read(out)}
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    for row in questions(folder):
+    for row in asked:
         if row["id"] in done:
             continue
         command = [str(ALITA), "--json", "--no-cache", "--model", EMBEDDED, "--max-seconds", str(SECONDS)]
         command += ["--approve", "auto", *(part for path in row["paths"] for part in ("--file", str(path)))]
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as home:
+            own = environment | {"ALITA_TOOLS_DIR": f"{home}/generated_tools"}
             ended = subprocess.run(
-                [*command, row["question"]], env=environment, cwd=home, capture_output=True, text=True, check=False
+                [*command, row["question"]], env=own, cwd=home, capture_output=True, text=True, check=False
             )
         seconds = round(time.monotonic() - started, 1)
         told = json.loads(ended.stdout) if ended.stdout.startswith("{") else {"answer": ""}
@@ -253,13 +255,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("ladder.jsonl"))
     parser.add_argument("--files", type=Path, default=HERE, help="the folder of the questions' files")
     parser.add_argument("--more", type=int, default=0, help="further programs of each question")
+    parser.add_argument("--first", type=int, help="ask only so many questions")
     options = parser.parse_args()
+    asked = questions(options.files, options.first)
     if options.what == "report":
         report(options.records or [options.out])
     elif options.what == "whole":
-        whole(options.files, options.out)
+        whole(asked, options.out)
     else:
-        asyncio.run(sample(options.files, options.out, options.more))
+        asyncio.run(sample(asked, options.out, options.more))
 
 
 if __name__ == "__main__":
