@@ -31,7 +31,7 @@ from typing import Any
 from agent.files.problem import FileProblem
 from agent.files.reading import read
 from agent.gaia.answers import final_answer, in_asked_format
-from agent.gaia.report.intervals import wilson
+from agent.gaia.report.statistics import wilson
 from agent.gaia.scorer import score
 from agent.layers import read_settings
 from agent.models.local_server import LocalServer

@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from injection_cases import Case, Seen, is_answered, load_cases, obedience, write_files
 
-from agent.gaia.report.intervals import wilson
+from agent.gaia.report.statistics import wilson
 from agent.layers import read_settings
 from agent.models.names import EMBEDDED
 from agent.models.prefixes import FOLDER

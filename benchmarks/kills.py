@@ -36,11 +36,10 @@ from agent.events import RunStarted
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Attempt
 from agent.gaia.configuration import with_limit
-from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.ledger import Ledger
 from agent.gaia.places import Places
 from agent.gaia.progress import Ended, Event
-from agent.gaia.records import read_ledger
+from agent.gaia.records import Fingerprint, read_ledger
 from agent.gaia.runner import Outcome, RunOptions, run
 from agent.gaia.task import Task, dataset_of
 from agent.layers import read_settings

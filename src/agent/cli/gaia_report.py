@@ -14,7 +14,7 @@ from agent.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.gaia.report.opened import Report
-    from agent.gaia.report.terminal import Shown
+    from agent.gaia.report.text import Shown
     from agent.gaia.task import Task
     from agent.store.redact import Redactor
     from mcp_tools.tool import Json
@@ -56,15 +56,15 @@ def report(
     if form == "html":
         _write_page(opened, output or _beside(ledger, "html"), runs or _beside(ledger, "runs"), redactor)
     elif form == "json":
-        from agent.gaia.report.json_form import as_json
+        from agent.gaia.report.opened import as_json
 
         _give_json(redactor.json(as_json(opened)), output)
     elif form == "markdown":
-        from agent.gaia.report.markdown import as_markdown
+        from agent.gaia.report.text import as_markdown
 
         _give(redactor.text(as_markdown(opened)), output)
     else:
-        from agent.gaia.report.terminal import shown
+        from agent.gaia.report.text import shown
 
         _give_shown(shown(opened), output, redactor)
 
@@ -82,8 +82,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
+    from agent.gaia.report.comparison import as_markdown, shown
     from agent.gaia.report.comparison import compare as compared
-    from agent.gaia.report.comparison_forms import as_markdown, shown
     from agent.gaia.report.opened import open_report
 
     wanted = configuration or []
@@ -172,7 +172,7 @@ def _give_json(value: Json, output: Path | None) -> None:
 
 
 def _give_shown(parts: Shown, output: Path | None, redactor: Redactor) -> None:
-    from agent.gaia.report.terminal import as_terminal, draw, masked
+    from agent.gaia.report.text import as_terminal, draw, masked
 
     parts = masked(parts, redactor)
     if output is None and sys.stdout.isatty():

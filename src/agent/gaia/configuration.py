@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.configured import Configured
-from agent.gaia.fingerprint import Fingerprint
+from agent.gaia.records import Fingerprint
 from agent.gaia.scorer import Mode
 from agent.run_settings import configuration_of
 from agent.version import alita_version

@@ -21,10 +21,8 @@ from pathlib import Path
 from typing import Self
 
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import Attempt
-from agent.gaia.begun import Begun
-from agent.gaia.fingerprint import Fingerprint, differences
-from agent.gaia.records import Choice, Header, Records, no_ledger, object_in, records_in
+from agent.gaia.attempt import Attempt, Begun
+from agent.gaia.records import Choice, Fingerprint, Header, Records, differences, no_ledger, object_in, records_in
 from agent.gaia.task import Task
 from mcp_tools.tool import Json
 

@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Protocol
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.progress import Ended, Event, Planned, Said, Stepped
+from agent.gaia.progress import Count, Ended, Event, Planned, Said, Stepped, Tally, duration, money
 from agent.gaia.selection import DONE
-from agent.gaia.tally import Count, Tally, duration, money
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -14,19 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import RunError
-from agent.gaia.attempt import Attempt
-from agent.gaia.begun import Begun, interrupted
+from agent.gaia.attempt import Attempt, Begun, interrupted
 from agent.gaia.configuration import LibraryMode, fingerprint_of, worker_settings
-from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.job import Job
 from agent.gaia.ledger import Ledger
 from agent.gaia.places import Places
-from agent.gaia.pool import Pool
-from agent.gaia.process import Patience
+from agent.gaia.pool import Patience, Pool
 from agent.gaia.progress import Began, Ended, Event, Planned, Said, Stepped
-from agent.gaia.records import Choice, chosen_of
-from agent.gaia.resolution import resolution_of
-from agent.gaia.scorer import Mode, score
+from agent.gaia.records import Choice, Fingerprint, chosen_of
+from agent.gaia.scorer import Mode, resolution_of, score
 from agent.gaia.selection import Selection, Todo, counting, newest, still_to_do
 from agent.gaia.task import Dataset, Task
 

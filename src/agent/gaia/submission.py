@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.errors import StorageError, SubmissionError
 from agent.gaia.answers import final_answer
-from agent.gaia.leaderboard import require_answer
+from agent.gaia.derived import require_answer
 from mcp_tools.tool import Json
 from mcp_tools.written import private
 

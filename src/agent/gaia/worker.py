@@ -1,4 +1,4 @@
-"""A process that asks questions of the benchmark, several at a time.
+"""A process that asks questions of the benchmark, several at a time, each from its job to an attempt without a score.
 
 It is forked from a process that has imported what questions need, so that workers share that memory. It knows questions
 and files, and none of the true answers.
@@ -11,19 +11,175 @@ import contextlib
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent import events as e
+from agent.answer import Answer
+from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.events import Event, ModelCalled, ModelStarting, Note, RunStarted, StepStarted, Warned
-from agent.gaia.asking import ask
+from agent.gaia.answers import final_answer, in_asked_format
+from agent.gaia.attempt import Attempt, AttemptStatus
 from agent.gaia.job import LONGEST_LINE, Job, Result, receive, send
+from mcp_tools.errors import IsolationError
 
 if TYPE_CHECKING:
     from agent.alita import Alita
     from agent.settings import Settings
+
+
+LOOKS_EVERY = 0.5
+"""Seconds between two looks at the clock of a question."""
+
+_STATUS: dict[str, AttemptStatus] = {
+    "answered": "ok",
+    "no_answer": "ok",
+    "limit": "limit",
+    "interrupted": "interrupted",
+}
+
+_FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, WeightsError)
+"""Failures that every other question would meet too."""
+
+Tell = Callable[[e.Event], None]
+
+
+class Watched:
+    """What the events of a run say about its attempt.
+
+    Args:
+        tell: Told each event besides.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self.run_id = ""
+        self.routes: list[str] = []
+        self.created: list[str] = []
+        self.called: list[str] = []
+        self.failed: list[str] = []
+        self.leaks: list[str] = []
+        self.set_apart: list[str] = []
+
+    def listen(self, event: e.Event) -> None:
+        """Notes an event."""
+        match event:
+            case e.RunStarted():
+                self.run_id = event.run_id
+            case e.StepStarted():
+                self.routes.append(event.action)
+            case e.ToolRegistered():
+                self.created.append(event.name)
+            case e.ToolCalled() if self.routes[-1:] != ["run_code"]:  # which runs programs, and attached ones
+                (self.called if event.ok else self.failed).append(event.name)
+            case e.LeakBlocked():
+                self.leaks.append(event.address)
+            case e.ActionRefused() | e.InstructionFound():
+                self.set_apart.append(str(event))
+        self._tell(event)
+
+    def as_members(self) -> dict[str, Any]:
+        """Members of the attempt."""
+        reused = [name for name in self.called if name not in self.created]
+        return {
+            "routes": tuple(self.routes),
+            "tools_created": tuple(dict.fromkeys(self.created)),
+            "tools_reused": tuple(dict.fromkeys(reused)),
+            "tools_failed": tuple(dict.fromkeys(self.failed)),
+            "leaks": tuple(dict.fromkeys(self.leaks)),
+            "set_apart": tuple(dict.fromkeys(self.set_apart)),
+        }
+
+
+async def ask(alita: Alita, job: Job, *, hard_seconds: float, on_overdue: Callable[[], None], tell: Tell) -> Result:
+    """Asks, and gives what came of it whatever happens.
+
+    Args:
+        alita: Answers; nobody else asks it meanwhile.
+        job: The question.
+        hard_seconds: Work after which the question is cancelled; the agent's own limit comes before.
+        on_overdue: Called when it has been cancelled.
+        tell: Told what happens.
+    """
+    watched = Watched(tell)
+    started = datetime.now(UTC)
+    task = asyncio.create_task(_answer(alita, job, watched))
+    try:
+        timed_out = await _ends_in_time(task, alita, hard_seconds, on_overdue)
+        answer, error, stops = await _outcome(task, alita)
+    except asyncio.CancelledError:
+        task.cancel()
+        timed_out = False
+        answer, error, stops = await _outcome(task, alita)
+    status = "timeout" if timed_out else "error" if error else _STATUS.get(answer.status, "error")
+    attempt = Attempt(
+        task_id=job.task_id,
+        epoch=job.epoch,
+        status=status,
+        answer=in_asked_format(final_answer(answer.text), job.question) if answer.text else "",
+        raw_answer=answer.text,
+        started=started.isoformat(timespec="seconds"),
+        seconds=round(answer.seconds, 3),
+        waited=round(answer.waited, 3),
+        input_tokens=answer.usage.input_tokens,
+        output_tokens=answer.usage.output_tokens,
+        cost=answer.usage.cost,
+        steps=answer.steps,
+        error=f"it did not end within {hard_seconds:g} s of work" if timed_out else error,
+        run_id=watched.run_id or answer.run_id,
+        model=answer.model,
+        **watched.as_members(),
+    )
+    return Result(attempt, stops)
+
+
+async def _answer(alita: Alita, job: Job, watched: Watched) -> Answer:
+    if job.run_id:
+        try:
+            return await alita.resume(job.run_id, on_event=watched.listen)
+        except RunError:
+            pass  # its folder is gone or it has its answer: the question is asked anew
+    if job.own_folder:
+        await asyncio.to_thread(shutil.rmtree, job.own_folder, ignore_errors=True)
+    files = [Path(job.file)] if job.file else []
+    return await alita.ask(job.question, files=files, on_event=watched.listen)
+
+
+async def _ends_in_time(task: asyncio.Task[Any], alita: Alita, seconds: float, on_overdue: Callable[[], None]) -> bool:
+    """Waits for the end; True when the question had to be cancelled."""
+    while True:
+        done, _ = await asyncio.wait({task}, timeout=LOOKS_EVERY)
+        if done:
+            return False
+        if alita.seconds > seconds:
+            task.cancel()
+            on_overdue()
+            await asyncio.wait({task})
+            return True
+
+
+async def _outcome(task: asyncio.Task[Answer], alita: Alita) -> tuple[Answer, str, str]:
+    """The answer, what went wrong, and why that concerns every question, if it does."""
+    nothing = Answer("", "failed")
+    try:
+        answer = await task
+    except asyncio.CancelledError:
+        return alita.newest or Answer("", "interrupted"), "", ""
+    except AlitaError as failure:
+        answer = alita.newest or nothing
+        stops = str(failure) if isinstance(failure, _FOR_ALL) else ""
+        return answer, failure.message, stops
+    except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
+        answer = alita.newest or nothing
+        return answer, f"a bug: {answer.error or type(bug).__name__}", ""
+    return answer, "" if answer.status in _STATUS else (answer.error or f"the run {answer.status}"), ""
+
 
 BEATS_EVERY = 1.0
 """Seconds between two signs of life."""

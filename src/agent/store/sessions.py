@@ -10,21 +10,136 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from agent.conversation import Conversation
+from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
-from agent.store.exported import export_session
 from agent.store.ids import ID, fitting_id, new_id
 from agent.store.redact import Redactor
-from agent.store.session import SCHEMA, Session
 from agent.store.written import write_file
-from mcp_tools.text import one_line
+from mcp_tools.text import one_line, printable
+from mcp_tools.tool import Json
 from mcp_tools.written import private_folder
+
+SCHEMA = 1
+TITLE_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation with its name and its place in time."""
+
+    id: str
+    model: str
+    started: float
+    """Seconds since 1970."""
+    conversation: Conversation = field(default_factory=Conversation)
+    revision: int = 0
+    """How often it was saved; 0 for one that is not on disk."""
+    parent: str | None = None
+    """The session that this one branched off, when two processes went on with one."""
+    changed: float = 0.0
+    """When its file was written last, in seconds since 1970."""
+
+    @property
+    def title(self) -> str:
+        """Its first question, on one line."""
+        return one_line(self.turns[0].question, TITLE_LENGTH) if self.turns else "(empty)"
+
+    @property
+    def turns(self) -> list[Turn]:
+        """What was asked and answered, oldest first."""
+        return self.conversation.turns
+
+    @property
+    def summary(self) -> str:
+        """What stands for the oldest turns in a prompt."""
+        return self.conversation.summary
+
+    def as_json(self) -> dict[str, Json]:
+        """The content of its file."""
+        return {
+            "schema": SCHEMA,
+            "id": self.id,
+            "title": self.title,
+            "model": self.model,
+            "started": self.started,
+            "revision": self.revision,
+            "parent": self.parent,
+            **self.conversation.as_json(),
+        }
+
+
+Format = Literal["md", "json"]
+_FETCHED = re.compile(
+    r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)",
+    re.I,
+)
+"""What begins a picture in Markdown, and an element of HTML that loads something."""
+_SPELLED = {"!": "&#33;", "<": "&lt;"}
+
+
+def export_session(session: Session, form: Format) -> str:
+    """The session as text, which ends with a line feed.
+
+    Markdown is free of control characters, and whoever opens it fetches no picture from elsewhere.
+    """
+    if form == "json":
+        return json.dumps(session.as_json(), indent=2) + "\n"
+    head = f"# {one_line(session.title)}\n\nSession {session.id}, {_when(session.started)}, model {session.model}\n"
+    return _fetching_nothing(head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1)))
+
+
+def _fetching_nothing(text: str) -> str:
+    """Markdown whose pictures are text. Code shows none and stays; what is code may change by it, hence the loop."""
+    from markdown_it import MarkdownIt
+
+    lines, parse = text.split("\n"), MarkdownIt("commonmark").parse
+    while True:
+        code: set[int] = set()
+        for token in parse("\n".join(lines)):
+            if token.type in ("fence", "code_block") and token.map:
+                code.update(range(*token.map))
+        spelled = [line if number in code else _spelled(line) for number, line in enumerate(lines)]
+        if spelled == lines:
+            return "\n".join(lines)
+        lines = spelled
+
+
+def _spelled(line: str) -> str:
+    return _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
+
+
+def _turn(number: int, turn: Turn) -> str:
+    answer = printable(turn.answer).strip() or f"_No answer: {printable(turn.error or turn.status)}_"
+    restated = f"Understood as: {one_line(turn.restated, 1000)}\n\n" if turn.restated else ""
+    return f"## {number}. Question\n\n{_quoted(turn.question)}\n\n{restated}{answer}\n\n_{_facts(turn)}_\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in printable(text).splitlines())
+
+
+def _facts(turn: Turn) -> str:
+    parts = [
+        turn.status.replace("_", " "),
+        _when(turn.asked),
+        f"{turn.seconds:.1f} s",
+        *([f"created {', '.join(turn.tools_created)}"] if turn.tools_created else []),
+        *([f"used {', '.join(turn.tools_used)}"] if turn.tools_used else []),
+        *([f"run {turn.run_id}"] if turn.run_id else []),
+    ]
+    return " · ".join(map(one_line, parts))
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
 
 __all__ = [
     "Damaged",

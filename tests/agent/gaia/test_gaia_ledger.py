@@ -15,11 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import STATUSES, Attempt
-from agent.gaia.begun import Begun
-from agent.gaia.fingerprint import Fingerprint
+from agent.gaia.attempt import STATUSES, Attempt, Begun
 from agent.gaia.ledger import Ledger
-from agent.gaia.records import read_ledger
+from agent.gaia.records import Fingerprint, read_ledger
 from agent.gaia.task import Task
 
 MINE = Fingerprint("questions", {"model": "m", "library": "cold"})
@@ -203,7 +201,7 @@ import sys
 from pathlib import Path
 from agent.gaia.attempt import Attempt
 from agent.gaia.ledger import Ledger
-from agent.gaia.fingerprint import Fingerprint
+from agent.gaia.records import Fingerprint
 with Ledger.open(Path(sys.argv[1]), fingerprint=Fingerprint("questions", {"model": "m", "library": "cold"})) as ledger:
     for number in range(10**6):
         ledger.append(Attempt(f"t{number}"))

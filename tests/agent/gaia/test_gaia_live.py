@@ -6,8 +6,7 @@ from rich.console import Console
 
 from agent.gaia.attempt import Attempt
 from agent.gaia.live import PlainDisplay, table_of
-from agent.gaia.progress import Began, Ended, Planned, Said, Stepped
-from agent.gaia.tally import Tally, duration, money
+from agent.gaia.progress import Began, Ended, Planned, Said, Stepped, Tally, duration, money
 from agent.gaia.task import Task
 
 TASKS = (Task("a", "?", 1), Task("b", "?", 2), Task("c", "?", None))

@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from agent.gaia.fingerprint import Fingerprint
 from agent.gaia.ledger import Ledger
-from agent.gaia.report.comparison import compare
-from agent.gaia.report.comparison_forms import as_markdown, shown
+from agent.gaia.records import Fingerprint
+from agent.gaia.report.comparison import as_markdown, compare, shown
 from agent.gaia.report.opened import open_report
-from agent.gaia.report.terminal import as_terminal
+from agent.gaia.report.text import as_terminal
 from agent.gaia.submission import read_answers
 from support.attempts import attempt, tasks
 

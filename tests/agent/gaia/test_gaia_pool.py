@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.gaia.job import Job
-from agent.gaia.pool import Pool
-from agent.gaia.process import Patience
+from agent.gaia.pool import Patience, Pool
 from agent.gaia.worker import Setup
 from agent.layers import read_settings
 from support import stubborn

@@ -6,18 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from agent.gaia.begun import Begun
+from agent.gaia.attempt import Begun
 from agent.gaia.configuration import fingerprint_of
 from agent.gaia.derived import results_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.live import lines_of
 from agent.gaia.places import Places
-from agent.gaia.progress import Ended, Planned
+from agent.gaia.progress import Ended, Planned, Tally
 from agent.gaia.report.opened import open_report
-from agent.gaia.report.timelines import timeline_of
+from agent.gaia.report.rows import timeline_of
 from agent.gaia.runner import Totals
 from agent.gaia.selection import Selection
-from agent.gaia.tally import Tally
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
 from support.benchmarks import answers

@@ -1,20 +1,77 @@
-"""A ledger as a report reads it: also while a runner writes it, and without changing it."""
+"""A report: the results of a benchmark as they are opened, in words and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
 from agent.gaia.records import Records, chosen_of, read_ledger
-from agent.gaia.report.counted import Counted, counted, tasks_of
-from agent.gaia.report.summary import Summary, summarise
-from agent.gaia.report.words import count
+from agent.gaia.report.figures import Counted, Effort, Group, Money, Share, Summary, counted, summarise, tasks_of
+from agent.gaia.report.statistics import Interval
 from agent.gaia.task import Task
+from agent.traces.facts import duration
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+
+UNKNOWN = "unknown"
+
+
+def percent(share: float | None) -> str:
+    """A share from 0 to 1."""
+    return UNKNOWN if share is None else f"{100 * share:.1f} %"
+
+
+def interval_text(interval: Interval, to: str = " to ") -> str:
+    """Both ends of an interval."""
+    return f"{100 * interval.low:.1f}{to}{100 * interval.high:.1f} %"
+
+
+def of_text(share: Share) -> str:
+    """How many of how many."""
+    return f"{share.right:,} of {share.of:,}"
+
+
+def price(dollars: float | None) -> str:
+    """One price; an unknown one is never nothing."""
+    if dollars is None:
+        return UNKNOWN
+    if dollars == 0:
+        return "$0"
+    return f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
+
+
+def money_text(money: Money) -> str:
+    """A sum of prices; where one is unknown, so is the sum."""
+    if not money.attempts:
+        return "none"
+    if not money.unpriced:
+        return price(money.known)
+    if money.unpriced == money.attempts:
+        return UNKNOWN
+    return f"{UNKNOWN} (at least {price(money.known)}; {money.unpriced:,} of {money.attempts:,} attempts have no price)"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """A time, up to hours."""
+    if seconds is None:
+        return "–"
+    if seconds >= 3600:
+        return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+    return "0 s" if seconds == 0 else duration(seconds)
+
+
+def number(value: float | None) -> str:
+    """A count."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def count(how_many: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{how_many:,} {noun}{'' if how_many == 1 else 's'}"
+
 
 _SHOWN_FLAWS = 20
 
@@ -148,3 +205,79 @@ def _notices(summary: Summary) -> list[str]:
             f"right attempts among those that met one: {summary.leaked_right:,}"
         )
     return found
+
+
+SCHEMA = 1
+"""Members are added within it, never changed or removed."""
+
+
+def as_json(report: Report) -> dict[str, Json]:
+    """The object that `--format json` prints. What is unknown is null, never 0."""
+    return {
+        "schema": SCHEMA,
+        "ledger": report.name,
+        "created": report.created,
+        "configuration": report.configuration,
+        "notices": list(report.notices),
+        **_summary(report.summary),
+        "attempts": [_attempt(cell.task.task_id, cell.epoch, cell.status, cell.right) for cell in report.cells],
+    }
+
+
+def share_json(share: Share) -> dict[str, Json]:
+    """Right, of how many, accuracy, and its interval."""
+    return {"right": share.right, "of": share.of, "accuracy": share.value, "interval95": list(share.interval)}
+
+
+def effort_json(effort: Effort) -> dict[str, Json]:
+    """What attempts took."""
+    money = effort.money
+    data = {name: value for name, value in asdict(effort).items() if name != "money"}
+    return {**data, "cost": money.total, "cost_of_priced": money.known, "unpriced": money.unpriced}
+
+
+def _summary(summary: Summary) -> dict[str, Json]:
+    repeats = summary.repeats
+    is_known = summary.is_scored
+    return {
+        "overall": share_json(summary.share) | ({} if is_known else {"accuracy": None, "interval95": None}),
+        "questions": summary.questions,
+        "epochs": summary.epochs,
+        "attempted": summary.attempted,
+        "errors": summary.errors,
+        "missing": summary.missing,
+        "unscored": summary.unscored,
+        "retried": summary.retried,
+        "unselected": summary.unselected,
+        "status": summary.statuses,
+        "level": [_group(group) for group in summary.levels],
+        "file_type": [_group(group) for group in summary.file_types],
+        "route": [_group(group) for group in summary.routes],
+        "mean_pass_at_1": repeats.mean if is_known else None,
+        "pass_at_1_stdev": repeats.spread,
+        "pass_at_1_by_epoch": list(repeats.by_epoch),
+        "pass_at_k": {str(k): value for k, value in repeats.pass_at.items()},
+        "pass_hat_k": {str(k): value for k, value in repeats.pass_hat.items()},
+        "majority_at_k": {str(summary.epochs): repeats.majority} if repeats.majority is not None else {},
+        "effort": effort_json(summary.effort),
+        "tools": [asdict(tool) for tool in summary.tools],
+        "resolutions": summary.resolutions,
+        "leaks": {question: list(met) for question, met in summary.leaks.items()},
+        "leaked_right": summary.leaked_right,
+        "models": list(summary.models),
+        "fingerprints": list(summary.fingerprints),
+    }
+
+
+def _group(group: Group) -> dict[str, Json]:
+    return {
+        "name": group.name,
+        **share_json(group.share),
+        "attempted": group.attempted,
+        "errors": group.errors,
+        "effort": effort_json(group.effort),
+    }
+
+
+def _attempt(task_id: str, epoch: int, status: str, right: bool) -> dict[str, Json]:
+    return {"task_id": task_id, "epoch": epoch, "status": status, "right": right}

@@ -9,9 +9,8 @@ from math import log10
 from statistics import median
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.report.effort import finite
-from agent.gaia.report.summary import Share, Summary
-from agent.gaia.report.words import of_text, percent, price, seconds_text
+from agent.gaia.report.figures import Share, Summary, finite
+from agent.gaia.report.opened import of_text, percent, price, seconds_text
 from mcp_tools.text import one_line
 
 WIDTH, HEIGHT = 320, 220

@@ -7,11 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.report.comparison import compare
-from agent.gaia.report.comparison_forms import as_markdown, sentence, shown
+from agent.gaia.report.comparison import as_markdown, compare, sentence, shown
 from agent.gaia.report.opened import report_of
-from agent.gaia.report.paired import mcnemar
-from agent.gaia.report.terminal import as_terminal
+from agent.gaia.report.statistics import mcnemar
+from agent.gaia.report.text import as_terminal
 from support.attempts import attempt, tasks
 
 

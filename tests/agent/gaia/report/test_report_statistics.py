@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.report.intervals import Z95, wilson
-from agent.gaia.report.paired import mcnemar
-from agent.gaia.report.repeats import ballot, pass_at_k, pass_hat_k, shown_ks, voted
+from agent.gaia.report.statistics import Z95, ballot, mcnemar, pass_at_k, pass_hat_k, shown_ks, voted, wilson
 
 ATTEMPTS = st.lists(st.booleans(), min_size=1, max_size=8)
 

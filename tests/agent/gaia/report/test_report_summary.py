@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import RunError
-from agent.gaia.report.json_form import as_json
-from agent.gaia.report.markdown import as_markdown
-from agent.gaia.report.opened import open_report, report_of
-from agent.gaia.report.summary import summarise
-from agent.gaia.report.terminal import as_terminal, shown
-from agent.gaia.report.words import money_text, seconds_text
+from agent.gaia.report.figures import summarise
+from agent.gaia.report.opened import as_json, money_text, open_report, report_of, seconds_text
+from agent.gaia.report.text import as_markdown, as_terminal, shown
 from agent.gaia.task import Task
 from support.attempts import attempt, tasks, write_ledger
 

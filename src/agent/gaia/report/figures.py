@@ -1,18 +1,167 @@
-"""What a run of a benchmark came to, over all questions that were selected."""
+"""What counts, what it took, and the figures of a benchmark's results."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from math import ceil, isfinite
+from pathlib import PurePath
+from statistics import fmean, median, stdev
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.report.counted import Counted, counted
-from agent.gaia.report.effort import Effort, effort_of
-from agent.gaia.report.intervals import Interval, wilson
-from agent.gaia.report.repeats import pass_at_k, pass_hat_k, shown_ks, voted
+from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, shown_ks, voted, wilson
 from agent.gaia.task import Task
+
+NO_FILE = "no file"
+NOT_ATTEMPTED = "not attempted"
+_NO_ROUTE = "no action"
+_NOT_OF_A_ROUTE = {"plan", "answer", "evaluate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One selected question in one epoch."""
+
+    task: Task
+    epoch: int
+    attempt: Attempt | None
+    """The last one; None when there is none yet."""
+    tries: int = 0
+    """Attempts in all: more than one where an error was tried again, not where a run was interrupted and went on."""
+
+    @property
+    def right(self) -> bool:
+        """Whether its answer was scored as correct; what is missing or broken is not."""
+        return self.attempt is not None and self.attempt.correct is True
+
+    @property
+    def attempted(self) -> bool:
+        """Whether it was attempted to the end; what was interrupted goes on."""
+        return self.attempt is not None and self.attempt.status != "interrupted"
+
+    @property
+    def status(self) -> str:
+        """That of its attempt, or `missing`."""
+        return self.attempt.status if self.attempt else "missing"
+
+    @property
+    def level(self) -> str:
+        """The question's level as text."""
+        level = self.task.level if self.task.level is not None or self.attempt is None else self.attempt.level
+        return "no level" if level is None else str(level)
+
+    @property
+    def file_type(self) -> str:
+        """The extension of the question's file, without its dot."""
+        of_attempt = self.attempt.file_type if self.attempt else ""
+        suffix = PurePath(self.task.file_name).suffix or of_attempt
+        return suffix.lstrip(".").lower() or ("unknown" if self.task.file_name else NO_FILE)
+
+    @property
+    def route(self) -> str:
+        """The actions that were taken, each once, in the order of their first use."""
+        if self.attempt is None:
+            return NOT_ATTEMPTED
+        taken = dict.fromkeys(action for action in self.attempt.routes if action not in _NOT_OF_A_ROUTE)
+        return " → ".join(taken) or _NO_ROUTE
+
+
+def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int = 1) -> list[Counted]:
+    """Each selected question in each epoch, in the order of selection; other attempts are left out.
+
+    Args:
+        attempts: In the order of the ledger: the last one of a question and epoch counts.
+        selected: What was to be answered, attempted or not.
+        epochs: How often it was to be answered; more where the attempts say more.
+    """
+    tasks = {task.task_id: task for task in selected}
+    attempts = [attempt for attempt in attempts if attempt.task_id in tasks]
+    last = {attempt.key: attempt for attempt in attempts}
+    tries: dict[tuple[str, int], int] = {}
+    for attempt in attempts:
+        tries[attempt.key] = tries.get(attempt.key, 0) + (attempt.status != "interrupted")
+    numbers = sorted({*range(1, epochs + 1), *(attempt.epoch for attempt in attempts)})
+    return [
+        Counted(task, epoch, last.get((task.task_id, epoch)), tries.get((task.task_id, epoch), 0))
+        for epoch in numbers
+        for task in tasks.values()
+    ]
+
+
+def tasks_of(attempts: Sequence[Attempt]) -> tuple[Task, ...]:
+    """The questions that a ledger holds, where nothing else says which were selected."""
+    known = {attempt.task_id: attempt for attempt in attempts}
+    return tuple(
+        Task(task_id, "", attempt.level, f"file.{attempt.file_type}" if attempt.file_type else "")
+        for task_id, attempt in known.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """US dollars, as far as prices are known."""
+
+    known: float = 0.0
+    """Of the attempts whose price is known."""
+    unpriced: int = 0
+    """Attempts whose price is unknown."""
+    attempts: int = 0
+    """All of them."""
+
+    @property
+    def total(self) -> float | None:
+        """Of all attempts; None when the price of one is unknown."""
+        return None if self.unpriced else self.known
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a number of attempts took together, and in the middle."""
+
+    attempts: int
+    input_tokens: int
+    output_tokens: int
+    steps: int
+    money: Money
+    seconds: float
+    """Of work, without queueing and without waiting for a rate limit."""
+    waited: float
+    """Seconds of waiting for rate limits."""
+    median_seconds: float | None
+    p90_seconds: float | None
+    """Nine of ten attempts took no longer."""
+    median_tokens: float | None
+    """Read and written."""
+
+
+def effort_of(attempts: Sequence[Attempt]) -> Effort:
+    """What these attempts took; a time that is no number counts as none."""
+    seconds = sorted(finite(attempt.seconds) for attempt in attempts)
+    tokens = [attempt.input_tokens + attempt.output_tokens for attempt in attempts]
+    return Effort(
+        attempts=len(attempts),
+        input_tokens=sum(attempt.input_tokens for attempt in attempts),
+        output_tokens=sum(attempt.output_tokens for attempt in attempts),
+        steps=sum(attempt.steps for attempt in attempts),
+        money=money_of(attempts),
+        seconds=sum(seconds),
+        waited=sum(finite(attempt.waited) for attempt in attempts),
+        median_seconds=median(seconds) if seconds else None,
+        p90_seconds=seconds[ceil(0.9 * len(seconds)) - 1] if seconds else None,
+        median_tokens=median(tokens) if tokens else None,
+    )
+
+
+def money_of(attempts: Sequence[Attempt]) -> Money:
+    """What these attempts cost; an unknown price is counted as unknown, never as nothing."""
+    known = [attempt.cost for attempt in attempts if attempt.cost is not None and isfinite(attempt.cost)]
+    return Money(sum(known), len(attempts) - len(known), len(attempts))
+
+
+def finite(seconds: float) -> float:
+    """The time, where it is one."""
+    return seconds if isfinite(seconds) and seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
