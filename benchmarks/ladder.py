@@ -36,8 +36,7 @@ from agent.layers import read_settings
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Message, Model, Role
 from agent.models.roles import model_settings, open_models
-from agent.small.programs.form import answer_in
-from agent.small.programs.program import STOP, TOKENS, Task, program_task, why_nothing, with_failure
+from agent.small.programs.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles

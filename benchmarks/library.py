@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_tools.library import Library, files
-from mcp_tools.library.words import search_words
+from mcp_tools.library.index import search_words
 from mcp_tools.tool import Status, Tool
 
 _VERBS = """

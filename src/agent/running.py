@@ -9,21 +9,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.answer import Answer, Citation, status_of
 from agent.approval import Approval, Approve
+from agent.budget import Budget
 from agent.context import Context
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.follow_up import FOLLOWS, FollowUp, understand
-from agent.models.protocol import Role
-from agent.pictures import Sight
+from agent.models.budgeted import BudgetedModel
+from agent.models.protocol import Model, Role
+from agent.models.roles import Models
+from agent.pictures import Sight, WithPictures
 from agent.python_session import PythonSession
-from agent.run_models import RunModels
 from agent.run_settings import wish_of
 from agent.sandboxes import BudgetedSandbox
-from agent.store.journaled import JournaledLibrary, JournaledSandbox
+from agent.store.journal import Journal
+from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
@@ -45,6 +48,42 @@ if TYPE_CHECKING:
     from agent.web.leak_guard import LeakGuard
     from agent.web.opening import RunWeb
     from mcp_tools.sandbox.protocol import Sandbox
+
+
+_SEEING = frozenset({Role.COORDINATOR, Role.VISION, Role.BROWSER})
+"""Roles whose messages may name pictures."""
+
+
+class RunModels:
+    """The models of one run by role.
+
+    Args:
+        models: None for a replay, which asks none.
+        names: The names of a role's models, the preferred one first.
+        journal: Records every call.
+        budget: Ends calls at its limits.
+    """
+
+    def __init__(
+        self, models: Models | None, names: Callable[[str], Sequence[str]], journal: Journal, budget: Budget
+    ) -> None:
+        self._models = models
+        self._names = names
+        self._journal = journal
+        self._budget = budget
+        self._by_role: dict[str, JournaledModel] = {}
+
+    def for_role(self, role: str) -> Model:
+        """The model that fulfils a role."""
+        if role not in self._by_role:
+            model = None
+            if self._models is not None:
+                asked = self._models.for_role(role)
+                asked = WithPictures(asked) if role in _SEEING else asked
+                model = cast(Model, BudgetedModel(asked, self._budget))
+            self._by_role[role] = JournaledModel(model, self._journal, name=self._names(role)[0], role=role)
+        return cast(Model, self._by_role[role])
+
 
 PICTURES = "browser"
 """The folder of a run in which is kept what its browser saw and downloaded."""

@@ -13,20 +13,84 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2
 import mcp_types as types
 from mcp.client import Client
+from mcp.client.extension import UnexpectedClaimedResult
 from mcp.client.session import ClientRequestContext, IncomingMessage
+from mcp.client.streamable_http import StreamableHTTPError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from mcp_tools.clients.expand import Expanded
-from mcp_tools.clients.failures import failure_of
 from mcp_tools.clients.pipes import Pipes
 from mcp_tools.clients.results import Reply, misfits_of, reply_of
 from mcp_tools.clients.web import Web
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
+
+CLOSED = -32000
+"""The SDK's code for a connection that ended."""
+TIMED_OUT = -32001
+_SESSION_OVER = "Session terminated"
+"""What the SDK says where an HTTP server knows the session no more."""
+
+
+def failure_of(error: BaseException) -> ServerError:
+    """The failure that an error of a connection stands for."""
+    if isinstance(error, BaseExceptionGroup):
+        return failure_of(_telling(error))
+    if isinstance(error, ServerError):
+        return error
+    if isinstance(error, TimeoutError):
+        return ServerError("it did not answer in time", kind="timeout")
+    if isinstance(error, asyncio.CancelledError):
+        return ServerError("the connection was closed", kind="gone")
+    if isinstance(error, MCPError):
+        return _protocol_failure(error)
+    if isinstance(error, ValidationError):
+        return ServerError("its answer is not what MCP says", kind="protocol")
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+        return ServerError("it is not reached: no connection to its address", kind="unreachable")
+    if isinstance(error, httpx2.HTTPError | httpx2.StreamError | httpx2.InvalidURL | httpx2.CookieConflict):
+        return ServerError(f"the connection failed: {_words(error)}", kind="gone")
+    if isinstance(error, StreamableHTTPError | UnexpectedClaimedResult):
+        return ServerError(f"its answer is not what MCP says: {_words(error)}", kind="protocol")
+    if isinstance(error, SubscriptionLost | ListenNotSupportedError):
+        return ServerError("it ended the stream of its changes", kind="gone")
+    if isinstance(error, OSError):
+        return ServerError(f"the connection failed: {error.strerror or _words(error)}", kind="gone")
+    return ServerError(f"the connection failed: {type(error).__name__}: {_words(error)}", kind="protocol")
+
+
+def _protocol_failure(error: MCPError) -> ServerError:
+    if error.code == CLOSED or error.message == _SESSION_OVER:
+        return ServerError("it ended the connection", kind="gone")
+    if error.code == TIMED_OUT:
+        return ServerError("it did not answer in time", kind="timeout")
+    return ServerError(f"it refused: {one_line(error.message, 300)} ({error.code})", kind="refused")
+
+
+def _telling(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error of a group that tells most: one that is no mere consequence of the others' end."""
+    leaves: list[BaseException] = []
+    waiting: list[BaseException] = [group]
+    while waiting:
+        error = waiting.pop(0)
+        if isinstance(error, BaseExceptionGroup):
+            waiting += error.exceptions
+        else:
+            leaves.append(error)
+    own = [error for error in leaves if not isinstance(error, asyncio.CancelledError)]
+    return (own or leaves)[0]
+
+
+def _words(error: BaseException) -> str:
+    return one_line(str(error) or type(error).__name__, 200)
+
 
 _MOST_PAGES = 50
 _MOST_ROUNDS = 4

@@ -13,6 +13,7 @@ import shutil
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
+from typing import Self
 
 import anyio
 import mcp_types
@@ -21,9 +22,59 @@ from mcp.shared.message import SessionMessage
 
 from mcp_tools import child
 from mcp_tools.clients.expand import Expanded
-from mcp_tools.clients.guard import Guard
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
+
+_SCRIPT = """
+read -r group || exit 0
+read -r over && exit 0
+sleep 1
+kill -s TERM -- "-$group"
+sleep 1
+kill -s KILL -- "-$group"
+"""
+"""The process group comes first, then a word when all is over; without that word, we died."""
+
+
+class Guard:
+    """What ends a server that outlives us: a shell that waits for our end of a pipe to close.
+
+    `Pipes` ends a server that does not leave by itself, but only while we live: after a SIGKILL nobody would. It is
+    started before the server, so that no moment is without it.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls) -> Self:
+        """Starts it, out of reach of signals to our terminal and our group.
+
+        Raises:
+            ServerError: There is no shell.
+        """
+        try:
+            process = await child.start(["/bin/sh", "-c", _SCRIPT], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
+        except OSError as error:
+            raise ServerError(f"it cannot be guarded: {error.strerror or error}", kind="start") from None
+        return cls(process)
+
+    def watch(self, group: int) -> None:
+        """Ends this process group should we die."""
+        self._say(f"{group}\n")
+
+    async def dismiss(self) -> None:
+        """All is over: nothing is left to end."""
+        self._say("over\n")
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        await self._process.wait()
+
+    def _say(self, text: str) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.write(text.encode())
+
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 

@@ -4,14 +4,146 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
-from mcp_tools.definition.characters import hidden_characters
-from mcp_tools.definition.phrases import suspicious_phrases
 from mcp_tools.definition.rules import Flag, flag
-from mcp_tools.text import one_line
+from mcp_tools.text import joiners_in_place, one_line
 from mcp_tools.tool import Json
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ANSI = re.compile(r"[\x1b\x9b\x9d\x90]")
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0")
+"""Letters and marks without a glyph, which Unicode does not class as formats."""
+_SELECTORS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_EMOJI = re.compile(
+    "[0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+)
+_RULES_OF_CATEGORIES = {
+    "Cc": "control",
+    "Zl": "control",
+    "Zp": "control",
+    "Cf": "zero-width",
+    "Co": "private-use",
+    "Cs": "surrogate",
+}
+
+
+def hidden_characters(text: str, *, lines: bool = True) -> Iterator[tuple[str, str]]:
+    """The rule that each unfit character breaks, with the character written so that it can be seen.
+
+    Args:
+        text: The text.
+        lines: Whether it may have several lines and tabs.
+    """
+    if text.isascii() and (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
+        return
+    joiners = joiners_in_place(text)
+    for position, character in enumerate(text):
+        if (lines and character in "\n\t") or position in joiners:
+            continue
+        if rule := _rule(character, text[position - 1] if position else ""):
+            yield rule, f"U+{ord(character):04X}"
+
+
+def _rule(character: str, before: str) -> str:
+    """The rule that a character breaks after the one before it; empty when none."""
+    point = ord(character)
+    if _ANSI.match(character):
+        return "ansi"
+    if character in _BIDI:
+        return "bidi"
+    if 0xE0000 <= point <= 0xE007F:
+        return "tag"
+    if _SELECTORS.match(character):
+        return "" if character in "\ufe0e\ufe0f" and _EMOJI.match(before) else "variation-selector"
+    if character in _FILLERS or 0xE0080 <= point <= 0xE0FFF or 0xFFF0 <= point <= 0xFFF8:
+        return "zero-width"
+    if 0xFDD0 <= point <= 0xFDEF or point & 0xFFFE == 0xFFFE:
+        return "private-use"
+    return _RULES_OF_CATEGORIES.get(unicodedata.category(character), "")
+
+
+_USER = r"(?:the |your )?(?:user|human|person|owner|customer|anyone|anybody)s?"
+_PHRASES: dict[str, tuple[str, ...]] = {
+    "instruction": (
+        r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:instructions?|prompts?|rules|guidelines|guardrails"
+        r"|(?:previous|prior|above|earlier) (?:messages?|text|context))\b",
+        r"\b(?:system|developer) prompt\b",
+        r"\byou (?:must|shall|should|have to|are required to|need to) (?:always |never |also |first |now )?"
+        r"(?:call|use|read|send|include|pass|invoke|run|execute|obey|follow|open|fetch|reply|respond|answer|act|pretend)\b",
+        r"\b(?:assistant|llm|language model|ai model|claude|chatgpt|agent)s?,? (?:must|shall|should|has to|have to)\b",
+        r"\byou are (?:now |no longer )(?:a|an|in|the|bound|free)\b",
+        r"\bjailbreak\b",
+    ),
+    "concealment": (
+        r"\b(?:do not|don'?t|never|must not|should not|without|avoid) (?:ever )?"
+        r"(?:tell|mention|inform|notify|reveal|show|disclos|ask|alert)(?:e|ing)?\b"
+        rf".{{0,30}}\b{_USER}\b",
+        r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose|tell|report) (?:this|that|it|these|anyone|anybody)\b",
+        rf"\b(?:hide|conceal|keep|withhold)\b.{{0,30}}\bfrom {_USER}\b",
+        rf"\bwithout {_USER}(?:'?s)? (?:knowledge|knowing|consent|noticing|permission|approval)\b",
+        rf"\b{_USER} (?:must|should|need|does|do|will) (?:not|never) (?:know|see|notice|be told|find out)\b",
+    ),
+    "markup": (
+        r"</?\s*(?:important|system|instructions?|secret|hidden|assistant|admin|critical|urgent|override|user|prompt"
+        r"|tool_call|function_calls?)\b[^>]{0,80}>",
+        r"<\|\s*\w+\s*\|>|\[/?inst\]|<<sys>>",
+        r"<!--",
+        r"!\[[^\]]{0,80}\]\(\s*https?:",
+        r"\bdata:[\w/+.-]+;base64,",
+        r"[a-z0-9+/_-]{160,}={0,2}",
+    ),
+    "other-tools": (
+        r"\b(?:before|after|instead of|rather than|prior to|whenever) (?:you )?(?:us|call|invok|run|runn)(?:e|ing)? "
+        r"(?:(?:any|every|all|each|another|the|this|that|a) )?(?:of the )?(?:other )?(?:[\w.`-]+ )?tools?\b",
+        r"\b(?:any|all|every|each) (?:of the )?other tools?\b",
+        r"\b(?:always|only|never|do not|don'?t) (?:use|call|invoke|run|prefer)\b.{0,40}\btools?\b",
+        r"\bthis tool (?:replaces|supersedes|overrides|must be (?:called|used|run)|takes precedence)\b",
+        r"\b(?:when|whenever|if) (?:the )?[\w`-]+ tool is (?:called|used|invoked|available|present)\b",
+        r"\btools? (?:is|are) (?:deprecated|broken|unsafe|insecure|disabled|obsolete)\b.{0,60}\b(?:use|call)\b",
+    ),
+    "secret-path": (
+        r"(?<![\w])\.ssh\b|\bid[_ ](?:rsa|dsa|ecdsa|ed25519)\b|\bauthorized[_ ]keys\b",
+        r"\.aws[/\\]|\.netrc\b|\.pgpass\b|\.npmrc\b|\.pypirc\b|\.kube[/\\]|\.gnupg\b|\.docker[/\\]config|\.git-credentials\b",
+        r"/etc/(?:passwd|shadow|sudoers)\b|/proc/self/environ\b",
+        r"(?:^|[\s/\\'\"`(])\.env\b(?!\w)",
+        r"\b(?:mcp|claude_desktop_config)\.json\b|\.cursor[/\\]|\.bash_history\b",
+        r"\b(?:wallet\.dat|login data|keychain(?:s)?[/\\])",
+    ),
+}
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
+    """The rule that each suspicious phrase breaks, with the phrase; one of a rule is enough."""
+    folded = _folded(text)
+    for rule, pattern in _compiled().items():
+        if found := pattern.search(folded):
+            yield rule, found[0]
+    if not text.isascii():
+        yield from (("look-alike", word) for word in _WORD.findall(text) if _mixes_scripts(word))
+
+
+@cache
+def _compiled() -> dict[str, re.Pattern[str]]:
+    """Only where warnings are wanted: compiling takes longer than importing all the rest."""
+    return {rule: re.compile("|".join(f"(?:{phrase})" for phrase in found)) for rule, found in _PHRASES.items()}
+
+
+def _folded(text: str) -> str:
+    """The text as it reads: compatible letters, small, on one line, without what cannot be seen."""
+    if not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in {"Cf", "Mn"})
+    return " ".join(text.replace("’", "'").casefold().split())
+
+
+def _mixes_scripts(word: str) -> bool:
+    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
+    return {"LATIN", "CYRILLIC"} <= scripts
+
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _LONGEST_KEY = 128

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +20,6 @@ from mcp_tools.sandbox.protocol import Outcome, Sandbox
 from mcp_tools.serving.call import Call
 from mcp_tools.serving.consent import files_in, granted, with_real_paths
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.media import with_media
 from mcp_tools.serving.results import (
     META_SANDBOX,
     META_SECONDS,
@@ -31,6 +33,50 @@ from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
     from mcp_types import InputRequiredResult
+
+
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
+
+
+def with_media(tool: Tool, value: Json) -> tuple[Json, list[dict[str, Json]]]:
+    """A result as text shows it, with the size of each image or sound in its place, and the media as MCP content.
+
+    JSON Schema 2020-12 has the words for what an outputSchema marks: `contentMediaType`, and `contentEncoding: base64`
+    for what is binary (Validation, section 8). What is no base64, although it is marked so, stays as it is.
+    """
+    schema = tool.output_schema.get("properties", {}).get("result", {})
+    if "contentMediaType" in schema:
+        return _shown(tool.name, schema, value, 0)
+    if not isinstance(value, list) or not ("prefixItems" in schema or "items" in schema):
+        return value, []
+    parts = [_shown(tool.name, inner, item, at) for at, (inner, item) in enumerate(_items(schema, value))]
+    return [shown for shown, _ in parts], [block for _, blocks in parts for block in blocks]
+
+
+def _items(schema: dict[str, Json], values: list[Json]) -> Iterator[tuple[dict[str, Json], Json]]:
+    first = schema.get("prefixItems", [])
+    for at, value in enumerate(values):
+        found = first[at] if at < len(first) else schema.get("items")
+        yield found if isinstance(found, dict) else {}, value
+
+
+def _shown(name: str, schema: dict[str, Json], value: Json, at: int) -> tuple[Json, list[dict[str, Json]]]:
+    media_type = schema.get("contentMediaType")
+    if not isinstance(value, str) or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
+        return value, []
+    uri = f"alita://results/{name}/{at}"
+    if schema.get("contentEncoding") != "base64":
+        return value, [{"type": "resource", "resource": {"uri": uri, "mimeType": media_type, "text": value}}]
+    try:
+        size = len(base64.b64decode(value, validate=True))
+    except (binascii.Error, ValueError):
+        return value, []
+    kind = media_type.partition("/")[0]
+    block: dict[str, Json] = {"type": kind, "data": value, "mimeType": media_type}
+    if kind not in {"image", "audio"}:
+        block = {"type": "resource", "resource": {"uri": uri, "mimeType": media_type, "blob": value}}
+    return f"{media_type}, {size:,} bytes", [block]
+
 
 _HEARTBEAT_SECONDS = 1.0
 

@@ -21,11 +21,11 @@ import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
 from agent.models import server
-from agent.models.cores import free_cores, most_cores
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import LocalServer, stop_servers
 from agent.models.protocol import Request
 from agent.models.retry import Retry
+from agent.models.server import free_cores, most_cores
 from agent.models.server_state import ServerOptions, ServerState, born, running
 
 SOURCE = Path(__file__).parents[3] / "src"

@@ -9,8 +9,7 @@ from agent.attached import look_at_files
 from agent.models.embedded import EmbeddedModel
 from agent.models.local_server import stop_servers
 from agent.models.weights import Weights
-from agent.small.programs.form import answer_in, as_answer
-from agent.small.programs.program import answer_by_program, code_in
+from agent.small.programs.program import answer_by_program, answer_in, as_answer, code_in
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
 from mcp_tools.sandbox import open_sandbox

@@ -90,7 +90,7 @@ async def test_a_replay_searches_and_reads_nothing_and_tells_the_same(indexed, t
 
 
 async def test_a_trace_shows_what_was_found_and_read(indexed, towns):
-    from agent.traces.calls import call_of
+    from agent.traces.read import call_of
 
     lines = [decide("answer", answer="1874", when=FOUND), decide("search", query="lighthouse lit")]
     answer = await indexed.plays(*lines).ask("When was the lighthouse lit?")

@@ -17,7 +17,7 @@ from mcp.client import session, streamable_http, subscriptions
 from mcp.shared import exceptions
 from pydantic import ValidationError
 
-from mcp_tools.clients.failures import failure_of
+from mcp_tools.clients.connection import failure_of
 from mcp_tools.errors import ServerError
 from support.external import ends, is_alive, plain, starts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_tools.definition.look_alikes import look_alikes
+from mcp_tools.approve import look_alikes
 
 NAMES = ("get_value", "sum_numbers", "word_count", "read", "count_2")
 

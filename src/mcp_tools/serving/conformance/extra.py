@@ -2,10 +2,100 @@
 
 from __future__ import annotations
 
-from mcp_tools.serving.conformance.elicitations import asking_tools
+import json
+from collections.abc import Callable
+
+from mcp_types import ElicitResult, InputRequiredResult
+
+from mcp_tools.serving.call import Call, ConstantTool
+from mcp_tools.serving.elicitation import can_ask, elicited
 from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.prompts import Prompt
 from mcp_tools.serving.resources import Document
+from mcp_tools.serving.results import Reply, error_reply, value_reply
+from mcp_tools.serving.schemas import definition
+from mcp_tools.tool import Json
+
+_SECONDS = 20.0
+_LIMIT = 100_000
+_TEXT: dict[str, Json] = {"type": "string"}
+_THREE: list[Json] = ["option1", "option2", "option3"]
+_TITLED: list[Json] = [
+    {"const": "value1", "title": "First Option"},
+    {"const": "value2", "title": "Second Option"},
+    {"const": "value3", "title": "Third Option"},
+]
+
+
+def asking_tools() -> list[ConstantTool]:
+    """All of them."""
+    return [
+        _asking("test_elicitation", _form(username=_TEXT, email=_TEXT), takes={"message": _TEXT}),
+        _asking("test_streaming_elicitation", _form(name=_TEXT)),
+        _asking("test_elicitation_sep1034_defaults", _defaults()),
+        _asking("test_elicitation_sep1330_enums", _enums()),
+        _asking(
+            "test_input_required_result_elicitation",
+            _form(name=_TEXT),
+            key="user_name",
+            question="What is your name?",
+            told=lambda answer: f"Hello, {(answer.content or {}).get('name')}!",
+        ),
+    ]
+
+
+def _asking(
+    name: str,
+    form: dict[str, Json],
+    *,
+    key: str = "answer",
+    question: str = "What do you answer?",
+    takes: dict[str, Json] | None = None,
+    told: Callable[[ElicitResult], str] = lambda a: f"Person answered: {a.action}, {json.dumps(a.content)}",
+) -> ConstantTool:
+    described = definition(
+        name, name, "Asks a person.", takes or {}, required=[*(takes or {})], output={"result": _TEXT}
+    )
+
+    async def ask(call: Call) -> Reply | InputRequiredResult:
+        if not can_ask(call.context):
+            return error_reply("denied", "this client cannot ask a person")
+        answer = await elicited(call, str(call.arguments.get("message", question)), form, key, _SECONDS)
+        if isinstance(answer, InputRequiredResult):
+            return answer
+        if answer is None:
+            return error_reply("denied", "nobody answered")
+        return value_reply({"result": told(answer)}, limit=_LIMIT)
+
+    return ConstantTool(described, ask)
+
+
+def _form(**properties: Json) -> dict[str, Json]:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def _defaults() -> dict[str, Json]:
+    return _form(
+        name={"type": "string", "default": "John Doe"},
+        age={"type": "integer", "default": 30},
+        score={"type": "number", "default": 95.5},
+        status={"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+        verified={"type": "boolean", "default": True},
+    )
+
+
+def _enums() -> dict[str, Json]:
+    return _form(
+        untitledSingle={"type": "string", "enum": _THREE},
+        titledSingle={"type": "string", "oneOf": _TITLED},
+        legacyEnum={
+            "type": "string",
+            "enum": ["opt1", "opt2", "opt3"],
+            "enumNames": ["Option One", "Option Two", "Option Three"],
+        },
+        untitledMulti={"type": "array", "items": {"type": "string", "enum": _THREE}},
+        titledMulti={"type": "array", "items": {"anyOf": _TITLED}},
+    )
 
 
 def conformance_extra() -> Extra:

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from agent import events as e
-from agent.cli.interactive.activity import Activity
 from agent.cli.interactive.live import LiveLine
+from agent.cli.interactive.turn import Activity
 from agent.models.protocol import Usage
 
 STORY: list[e.Event] = [
