@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 _FEW = 12
 """Different values of a column that are all named."""
-_CELLS = 600_000
+_CELLS = 300_000
 """Cells that are looked at."""
+_AT_ONCE = 1000
+"""Rows that are held at once."""
 _MOST = 60
 """Columns that are told of."""
 _WIDTH = 40
@@ -30,20 +33,25 @@ def looked_at(columns: int) -> int:
 
 
 def columns_told(
-    names: Sequence[str], rows: Sequence[Sequence[str]], *, total: int | None, decimal: str = "."
+    names: Sequence[str], rows: Iterable[Sequence[str]], *, total: int | None, decimal: str = "."
 ) -> list[str]:
     """A line for each column, below a line that says over how many rows.
 
     Args:
         names: Of the columns.
-        rows: The rows, without a header; at most as many as are `looked_at`.
+        rows: The rows, without a header; at most as many as are `looked_at`. They are not kept.
         total: How many rows there are.
         decimal: The mark before decimals.
     """
-    if not rows or not names:
+    columns: list[Counter[str]] = [Counter() for _ in names]
+    count, each = 0, iter(rows)
+    while some := list(islice(each, _AT_ONCE)):
+        count += len(some)
+        for index, values in enumerate(columns):
+            values.update(row[index] if index < len(row) else "" for row in some)
+    if not count or not names:
         return []
-    over = "" if len(rows) == total else f" (in the first {len(rows):,} rows)"
-    columns = [Counter(row[index] if index < len(row) else "" for row in rows) for index in range(len(names))]
+    over = "" if count == total else f" (in the first {count:,} rows)"
     lines = [
         f"- {_short(name) or f'column {number}'}: {values_told(values, decimal)}"
         for number, (name, values) in enumerate(zip(names[:_MOST], columns, strict=False), 1)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -99,9 +99,12 @@ class DelimitedFile:
         if len(text) <= DATA:
             return [text_part(text.rstrip("\n"), len(text.rstrip("\n")))]
         with self._behind(self._skipped) as (passed, rows):
-            first = list(islice(rows, self._skipped - passed, looked_at(self._columns)))
+            for _ in islice(rows, self._skipped - passed):
+                pass
+            first = list(islice(rows, DATA))
+            more = islice(rows, max(0, looked_at(self._columns) - len(first)))
+            told = columns_told(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
         head = self._line(self._header) if self._skipped else ""
-        told = columns_told(self._header, first, total=self._rows, decimal=self._dialect.decimal)
         return [part_of(map(self._line, first), self._rows, head=head, columns=told)]
 
     def save_data(self, folder: Path) -> list[Path]:
