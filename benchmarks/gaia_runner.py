@@ -89,7 +89,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 def family() -> list[int]:
     """This process and the Python processes that came of it; the sandbox's own are left out."""
-    from agent.gaia.killing import _descendants
+    from agent.gaia.process_tree import _descendants
 
     found = [os.getpid()]
     for pid in _descendants(os.getpid(), ()):
@@ -117,7 +117,7 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
     from agent.gaia.dataset import load_jsonl
     from agent.gaia.progress import Began, Ended, Event
     from agent.gaia.runner import RunOptions, run
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
     dataset = load_jsonl(question_file(folder, count))
@@ -142,7 +142,7 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
 
 def imported() -> Figures:
     """A process that has imported what a worker imports."""
-    import agent.gaia.preloaded
+    import agent.gaia.forkserver_preload
     import agent.gaia.runner  # noqa: F401 - for what it takes
 
     return {"mb": held_mb([os.getpid()])}

@@ -33,13 +33,13 @@ from agent.files.reading import read
 from agent.gaia.answers import final_answer, in_asked_format
 from agent.gaia.report.statistics import wilson
 from agent.gaia.scorer import score
-from agent.layers import read_settings
 from agent.models.local_server import LocalServer
 from agent.models.names import EMBEDDED
 from agent.models.protocol import Model, Request, Role
 from agent.models.roles import ModelSettings, model_settings, open_models
 from agent.models.server_state import ServerOptions
 from agent.models.weights import Weights
+from agent.settings_sources import read_settings
 from mcp_tools.prompt import parse_prompt
 
 ROOT = Path(__file__).parents[1]

@@ -42,7 +42,7 @@ from agent.gaia.progress import Ended, Event
 from agent.gaia.records import Fingerprint, read_ledger
 from agent.gaia.runner import Outcome, RunOptions, run
 from agent.gaia.task import Task, dataset_of
-from agent.layers import read_settings
+from agent.settings_sources import read_settings
 from agent.store.answers import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from agent.alita import Alita
 from agent.events import Event, StepStarted
-from agent.layers import read_settings
-from agent.opened import Opened
+from agent.resources import Opened
 from agent.settings import Settings
+from agent.settings_sources import read_settings
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Status, Tool

@@ -18,10 +18,10 @@ from typing import Any, cast
 from agent.budget import Budget, Limits
 from agent.context import Context, RoleModels
 from agent.errors import ModelOutputError
-from agent.layers import read_settings
 from agent.models.protocol import Role
 from agent.models.roles import model_settings, open_models
 from agent.pages import means_page
+from agent.settings_sources import read_settings
 from agent.state import Decision, State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")

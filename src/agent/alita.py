@@ -14,15 +14,15 @@ from agent.answer import Answer
 from agent.approval import ApprovalMode, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
-from agent.configured import Configured
+from agent.configured_servers import Configured
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.external import Confirm
+from agent.external_tools import Confirm
 from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
-from agent.opened import Opened
 from agent.project_choice import require_allowed
 from agent.question import usable
+from agent.resources import Opened
 from agent.run_settings import WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent.answer import Citation
-from agent.copied import has_words, plain
+from agent.grounding import has_words, plain
 from agent.state import CitedSource
 from mcp_tools.text import one_line
 

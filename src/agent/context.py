@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.budget import Budget
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
-from agent.external import Consent, ExternalTools, NoExternalTools
+from agent.external_tools import Consent, ExternalTools, NoExternalTools
 from agent.models.protocol import Completion, Message, Model, Request, Usage
 from agent.pictures import Sight
 from agent.room import Room

@@ -73,7 +73,7 @@ def _formatted(value: Json, spec: str) -> str:
 
 def _plain(value: Json, question: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:
-        from agent.asked import asked_of
+        from agent.answer_format import asked_of
 
         rounding = asked_of(question).rounding
         if rounding is not None and rounding.places and round(value, rounding.places) == value:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent.external import SERVER, arguments_schema
+from agent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
 from agent.state import Action, Decision, Reply, State
 from mcp_tools.text import one_line

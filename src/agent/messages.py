@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.attached import files_text
-from agent.external import SERVER
+from agent.external_tools import SERVER
 from agent.final import answer_of
 from agent.functions import DRAFT
 from agent.models.protocol import Message

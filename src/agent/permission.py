@@ -10,7 +10,7 @@ from agent.attached import shown_of
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused
-from agent.external import SERVER, CallProposal
+from agent.external_tools import SERVER, CallProposal
 from agent.models.protocol import Role
 from agent.pages import is_page_read
 from agent.provenance import Origins, Verdict

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from agent.budget import Budget
     from agent.conversation import Conversation
-    from agent.opened import Opened
+    from agent.resources import Opened
     from agent.settings import Settings
     from agent.store.journal import Journal
     from agent.store.journaled_browser import JournaledBrowser
@@ -298,11 +298,11 @@ class Running:
         return self._web
 
     def _reader(self) -> JournaledFiles:
-        from agent.files.apart import unconfined
+        from agent.files.reader_process import unconfined
 
         async def before_speech() -> None:
-            from agent.fetching import fetch_speech
             from agent.files.media.speech import from_settings
+            from agent.model_downloads import fetch_speech
 
             with self._budget.standing_still():
                 await fetch_speech(from_settings(self.settings), self._around.tell, self._around.opened.stopping)

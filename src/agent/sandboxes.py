@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.errors import StorageError
-from agent.store.written import write_file
-from mcp_tools.written import private_folder
+from agent.store.user_files import write_file
+from mcp_tools.atomic import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """The settings of one invocation: one typed object, read once and passed down.
 
 Defaults < user file < project file < environment (with `.env` below it) < flags. Every value remembers which
-of these it came from. The layers are read in `agent.layers`.
+of these it came from. The layers are read in `agent.settings_sources`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Explained(NamedTuple):
 
 
 class Settings(BaseSettings):
-    """Everything that can be set. Read with `agent.layers.read_settings`, never from the environment."""
+    """Everything that can be set. Read with `agent.settings_sources.read_settings`, never from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
@@ -158,7 +158,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `agent.layers` merged: it alone knows which file may set what."""
+        """Only what `agent.settings_sources` merged: it alone knows which file may set what."""
         return (init_settings,)
 
     @field_validator("base_url", "speech_base_url", "firecrawl_api_url")

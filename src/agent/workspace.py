@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.errors import StorageError
-from agent.web.fetching.names import safe_name
+from agent.web.fetching.filenames import safe_name
+from mcp_tools.atomic import write_whole
 from mcp_tools.tool import Json
-from mcp_tools.written import write_whole
 
 FOLDER = "workspace"
 """Its name in the folder of a run."""

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from agent.events import ToolCalled
-from agent.layers import read_settings
-from mcp_tools.create.form import remembered
+from agent.settings_sources import read_settings
+from mcp_tools.create.question_template import remembered
 from mcp_tools.library import Library
 from mcp_tools.library.files import encoded
 from mcp_tools.tool import Status, Tool

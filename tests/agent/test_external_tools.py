@@ -9,12 +9,12 @@ import pytest
 
 from agent.errors import RunError
 from agent.events import ToolCalled, ToolFound, Warned
-from agent.layers import read_settings
 from agent.project_choice import ProjectChoice
+from agent.settings_sources import read_settings
 from mcp_tools.child import INHERITED
+from mcp_tools.clients.config_parser import parse
+from mcp_tools.clients.definition_pins import FILE as SEEN
 from mcp_tools.clients.entry import ServerEntry
-from mcp_tools.clients.forms import parse
-from mcp_tools.clients.seen import FILE as SEEN
 from mcp_tools.clients.trust import FILE, Decisions
 from support.external import is_alive, plain, starts, write_servers
 from support.fibonacci import decide

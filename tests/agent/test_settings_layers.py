@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SettingsError
-from agent.layers import ACCEPTED_VARIABLES, variables
 from agent.project_choice import ProjectChoice, require_allowed
 from agent.settings import Settings
+from agent.settings_sources import ACCEPTED_VARIABLES, variables
 from mcp_tools.clients.trust import FILE, Decisions
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.written import whole_file, write_whole
+from mcp_tools.atomic import whole_file, write_whole
 
 
 def names(folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ from agent.gaia.places import Places
 from agent.gaia.progress import Event
 from agent.gaia.records import Records, read_ledger
 from agent.gaia.runner import Benchmark, Outcome, RunOptions
-from agent.layers import read_settings
+from agent.settings_sources import read_settings
 from support.benchmarks import question_file
 
 

@@ -62,7 +62,7 @@ def reader() -> None:
 def drawing() -> None:
     from agent.web.fetching.guard import AddressGuard
     from agent.web.protocol import WebProblem
-    from agent.web.reading.rendered import Renderer
+    from agent.web.reading.renderer import Renderer
 
     async def run() -> None:
         renderer = Renderer(AddressGuard(allow_private=True), NO_BROWSER)
@@ -154,7 +154,7 @@ def editor() -> None:
 def worker() -> None:
     from mcp_tools import child
 
-    process = child.forkserver("agent.gaia.preloaded").Process(target=runpy.run_module, args=("this",))
+    process = child.forkserver("agent.gaia.forkserver_preload").Process(target=runpy.run_module, args=("this",))
     process.start()
     process.join()
     assert process.exitcode == 0

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.browser.driven import Driven
+from agent.browser.browser_use_driver import Driven
 from agent.browser.launching import launched
 from agent.browser.protocol import LONGEST_LINE, Job, Outcome, Task, completion_of
 from agent.errors import ModelOutputError, StoppedError

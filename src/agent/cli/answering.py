@@ -80,7 +80,7 @@ class _Session:
     async def run(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
         from agent.cli.keeping import asking, confirming
-        from agent.layers import read_settings
+        from agent.settings_sources import read_settings
 
         settings = read_settings(flags)
         self.display = open_display(quiet=self._output.quiet, verbose=self._output.verbose, plain=settings.plain)

@@ -19,16 +19,16 @@ from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, with_limit
 from agent.gaia.dataset import load_questions, revision_of
-from agent.gaia.derived import results_of, write_answers, write_results
 from agent.gaia.live import Display, open_display
+from agent.gaia.outputs import results_of, write_answers, write_results
 from agent.gaia.places import Places
 from agent.gaia.progress import Count, Event, money
 from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
 from agent.gaia.scorer import Mode
 from agent.gaia.selection import Selection
-from agent.layers import read_settings
 from agent.models.names import EMBEDDED
 from agent.project_choice import require_allowed
+from agent.settings_sources import read_settings
 
 if TYPE_CHECKING:
     from agent.gaia.task import Dataset

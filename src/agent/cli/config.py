@@ -11,7 +11,7 @@ import typer
 from agent.cli import options
 from agent.cli.output import print_json, print_note, print_rows
 from agent.errors import UsageError
-from agent.folders import PROJECT_FILE, find_folders
+from agent.paths import PROJECT_FILE, find_folders
 
 app = options.new_app("Each setting and where it came from.")
 
@@ -19,7 +19,7 @@ app = options.new_app("Each setting and where it came from.")
 @app.command()
 def show(as_json: options.AsJson = False) -> None:
     """Prints every setting, its value and where it came from; keys are masked."""
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     explained = read_settings().explain()
     if as_json:
@@ -45,8 +45,8 @@ def trust(
 ) -> None:
     """Lets the files of this folder choose who answers, after a look at what they choose."""
     from agent.cli.trusting import choice_allowed, is_terminal
-    from agent.layers import read_settings
     from agent.project_choice import ProjectChoice
+    from agent.settings_sources import read_settings
     from mcp_tools.clients.trust import FILE, Decisions
 
     settings = read_settings()

@@ -183,7 +183,7 @@ def _write_questions(path: Path, dataset: Dataset) -> None:
     Raises:
         UsageError: The file that is there holds something else.
     """
-    from agent.store.written import write_file
+    from agent.store.user_files import write_file
 
     text = "".join(f"{json.dumps(_record(task))}\n" for task in dataset.tasks)
     if path.is_file() and path.read_bytes() != text.encode():
@@ -198,8 +198,8 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
     from agent.errors import StorageError
     from agent.gaia.attachments import usual_attachments
     from agent.gaia.course import plain_name
-    from agent.layers import read_settings
-    from agent.store.written import whole_file
+    from agent.settings_sources import read_settings
+    from agent.store.user_files import whole_file
 
     looking, found = usual_attachments(read_settings(), course=_api(address)), {}
     try:

@@ -215,7 +215,7 @@ def _browser(settings: Settings) -> Finding:
 
 def _readers() -> Iterator[Finding]:
     """What the processes that read files and pages could still do; nothing is said where they are confined."""
-    from agent.files.apart import unconfined
+    from agent.files.reader_process import unconfined
 
     if gap := unconfined():
         yield Finding("readers", False, f"processes that read files and pages are not confined: {gap}", needed=False)
@@ -256,7 +256,7 @@ def _tools(settings: Settings) -> Iterator[Finding]:
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """External servers, without starting any."""
-    from agent.configured import Configured
+    from agent.configured_servers import Configured
 
     configured = Configured(settings, Path.cwd())
     for standing in configured.standings:

@@ -14,7 +14,7 @@ app = options.new_app("Checks that everything alita needs is there.")
 def doctor(as_json: options.AsJson = False) -> None:
     """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
     from agent.cli.diagnosis import diagnose
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     findings = diagnose(read_settings())
     usable = all(finding.ok for finding in findings if finding.needed)

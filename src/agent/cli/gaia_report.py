@@ -127,7 +127,7 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
             raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
         return ()
     from agent.gaia.dataset import load_questions
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     dataset = load_questions(questions, read_settings())
     tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
@@ -137,7 +137,7 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
 
 
 def _redactor() -> Redactor:
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
     from agent.store.redact import Redactor
 
     return Redactor(read_settings().secrets)
@@ -145,7 +145,7 @@ def _redactor() -> Redactor:
 
 def _write_page(opened: Report, path: Path, runs: Path, redactor: Redactor) -> None:
     from agent.gaia.report.html import as_html
-    from agent.store.written import write_file
+    from agent.store.user_files import write_file
 
     page = as_html(opened, runs, redactor)
     write_file(path, page)
@@ -182,7 +182,7 @@ def _give_shown(parts: Shown, output: Path | None, redactor: Redactor) -> None:
 
 
 def _write(text: str, output: Path) -> None:
-    from agent.store.written import write_file
+    from agent.store.user_files import write_file
 
     write_file(output, text)
     print_text(str(output))

@@ -12,7 +12,7 @@ from typing import IO
 from agent.approval import Approve, Proposal
 from agent.cli.output import print_note
 from agent.cli.render import Display
-from agent.external import CallProposal, Confirm
+from agent.external_tools import CallProposal, Confirm
 from mcp_tools.text import one_line, printable
 
 TERMINAL = "/dev/tty"

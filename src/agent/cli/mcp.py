@@ -15,10 +15,10 @@ from agent.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.configured import Configured
+    from agent.configured_servers import Configured
     from agent.settings import Settings
     from mcp_tools.clients.entry import Scope, ServerEntry
-    from mcp_tools.clients.standing import Standing
+    from mcp_tools.clients.server_status import Standing
 
 app = options.new_app("MCP: uses other people's servers, and gives the tools to other programs.")
 
@@ -176,7 +176,7 @@ def _switch(name: str, *, off: bool) -> None:
 def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
     """Whether tools of which the server says something else than before may be called; without any, they may."""
     from agent.cli.trusting import is_terminal, tools_allowed, visible
-    from mcp_tools.clients.seen import FILE, Seen
+    from mcp_tools.clients.definition_pins import FILE, Seen
 
     seen = Seen(_settings().data_dir / FILE)
     changed = seen.pending(entry)
@@ -197,7 +197,7 @@ def _allowed(name: str, configured: Configured) -> Standing:
     import os
 
     from agent.cli.trusting import allowed, is_terminal, visible
-    from mcp_tools.clients.standing import standing_of
+    from mcp_tools.clients.server_status import standing_of
 
     found = _found(name, configured)
     if found.state in {"undecided", "refused"} and not (is_terminal() and allowed(found.entry, configured)):
@@ -244,13 +244,13 @@ def _as_json(standing: Standing) -> dict[str, Any]:
 
 
 def _settings() -> Settings:
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     return read_settings()
 
 
 def _configured(settings: Settings) -> Configured:
-    from agent.configured import Configured
+    from agent.configured_servers import Configured
 
     return Configured(settings, Path.cwd())
 

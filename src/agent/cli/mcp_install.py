@@ -107,9 +107,9 @@ def json_(name: Name = "alita", tools: Tools = None, tools_dir: options.ToolsDir
 
 def _server(tools_dir: Path | None, tools: str | None) -> ServerCommand:
     """The command, with the library of this folder: the client starts it in another."""
-    from agent.folders import TOOLS_FOLDER
     from agent.hosts import server_command
-    from agent.layers import read_settings
+    from agent.paths import TOOLS_FOLDER
+    from agent.settings_sources import read_settings
 
     settings = read_settings(options.flags({"tools_dir": tools_dir}))
     usual = settings.data_dir / TOOLS_FOLDER

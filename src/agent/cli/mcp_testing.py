@@ -8,8 +8,8 @@ from typing import Any
 
 from agent.cli.output import print_note, print_rows
 from mcp_tools.clients.definitions import listing_of, suspicions_of
-from mcp_tools.clients.link import Link
-from mcp_tools.clients.standing import Standing
+from mcp_tools.clients.reconnect import Link
+from mcp_tools.clients.server_status import Standing
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 

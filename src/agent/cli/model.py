@@ -37,9 +37,9 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
-    from agent.layers import read_settings
     from agent.models.weights import Weights
     from agent.models.weights_set import WeightsSet
+    from agent.settings_sources import read_settings
 
     folder = read_settings().models_dir
     return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
@@ -69,7 +69,7 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 def list_(as_json: options.AsJson = False) -> None:
     """Lists the models, where each is asked and where its key comes from, and the weights on this machine."""
     from agent.cli.model_trying import listed, show_list
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     models = listed(read_settings())
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
@@ -91,8 +91,8 @@ def try_out(
 ) -> None:
     """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
     from agent.cli.model_trying import show_test, tested
-    from agent.layers import read_settings
     from agent.project_choice import require_allowed
+    from agent.settings_sources import read_settings
 
     settings = read_settings({"model": name or None, "base_url": base_url})
     require_allowed(settings)
@@ -114,8 +114,8 @@ def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
 @app.command()
 def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
     """Removes the weights, what an interrupted pull left, and what was computed with them."""
-    from agent.layers import read_settings
     from agent.models.prefixes import FOLDER
+    from agent.settings_sources import read_settings
 
     weights = _weights(name)
     removed = weights.remove()
@@ -133,8 +133,8 @@ def serve(
     as_json: options.AsJson = False,
 ) -> None:
     """Starts the server in the background, so that the next question need not wait for it."""
-    from agent.layers import read_settings
     from agent.models.local_server import stop_servers
+    from agent.settings_sources import read_settings
 
     if stop:
         ended = stop_servers(read_settings().runtime_dir)
@@ -155,10 +155,10 @@ async def _start() -> None:
 
 
 def _server(weights: Path) -> LocalServer:
-    from agent.layers import read_settings
     from agent.models.local_server import LocalServer
     from agent.models.prefixes import FOLDER
     from agent.models.server_state import ServerOptions
+    from agent.settings_sources import read_settings
 
     settings = read_settings()
     wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
@@ -166,8 +166,8 @@ def _server(weights: Path) -> LocalServer:
 
 
 def _print_status(*, as_json: bool) -> None:
-    from agent.layers import read_settings
     from agent.models.server_state import running
+    from agent.settings_sources import read_settings
 
     servers = [state for _, state in running(read_settings().runtime_dir)]
     if as_json:

@@ -30,7 +30,7 @@ def list_(
     as_json: options.AsJson = False,
 ) -> None:
     """Lists runs, newest first."""
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
     from agent.store.runs import list_runs
 
     runs = list_runs(read_settings().runs_dir, limit=limit)
@@ -43,7 +43,7 @@ def list_(
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> None:
     """Shows a run: question, answer and every call."""
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
     from agent.store.journal import Journal, Record
     from agent.store.runs import find_run, journal_path, load_run
 
@@ -85,7 +85,7 @@ def replay(
 ) -> None:
     """Does a run again from its journal, without a call. The answer is the same."""
     from agent.cli.answering import Output, answer
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
     from agent.store.runs import find_run
 
     run_id = find_run(read_settings().runs_dir, run)

@@ -49,7 +49,7 @@ def run(flags: dict[str, Any], wanted: Wanted) -> None:
     Raises:
         UserError: A flag cannot be what was meant, the machine offers no isolation, or the address is taken.
     """
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
     settings = read_settings(flags)
@@ -162,7 +162,7 @@ def _greet(library: Library, sandbox: Sandbox) -> None:
 
 
 def _door(wanted: Wanted) -> Door:
-    from agent.layers import SERVE_TOKEN
+    from agent.settings_sources import SERVE_TOKEN
     from mcp_tools.serving.http import open_door
 
     return open_door(

@@ -83,7 +83,7 @@ def export(
     if output is None:
         print_text(text)
         return
-    from agent.store.written import write_file
+    from agent.store.user_files import write_file
 
     write_file(output, text)
     print_note(f"Wrote {output}.")
@@ -108,7 +108,7 @@ def delete(
 
 
 def _folder() -> Path:
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     return read_settings().sessions_dir
 

@@ -11,10 +11,10 @@ from agent.cli.output import print_note
 from agent.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.configured import Configured
+    from agent.configured_servers import Configured
     from agent.project_choice import ProjectChoice
+    from mcp_tools.clients.definition_pins import Changed
     from mcp_tools.clients.entry import ServerEntry
-    from mcp_tools.clients.seen import Changed
     from mcp_tools.clients.trust import Decisions
 
 
@@ -31,13 +31,13 @@ def ask_about_project(flags: dict[str, Any]) -> None:
     """
     if not is_terminal():
         return
-    from agent.folders import PROJECT_FILE
+    from agent.paths import PROJECT_FILE
     from mcp_tools.clients.files import PROJECT_FILES
 
     if not any((Path.cwd() / name).is_file() for name in (PROJECT_FILE, ".env", *PROJECT_FILES)):
         return
-    from agent.configured import Configured
-    from agent.layers import read_settings
+    from agent.configured_servers import Configured
+    from agent.settings_sources import read_settings
 
     try:
         configured = Configured(read_settings(flags), Path.cwd())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.state import Decision, State
-from mcp_tools.create.form import arguments_for
+from mcp_tools.create.question_template import arguments_for
 from mcp_tools.fits import surely_fits
 
 

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.files.apart import read_apart
 from agent.files.contents import SECTION, ReadLimits
 from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.problem import FileProblem
+from agent.files.reader_process import read_apart
 from agent.files.registry import READERS
 from mcp_tools.tool import Json
 
@@ -187,7 +187,7 @@ async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section:
     if _module(kind) in (*_SPOKEN, "mail", "archive"):
         from agent.files.media.speech import from_settings, weights_of
         from agent.files.media.speech_api import serve as ask_endpoint
-        from agent.layers import read_settings
+        from agent.settings_sources import read_settings
 
         speech = from_settings(read_settings())
         request["speech"] = replace(speech, api_key="").as_json()

@@ -11,7 +11,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from agent.answer import unwrapped
-from agent.asked import Asked, Rounding, asked_of
+from agent.answer_format import Asked, Rounding, asked_of
 
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
 _WRAPPED = (

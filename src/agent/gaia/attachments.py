@@ -16,7 +16,7 @@ from agent.gaia.course import CourseApi, plain_name
 from agent.gaia.hub import REVISION, Hub, NoAccess, hub_cache
 from agent.gaia.task import Task
 from agent.settings import Settings
-from agent.store.written import whole_file
+from agent.store.user_files import whole_file
 from mcp_tools.text import one_line
 
 USUAL_FOLDER = Path("gaia_files")

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.configured import Configured
+from agent.configured_servers import Configured
 from agent.gaia.records import Fingerprint
 from agent.gaia.scorer import Mode
 from agent.run_settings import configuration_of

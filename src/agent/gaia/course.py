@@ -16,7 +16,7 @@ from agent.errors import CourseError, StorageError
 from agent.gaia.rows import Row, dataset_from
 from agent.gaia.submission import Submission
 from agent.gaia.task import Dataset, Task
-from agent.store.written import whole_file
+from agent.store.user_files import whole_file
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.gaia.attempt import Attempt, AttemptStatus
 from agent.gaia.job import LONGEST_LINE, Job, Result, receive, send
-from agent.gaia.killing import kill_tree
+from agent.gaia.process_tree import kill_tree
 from agent.models.protocol import Usage
 from mcp_tools import child
 
@@ -132,7 +132,9 @@ class Worker:
         """A new process, which begins to listen."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = child.forkserver("agent.gaia.preloaded").Process(target=main, args=(theirs, setup), daemon=True)
+            process = child.forkserver("agent.gaia.forkserver_preload").Process(
+                target=main, args=(theirs, setup), daemon=True
+            )
             await asyncio.to_thread(process.start)
         worker = cls(process, patience, tell, spared)
         reader, worker._writer = await asyncio.open_connection(sock=ours, limit=LONGEST_LINE)

@@ -12,9 +12,9 @@ from typing import Any
 
 from agent.errors import StorageError, SubmissionError
 from agent.gaia.answers import final_answer
-from agent.gaia.derived import require_answer
+from agent.gaia.outputs import require_answer
+from mcp_tools.atomic import private
 from mcp_tools.tool import Json
-from mcp_tools.written import private
 
 SHORTEST_CODE_URL = 10
 """Characters that the server asks for."""

@@ -15,7 +15,7 @@ from agent.errors import SettingsError, StorageError
 from agent.hosts.json_text import JsonText
 from agent.hosts.registry import FormatName, Host
 from agent.hosts.text_format import DamagedTextError, TextFormat, UnusualTextError
-from mcp_tools.written import write_whole
+from mcp_tools.atomic import write_whole
 
 _BOM = "\ufeff"
 

@@ -24,8 +24,8 @@ from agent.models.server_state import (
     running,
 )
 from mcp_tools import child
+from mcp_tools.atomic import private, private_folder
 from mcp_tools.text import one_line
-from mcp_tools.written import private, private_folder
 
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 

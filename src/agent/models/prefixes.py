@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.models.protocol import Message
+from mcp_tools.atomic import private_folder
 from mcp_tools.prompt import load_prompt
-from mcp_tools.written import private_folder
 
 FOLDER = "prefixes"
 """Of all engines' files, in the cache folder."""

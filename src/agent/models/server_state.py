@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from mcp_tools.written import write_whole
+from mcp_tools.atomic import write_whole
 
 ALREADY_RUNNING = 75
 """Exit status of a server that found another one holding the lock."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mcp_tools.written import private_folder, write_whole
+from mcp_tools.atomic import private_folder, write_whole
 
 Rung = Literal["schema", "tool", "text"]
 RUNGS: tuple[Rung, ...] = ("schema", "tool", "text")

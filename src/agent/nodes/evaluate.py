@@ -33,7 +33,7 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 
 def _is_form_asked(question: str) -> bool:
     """Whether the question asks for a bare number, date or time, for named values, or for a list with separators."""
-    from agent.asked import asked_of
+    from agent.answer_format import asked_of
 
     asked = asked_of(question)
     return bool(asked.pattern or asked.form or asked.separator)

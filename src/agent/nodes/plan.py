@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from agent.attached import look_at_files
 from agent.context import Context
 from agent.events import Note, ToolFound
-from agent.external import SERVER
+from agent.external_tools import SERVER
 from agent.functions import DRAFT
 from agent.state import State
 from mcp_tools.clients.plain_schema import plain_schema

@@ -10,7 +10,7 @@ from agent.attached import granted, with_paths
 from agent.calls import CallResult, call_external, call_tool
 from agent.context import Context
 from agent.events import Note
-from agent.external import SERVER
+from agent.external_tools import SERVER
 from agent.permission import origins_of, unless_wanted
 from agent.provenance import of_call
 from agent.state import State

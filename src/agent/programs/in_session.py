@@ -11,7 +11,7 @@ from agent.attached import file_named, file_of_run, granted, path_made
 from agent.calls import call_external
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.external import SERVER
+from agent.external_tools import SERVER
 from agent.pages import text_for_program
 from agent.permission import may_be_done, origins_of, words_of_user
 from agent.pictures import MOST_OF_ONE, Place, prepared, seen_pictures

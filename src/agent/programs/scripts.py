@@ -12,7 +12,7 @@ from typing import Any
 from agent.attached import granted, paths_by_name
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.external import SERVER
+from agent.external_tools import SERVER
 from agent.state import AttachedFile, State
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.packages import file_packages, imported

@@ -7,8 +7,8 @@ from typing import Any
 
 from agent.attached import readable, was_read
 from agent.context import Context
-from agent.copied import stands_there
 from agent.events import Note
+from agent.grounding import stands_there
 from agent.models.protocol import Role
 from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.state import Decision, State, Step

@@ -14,7 +14,7 @@ from agent.deciding.asked_before import asked_before
 from agent.deciding.refusals import refusal_of, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
-from agent.external import SERVER, arguments_schema
+from agent.external_tools import SERVER, arguments_schema
 from agent.functions import DRAFT
 from agent.gaia.answers import in_asked_format
 from agent.models.protocol import Role

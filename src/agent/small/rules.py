@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from agent.asked import asked_of
+from agent.answer_format import asked_of
 from agent.attached import TABLES, TREES, readable, unread_files, was_read
 from agent.deciding.refusals import refusal_of
 from agent.programs.scripts import asked_script

@@ -15,7 +15,7 @@ from pathlib import Path
 from agent.answer import Answer
 from agent.store.runs import InputFile
 from agent.version import alita_version
-from mcp_tools.written import private_folder, write_whole
+from mcp_tools.atomic import private_folder, write_whole
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""

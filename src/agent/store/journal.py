@@ -13,8 +13,8 @@ from typing import Self
 
 from agent.errors import AlitaError, ModelOutputError, RunError, StoppedError
 from agent.models.protocol import Usage
-from agent.store.appended import AppendedLines, read_lines
 from agent.store.blobs import Blobs, canonical, digest
+from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
 from agent.web.protocol import WebProblem
 from mcp_tools.text import one_line

@@ -11,7 +11,7 @@ from agent.files.contents import SECTION
 from agent.files.problem import FileProblem
 from agent.state import AttachedFile
 from agent.store.journal import Journal
-from agent.store.written import write_file
+from agent.store.user_files import write_file
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

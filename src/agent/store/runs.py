@@ -14,11 +14,11 @@ from pathlib import Path
 from agent.answer import Answer
 from agent.errors import RunError, StorageError
 from agent.store import journal
-from agent.store.appended import is_locked
 from agent.store.ids import ID, fitting_id, new_id
-from agent.store.written import write_file
+from agent.store.jsonl_log import is_locked
+from agent.store.user_files import write_file
+from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.tool import Json
-from mcp_tools.written import private_folder, write_whole
 
 SCHEMA = 1
 FILE = "run.json"

@@ -21,10 +21,10 @@ from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
 from agent.store.ids import ID, fitting_id, new_id
 from agent.store.redact import Redactor
-from agent.store.written import write_file
+from agent.store.user_files import write_file
+from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
-from mcp_tools.written import private_folder
 
 SCHEMA = 1
 TITLE_LENGTH = 60

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.clients.config_parser import Parsed, Problem, as_form, parse
 from mcp_tools.clients.entry import Scope, ServerEntry
-from mcp_tools.clients.forms import Parsed, Problem, as_form, parse
 from mcp_tools.clients.jsonc import has_comments, load_jsonc
 from mcp_tools.errors import ServersFileError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
-from mcp_tools.written import private_folder, write_whole
 
 USER_FILE = "mcp.json"
 """In the user's config folder."""

@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.folder import PRIVATE, within
 from mcp_tools.tool import Capabilities, Json, Tool
-from mcp_tools.written import private_folder, write_whole
 
 _LOCK_SECONDS = 30.0
 _VERSION = 1

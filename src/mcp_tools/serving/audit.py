@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
-from mcp_tools.written import private_folder
 
 
 @dataclass(frozen=True, slots=True)

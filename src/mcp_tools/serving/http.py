@@ -110,8 +110,8 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from mcp_tools.serving.gate import Gate
-    from mcp_tools.serving.patience import Patient
+    from mcp_tools.serving.header_timeout import Patient
+    from mcp_tools.serving.http_security import Gate
 
     limits = limits or ServerLimits()
     sockets = [_listening(door)]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.async_api import async_playwright
 
-from agent.browser.driven import _with_marked_page
+from agent.browser.browser_use_driver import _with_marked_page
 from agent.browser.logins import Login
 from agent.browser.outside import BROWSER_USE
 from agent.browser.tabs import TabInUse

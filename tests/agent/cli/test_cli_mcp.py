@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from mcp_tools.clients.forms import parse
+from mcp_tools.clients.config_parser import parse
 from support.external import PLAIN_SERVER, ends, plain, starts, write_servers
 from support.fibonacci import decide, write_script
 from support.openai_server import Step

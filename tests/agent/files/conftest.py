@@ -29,8 +29,8 @@ def open_file(tmp_path: Path) -> Open:
 def speech_models() -> Path:
     """The folder of models, with the weights of speech in it."""
     from agent.errors import WeightsError
-    from agent.folders import find_folders
     from agent.models.weights_set import WeightsSet
+    from agent.paths import find_folders
 
     folder = Path(os.environ.get("ALITA_TEST_MODELS") or find_folders(os.environ).data / "models")
     try:

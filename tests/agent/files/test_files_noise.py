@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from agent.files import inside
-from agent.files.apart import read_apart
+from agent.files import reader_worker
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem
+from agent.files.reader_process import read_apart
 from agent.files.registry import READERS
 
 LIMITS = ReadLimits(unpacked=8 << 20, members=50)
@@ -103,11 +103,11 @@ def test_any_bytes_are_read_or_refused(kind: str, data: st.DataObject, tmp_path:
     path.write_bytes(data.draw(damaged(kind)))
     request = {"path": str(path), "name": "any", "kind": kind, "page": 1, "to": 3, "limit": 5000, "folder": ""}
     with suppress(FileProblem):
-        assert inside.attempt({**request, "do": "preview"}, LIMITS)["summary"]
+        assert reader_worker.attempt({**request, "do": "preview"}, LIMITS)["summary"]
     with suppress(FileProblem):
-        assert "text" in inside.attempt({**request, "do": "read", "find": ""}, LIMITS)
+        assert "text" in reader_worker.attempt({**request, "do": "read", "find": ""}, LIMITS)
     with suppress(FileProblem):
-        assert "where" in inside.attempt({**request, "do": "read", "find": "a b"}, LIMITS)
+        assert "where" in reader_worker.attempt({**request, "do": "read", "find": "a b"}, LIMITS)
 
 
 @pytest.mark.parametrize("kind", SHEETS)

@@ -13,9 +13,9 @@ from typing import get_args
 import pytest
 
 from agent.files import reading
-from agent.files.apart import ReadingProcess, read_apart, unconfined
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem, Reason
+from agent.files.reader_process import ReadingProcess, read_apart, unconfined
 from agent.files.registry import READERS
 
 READER = """
@@ -240,7 +240,7 @@ def test_every_kind_reason_and_limit_is_documented() -> None:
 
 SCRIPT = """
 import asyncio, sys
-from agent.files.apart import read_apart
+from agent.files.reader_process import read_apart
 from agent.files.contents import ReadLimits
 folder = sys.argv[1]
 sys.path.insert(0, folder + "/code")

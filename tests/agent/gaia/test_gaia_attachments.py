@@ -15,7 +15,7 @@ from agent.gaia.attachments import Attachments, usual_attachments
 from agent.gaia.course import CourseApi
 from agent.gaia.hub import Hub
 from agent.gaia.task import Task
-from agent.layers import read_settings
+from agent.settings_sources import read_settings
 from support.course_server import CourseServer
 from support.hub_server import COMMIT, OTHER_TOKEN, TOKEN, HubServer
 

@@ -8,9 +8,9 @@ import pytest
 
 from agent.gaia.attempt import Begun
 from agent.gaia.configuration import fingerprint_of
-from agent.gaia.derived import results_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.live import lines_of
+from agent.gaia.outputs import results_of
 from agent.gaia.places import Places
 from agent.gaia.progress import Ended, Planned, Tally
 from agent.gaia.report.opened import open_report

@@ -176,8 +176,8 @@ def test_costs_add_up() -> None:
 
 
 def test_settings_become_model_settings(tmp_path: Path) -> None:
-    from agent.layers import read_settings
     from agent.models.roles import model_settings
+    from agent.settings_sources import read_settings
 
     read = read_settings(environment={"ALITA_HOME": str(tmp_path), "LLM_API_KEY": "sk-1", "LLM_MODEL_NAME": "m"})
     made = model_settings(read)

@@ -16,7 +16,7 @@ from agent.models.local_server import stop_servers
 from agent.small.creating import keep
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
-from mcp_tools.create.form import arguments_for
+from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library import Library
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox import open_sandbox

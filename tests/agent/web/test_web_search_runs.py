@@ -12,7 +12,7 @@ import pytest
 
 from agent.alita import Alita
 from agent.events import FileRead, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
-from agent.layers import read_settings
+from agent.settings_sources import read_settings
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
 from support.fibonacci import decide

@@ -154,7 +154,7 @@ KILLED = """
 import asyncio, json, os, sys
 from pathlib import Path
 from mcp_tools.clients.expand import expand
-from mcp_tools.clients.forms import parse_document
+from mcp_tools.clients.config_parser import parse_document
 from mcp_tools.clients.servers import Servers
 
 async def work():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.form import arguments_for, form_of, passages, remembered
+from mcp_tools.create.question_template import arguments_for, form_of, passages, remembered
 
 SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("What is the 57th Fibonacci number?", {"n": 57}, "what is the 61st  Fibonacci number", {"n": 61}),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agent.approval import Proposal
     from agent.cli.interactive.reader import Reader
     from agent.cli.interactive.screen import Screen
-    from agent.external import CallProposal
+    from agent.external_tools import CallProposal
 
 FIRST_LINES = 20
 """Lines of a source that are shown unasked."""

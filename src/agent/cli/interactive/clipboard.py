@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from agent.store.written import write_file
+from agent.store.user_files import write_file
 from mcp_tools import child
-from mcp_tools.written import private_folder
+from mcp_tools.atomic import private_folder
 
 LONGEST_THROUGH_A_TERMINAL = 74_000
 """Characters of base64; many terminals take no longer sequence."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent.errors import AlitaError, StorageError
 from agent.store.redact import Redactor
-from mcp_tools.written import private_folder, write_whole
+from mcp_tools.atomic import private_folder, write_whole
 
 FILE = "history"
 MOST = 2_000

@@ -15,7 +15,7 @@ from agent.cli.interactive.plain_screen import PlainScreen
 from agent.cli.interactive.reader import Prompt, Reader
 from agent.cli.trusting import ask_about_project
 from agent.errors import UsageError
-from agent.layers import read_settings
+from agent.settings_sources import read_settings
 from agent.store.redact import Redactor
 from agent.store.sessions import find_session, load_session
 

@@ -23,8 +23,8 @@ from agent.cli.sources import source_lines
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
-from agent.external import CallProposal
-from agent.layers import read_settings
+from agent.external_tools import CallProposal
+from agent.settings_sources import read_settings
 from agent.state import Wish
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, new_session, save_session

@@ -116,7 +116,7 @@ def transcribe(samples: Samples) -> Transcript:
 
 
 def _from_user() -> Speech:
-    from agent.layers import read_settings
+    from agent.settings_sources import read_settings
 
     return from_settings(read_settings())
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import Tabs, keep_picture
-from agent.copied import has_words
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
+from agent.grounding import has_words
 from agent.provenance import FINE, Verdict, of_typed
 from agent.small.browser.actions import Action, perform, reason_of, settle
 from agent.small.browser.memory import Memory

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.browser.protocol import Ask
-from agent.copied import plain
+from agent.grounding import plain
 from agent.small.browser.actions import Action
 from agent.small.browser.rules import asked_value
 from agent.small.browser.view import Element, View

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agent.asked import asked_of
+from agent.answer_format import asked_of
 from agent.attached import files_text, granted, is_missing, readable
 from agent.context import Context
 from agent.events import Note, ToolCalled

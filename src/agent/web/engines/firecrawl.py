@@ -11,8 +11,8 @@ from agent.web.engines.wire import Asked, nonsense_problem, package_problem, sta
 from agent.web.fetching.guard import AddressGuard, read_address
 from agent.web.fetching.proxy import proxy_problem
 from agent.web.protocol import Page, Reason, Result, WebProblem
+from agent.web.reading.block_pages import look_for_wall, look_for_wall_in_words
 from agent.web.reading.source import number_links
-from agent.web.reading.walls import look_for_wall, look_for_wall_in_words
 from mcp_tools.text import printable
 
 T = TypeVar("T")

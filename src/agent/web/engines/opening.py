@@ -15,7 +15,7 @@ from agent.web.engines.arxiv import Arxiv
 from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.fallback import Engines
 from agent.web.engines.firecrawl import Firecrawl
-from agent.web.engines.own_index import OwnIndex
+from agent.web.engines.local_index import OwnIndex
 from agent.web.engines.tavily import Tavily
 from agent.web.engines.wikipedia import Wikipedia
 from agent.web.engines.wire import INSTALL

@@ -277,7 +277,7 @@ class Http:
         if self._opened is None:
             import httpx2
 
-            from agent.web.fetching.connecting import Routed
+            from agent.web.fetching.transport import Routed
 
             tls = self._tls or httpx2.create_ssl_context()
             self._opened = httpx2.AsyncClient(

@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.files.apart import ReadingProcesses
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem
+from agent.files.reader_process import ReadingProcesses
 from agent.web.address import route_of
+from agent.web.fetching.filenames import file_name, new_file
 from agent.web.fetching.guard import read_address
 from agent.web.fetching.http import Http
-from agent.web.fetching.names import file_name, new_file
 from agent.web.fetching.problems import StatusProblem
 from agent.web.fetching.response import PAGE_TYPES, Response, media_type, pieces
 from agent.web.protocol import Page, Reason, WebProblem
 from agent.web.reading.archive import ARCHIVE, Archive
-from agent.web.reading.rendered import Drawn, Renderer
+from agent.web.reading.renderer import Drawn, Renderer
 from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, Video, YouTube, video_id
 from mcp_tools.text import one_line, printable
 

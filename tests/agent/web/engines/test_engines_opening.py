@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent.events import Event
-from agent.layers import read_settings
 from agent.settings import ENGINES, Settings
+from agent.settings_sources import read_settings
 from agent.web.engines.opening import engine_states, open_engines, open_reader
 from agent.web.protocol import Page, WebProblem
 from agent.web.reading.first_of import FirstOf
@@ -158,7 +158,8 @@ def test_doctor(tmp_path: Path) -> None:
 def test_opening_is_light(tmp_path: Path) -> None:
     """Opening engines imports no SDK; asking does."""
     code = (
-        "import sys\nfrom agent.layers import read_settings\nfrom agent.web.engines.opening import open_engines\n"
+        "import sys\nfrom agent.settings_sources import read_settings\n"
+        "from agent.web.engines.opening import open_engines\n"
         "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}))\n"
         "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
     )

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from agent.events import Event, Note
 from agent.web.engines.index_store import Entry, IndexStore
-from agent.web.engines.own_index import OwnIndex
+from agent.web.engines.local_index import OwnIndex
 from agent.web.engines.query import parse_query, spaced, unspaced
 from agent.web.fetching.http import Http
 from agent.web.protocol import Page, WebProblem
@@ -29,7 +29,7 @@ from support.pdf_bytes import PdfBytes
 _BUILD = """
 import asyncio, sys
 from pathlib import Path
-from agent.web.engines.own_index import OwnIndex
+from agent.web.engines.local_index import OwnIndex
 
 async def main():
     index = OwnIndex(Path(sys.argv[1]), Path(sys.argv[2]))
@@ -197,7 +197,7 @@ async def test_freshness(index: OwnIndex, folder: Path) -> None:
 
 async def test_a_list_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list names files and addresses; one that fails is told once and does not stop the others."""
-    monkeypatch.setattr("agent.web.engines.own_index._FRESH", 0.0)  # each search looks at the list again
+    monkeypatch.setattr("agent.web.engines.local_index._FRESH", 0.0)  # each search looks at the list again
 
     class Reader:
         name = "plain"

@@ -19,7 +19,7 @@ from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.http import Http
 from agent.web.protocol import WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.reading.rendered import Drawn, Renderer
+from agent.web.reading.renderer import Drawn, Renderer
 from support.web_server import Answer, WebServer
 
 PROSE = "The ferry to the islands leaves the east quay three times a day, and twice on Sundays in winter. "
@@ -154,7 +154,7 @@ async def test_a_browser_that_was_killed_is_started_again(web: WebServer, render
     """Between two pages, and once in the middle of one."""
     web.page("/a", f"<p>{PROSE}</p>")
     await renderer.draw(f"{web.url}/a")
-    _kill(place, b"agent.web.reading.drawing")
+    _kill(place, b"agent.web.reading.renderer_worker")
     assert "east quay" in (await renderer.draw(f"{web.url}/a")).html
     web.route("/b", lambda _: (_kill(place, b"chrom"), Answer(200))[1])
     with pytest.raises(WebProblem, match="crashed twice") as caught:
@@ -196,7 +196,7 @@ async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, rendere
     web.page("/a", f"<p>{PROSE}</p>")
     code = (
         "import asyncio, sys\nfrom agent.web.fetching.guard import AddressGuard\n"
-        "from agent.web.reading.rendered import Renderer\n"
+        "from agent.web.reading.renderer import Renderer\n"
         "async def main():\n"
         "    await Renderer(AddressGuard(allow_private=True)).draw(sys.argv[1]); print('drawn', flush=True)\n"
         "    await asyncio.sleep(60)\n"
@@ -230,7 +230,7 @@ async def test_a_browser_that_hangs_is_ended(web: WebServer, renderer: Renderer,
     for number, command in _processes(place).items():
         if b"--user-data-dir" in command and b"--type=" not in command:
             os.kill(int(number), signal.SIGSTOP)
-    _kill(place, b"agent.web.reading.drawing")
+    _kill(place, b"agent.web.reading.renderer_worker")
     await renderer.aclose()
     assert _processes(place) == {}
     assert _profiles(place) == []
@@ -263,6 +263,6 @@ async def test_a_process_that_gives_no_reply_is_ended(web: WebServer, renderer: 
     web.page("/a", f"<p>{PROSE}</p>")
     await renderer.draw(f"{web.url}/a")
     for number, command in _processes(place).items():
-        if b"agent.web.reading.drawing" in command:
+        if b"agent.web.reading.renderer_worker" in command:
             os.kill(int(number), signal.SIGSTOP)
     assert "east quay" in (await asyncio.wait_for(renderer.draw(f"{web.url}/a", seconds=1), 40)).html

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from agent.web.protocol import WebProblem
-from agent.web.reading.walls import look_for_login, look_for_wall, look_for_wall_in_words
+from agent.web.reading.block_pages import look_for_login, look_for_wall, look_for_wall_in_words
 
 ASKED, LED = "https://a.example/x", "https://a.example/login"
 

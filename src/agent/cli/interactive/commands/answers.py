@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent.cli.interactive import clipboard
 from agent.cli.interactive.reader import Interrupted
 from agent.errors import UsageError
-from agent.store.written import write_file
+from agent.store.user_files import write_file
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mcp_tools.clients.definition_pins import Changed, Seen
 from mcp_tools.clients.definitions import ExternalTool, Listing, listing_of
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.results import Reply
-from mcp_tools.clients.seen import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library import validate_arguments
 from mcp_tools.text import one_line
@@ -19,6 +19,7 @@ from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from mcp_tools.clients.connection import Connection
+
 
 BACKOFF = (0.5, 2.0)
 """Seconds before each new start after a crash; after the last one the server is set aside for the run."""

@@ -18,7 +18,7 @@ from agent.web.chromium import UNSANDBOXED, end_all, find_chromium, new_profile,
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import GuardedProxy, proxy_for
 from agent.web.protocol import WebProblem
-from agent.web.reading.drawing import AT_ONCE, PATIENCE
+from agent.web.reading.renderer_worker import AT_ONCE, PATIENCE
 from mcp_tools import child
 from mcp_tools.text import one_line
 
@@ -260,7 +260,7 @@ async def _launched(scratch: Path) -> asyncio.subprocess.Process:
     """
     try:
         return await child.start(
-            child.python("from agent.web.reading.drawing import main; main()"),
+            child.python("from agent.web.reading.renderer_worker import main; main()"),
             env=child.environment("FONTCONFIG_PATH", "XDG_CACHE_HOME", TMPDIR=str(scratch)),
             cwd=scratch,
             stdin=child.PIPE,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from agent.project_choice import ProjectChoice
 from mcp_tools.clients.files import configured
-from mcp_tools.clients.standing import standing_of
+from mcp_tools.clients.server_status import standing_of
 from mcp_tools.clients.trust import FILE, Decisions
 
 if TYPE_CHECKING:
     from agent.settings import Settings
+    from mcp_tools.clients.config_parser import Problem
     from mcp_tools.clients.expand import Expanded
-    from mcp_tools.clients.forms import Problem
+    from mcp_tools.clients.server_status import Standing
     from mcp_tools.clients.servers import Servers
-    from mcp_tools.clients.standing import Standing
 
 
 class Configured:
@@ -83,8 +83,8 @@ class Configured:
         """The servers, not started yet; None where there are none."""
         if not self.ready:
             return None
-        from mcp_tools.clients.seen import FILE as SEEN_FILE
-        from mcp_tools.clients.seen import Seen
+        from mcp_tools.clients.definition_pins import FILE as SEEN_FILE
+        from mcp_tools.clients.definition_pins import Seen
         from mcp_tools.clients.servers import Servers
 
         return Servers(self.ready, os.environ, seen=Seen(self._data_dir / SEEN_FILE))

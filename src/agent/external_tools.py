@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
 
+
 KIND = "external"
 """What the journal calls these calls."""
 SERVER = "server"

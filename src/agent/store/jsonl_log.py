@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from agent.errors import RunError, StorageError
+from mcp_tools.atomic import private_folder
 from mcp_tools.tool import Json
-from mcp_tools.written import private_folder
 
 SYNC_AFTER = 0.05
 """Seconds after a line until it is on its way through the disk's cache."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agent.errors import StorageError
-from mcp_tools import written
+from mcp_tools import atomic
 
 
 def write_file(path: Path, text: str) -> None:
@@ -29,7 +29,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         StorageError: It cannot be written; what stood there before stands there still.
     """
     try:
-        with written.whole_file(path.resolve()) as file:
+        with atomic.whole_file(path.resolve()) as file:
             yield file
     except OSError as error:
         raise StorageError(

@@ -52,7 +52,7 @@ def unconfined() -> str:
 
 
 class ReadingProcess:
-    """A process of `agent.files.inside` that carries out requests, one after the other.
+    """A process of `agent.files.reader_worker` that carries out requests, one after the other.
 
     It reads its libraries and what its first request grants, writes its own folder, starts no process and has no
     network.
@@ -76,7 +76,7 @@ class ReadingProcess:
         scratch = Path(tempfile.mkdtemp(prefix="alita-read-"))  # in no thread: a cancelled one would leave the folder
         try:
             process = await child.start(
-                child.python(f"from agent.files.inside import main; main({','.join(warm)!r})"),
+                child.python(f"from agent.files.reader_worker import main; main({','.join(warm)!r})"),
                 env=child.environment("ALITA_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", TMPDIR=str(scratch)),
                 cwd=scratch,
                 stdin=child.PIPE,

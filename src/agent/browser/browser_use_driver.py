@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.browser.launching import PORT_FILE
+from agent.browser.llm_bridge import ThroughHost
 from agent.browser.logins import TypedSecrets, hidden, login_rule, sensitive_data, without_logins
 from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in
-from agent.browser.through_host import ThroughHost
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped
 from agent.provenance import FINE, Verdict, of_address, of_typed
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
     from agent.web.fetching.proxy import GuardedProxy
+
 
 _QUIET = {
     "ANONYMIZED_TELEMETRY": "false",

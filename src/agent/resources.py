@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from agent.events import Event, Note, Warned
-from agent.external import Confirm, Consent, ExternalTools, journaled
-from agent.fetching import fetch_weights
+from agent.external_tools import Confirm, Consent, ExternalTools, journaled
+from agent.model_downloads import fetch_weights
 from agent.models.names import EMBEDDED
 from agent.models.roles import Models, model_settings, open_models
 from agent.sandboxes import isolation_lowered, open_for
@@ -20,7 +20,7 @@ from mcp_tools.library.trust import SERVED
 if TYPE_CHECKING:
     from agent.answer import Answer
     from agent.budget import Budget
-    from agent.configured import Configured
+    from agent.configured_servers import Configured
     from agent.settings import Settings
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers

@@ -23,6 +23,7 @@ from agent.files.registry import reader_of
 if TYPE_CHECKING:
     from agent.files.contents import Contents
 
+
 _PR_SET_PDEATHSIG = 1
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
 

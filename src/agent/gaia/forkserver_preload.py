@@ -3,6 +3,8 @@
 Memory that is filled before the fork is shared by all workers.
 """
 
+from __future__ import annotations
+
 import gc
 from importlib import import_module
 

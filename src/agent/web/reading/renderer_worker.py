@@ -21,6 +21,7 @@ from agent.web.chromium import FLAGS, SANDBOXES
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Playwright, Response
 
+
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
 _MOST = 8_000_000
 """Characters of a page."""

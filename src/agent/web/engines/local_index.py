@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.events import Event, Note
-from agent.files.apart import ReadingProcesses
+from agent.files.reader_process import ReadingProcesses
 from agent.web.engines.index_files import MOST_PLACES, digest_of, path_of, places_in, read_place
 from agent.web.engines.index_store import Entry, IndexStore, Place, is_damage
 from agent.web.engines.query import oldest, parse_query

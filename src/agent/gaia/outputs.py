@@ -13,7 +13,7 @@ from agent.gaia.attempt import Attempt
 from agent.gaia.progress import Count
 from agent.gaia.records import Fingerprint
 from agent.gaia.task import Dataset, Task
-from agent.store.written import write_file
+from agent.store.user_files import write_file
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
