@@ -14,7 +14,7 @@ from agent.answer import Answer
 from agent.approval import ApprovalMode, Approve
 from agent.arithmetic import compute
 from agent.budget import Budget, Limits
-from agent.configured_servers import Configured
+from agent.configured_servers import ConfiguredServers
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.external_tools import Confirm
@@ -22,7 +22,7 @@ from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
 from agent.project_choice import require_allowed
 from agent.question import usable
-from agent.resources import Opened
+from agent.resources import Resources
 from agent.run_settings import WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
@@ -61,11 +61,11 @@ class Alita:
         self._settings = settings
         self._streams = streams
         self._answers = AnswerCache(settings.cache_dir / "answers")
-        self._external: Configured = beside._external if beside else Configured(settings, Path.cwd())
+        self._external: ConfiguredServers = beside._external if beside else ConfiguredServers(settings, Path.cwd())
         self._redactor: Redactor = (
             beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
         )
-        self._opened: Opened = beside._opened if beside else Opened(self._external, self._tell, confirm)
+        self._opened: Resources = beside._opened if beside else Resources(self._external, self._tell, confirm)
         self._is_guest = beside is not None
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)

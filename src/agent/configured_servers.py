@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp_tools.clients.servers import Servers
 
 
-class Configured:
+class ConfiguredServers:
     """The servers that this user and this project configure, read from their files without starting anything.
 
     Args:

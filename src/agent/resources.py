@@ -20,14 +20,14 @@ from mcp_tools.library.trust import SERVED
 if TYPE_CHECKING:
     from agent.answer import Answer
     from agent.budget import Budget
-    from agent.configured_servers import Configured
+    from agent.configured_servers import ConfiguredServers
     from agent.settings import Settings
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Sandbox
 
 
-class Opened:
+class Resources:
     """Opens each thing when a question first needs it, and keeps it.
 
     Args:
@@ -36,7 +36,9 @@ class Opened:
         confirm: Asks whether a call or an action that needs consent is done; None where nobody can be asked.
     """
 
-    def __init__(self, external: Configured, tell: Callable[[Event], None], confirm: Confirm | None = None) -> None:
+    def __init__(
+        self, external: ConfiguredServers, tell: Callable[[Event], None], confirm: Confirm | None = None
+    ) -> None:
         self._confirm = confirm
         self.stopping = threading.Event()
         """Set by whoever wants what takes long to end early."""

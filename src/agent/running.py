@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from agent.budget import Budget
     from agent.conversation import Conversation
-    from agent.resources import Opened
+    from agent.resources import Resources
     from agent.settings import Settings
     from agent.store.journal import Journal
     from agent.store.journaled_browser import JournaledBrowser
@@ -102,7 +102,7 @@ class Surroundings:
     """What a run finds: settings of its own, and what it shares with other runs."""
 
     settings: Settings
-    opened: Opened
+    opened: Resources
     redactor: Redactor
     tell: Callable[[Event], None]
     known: Callable[[str, Sequence[InputFile]], Answer | None]

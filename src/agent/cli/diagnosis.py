@@ -256,9 +256,9 @@ def _tools(settings: Settings) -> Iterator[Finding]:
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """External servers, without starting any."""
-    from agent.configured_servers import Configured
+    from agent.configured_servers import ConfiguredServers
 
-    configured = Configured(settings, Path.cwd())
+    configured = ConfiguredServers(settings, Path.cwd())
     for standing in configured.standings:
         name, entry, server = f"mcp {standing.entry.name}", standing.entry, standing.expanded
         if standing.state == "off":

@@ -15,7 +15,7 @@ from agent.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.configured_servers import Configured
+    from agent.configured_servers import ConfiguredServers
     from agent.settings import Settings
     from mcp_tools.clients.entry import Scope, ServerEntry
     from mcp_tools.clients.server_status import Standing
@@ -192,7 +192,7 @@ def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
     return True
 
 
-def _allowed(name: str, configured: Configured) -> Standing:
+def _allowed(name: str, configured: ConfiguredServers) -> Standing:
     """The server, ready to be started because the user names it; one of a project is asked about first."""
     import os
 
@@ -212,7 +212,7 @@ def _allowed(name: str, configured: Configured) -> Standing:
     return standing
 
 
-def _found(name: str, configured: Configured) -> Standing:
+def _found(name: str, configured: ConfiguredServers) -> Standing:
     import difflib
 
     found = {standing.entry.name: standing for standing in configured.standings}
@@ -249,10 +249,10 @@ def _settings() -> Settings:
     return read_settings()
 
 
-def _configured(settings: Settings) -> Configured:
-    from agent.configured_servers import Configured
+def _configured(settings: Settings) -> ConfiguredServers:
+    from agent.configured_servers import ConfiguredServers
 
-    return Configured(settings, Path.cwd())
+    return ConfiguredServers(settings, Path.cwd())
 
 
 def _lock(settings: Settings) -> Path:

@@ -11,7 +11,7 @@ from agent.cli.output import print_note
 from agent.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.configured_servers import Configured
+    from agent.configured_servers import ConfiguredServers
     from agent.project_choice import ProjectChoice
     from mcp_tools.clients.definition_pins import Changed
     from mcp_tools.clients.entry import ServerEntry
@@ -36,11 +36,11 @@ def ask_about_project(flags: dict[str, Any]) -> None:
 
     if not any((Path.cwd() / name).is_file() for name in (PROJECT_FILE, ".env", *PROJECT_FILES)):
         return
-    from agent.configured_servers import Configured
+    from agent.configured_servers import ConfiguredServers
     from agent.settings_sources import read_settings
 
     try:
-        configured = Configured(read_settings(flags), Path.cwd())
+        configured = ConfiguredServers(read_settings(flags), Path.cwd())
         if configured.choice is not None and configured.choice.verdict is None:
             choice_allowed(configured.choice, configured.decisions)
         for standing in configured.undecided:
@@ -49,7 +49,7 @@ def ask_about_project(flags: dict[str, Any]) -> None:
         return
 
 
-def allowed(entry: ServerEntry, configured: Configured) -> bool:
+def allowed(entry: ServerEntry, configured: ConfiguredServers) -> bool:
     """Whether the user allows a server now; yes and no are kept, an empty answer asks again the next time.
 
     Raises:

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.configured_servers import Configured
+from agent.configured_servers import ConfiguredServers
 from agent.gaia.records import Fingerprint
 from agent.gaia.scorer import Mode
 from agent.run_settings import configuration_of
@@ -38,7 +38,7 @@ def fingerprint_of(dataset: Dataset, settings: Settings, library: LibraryMode, m
     """What the attempts of a benchmark have in common."""
     configuration: dict[str, Json] = {
         **configuration_of(settings),
-        **Configured(settings, Path.cwd()).configuration,
+        **ConfiguredServers(settings, Path.cwd()).configuration,
         "alita": alita_version(),
         "library": library,
         "mode": mode,

@@ -47,9 +47,9 @@ async def doctor(terminal: Terminal, argument: str) -> None:
 
 async def mcp(terminal: Terminal, argument: str) -> None:
     """Lists the servers of other people's tools, and why some are not used."""
-    from agent.configured_servers import Configured
+    from agent.configured_servers import ConfiguredServers
 
-    found = await asyncio.to_thread(Configured, terminal.settings, Path.cwd())
+    found = await asyncio.to_thread(ConfiguredServers, terminal.settings, Path.cwd())
     terminal.screen.rows([(s.entry.name, s.state, f"{s.reason} {s.remedy}".strip()) for s in found.standings])
     for problem in found.problems:
         terminal.screen.note(f"{problem.where}: {problem.message}")
