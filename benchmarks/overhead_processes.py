@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from agent.alita import Alita
 from agent.events import Event, StepStarted
-from agent.resources import Opened
+from agent.resources import Resources
 from agent.settings import Settings
 from agent.settings_sources import read_settings
 from mcp_tools.library import Library
@@ -94,7 +94,7 @@ class TimedSandbox:
             self.seconds.append(now() - started)
 
 
-class TimedOpened(Opened):
+class TimedOpened(Resources):
     """What the real one opens, with a watch at the sandbox."""
 
     timed: TimedSandbox
