@@ -278,14 +278,20 @@ class Journal:
         }
 
     def _forget_failures(self, *, ended: bool) -> None:
-        """Forgets refusals by a limit, which may be higher now, and the failures that ended the run, if any did."""
+        """Forgets refusals by a limit, which may be higher now, and the failures that ended the run, if any did.
+
+        Those are the last ones. Calls of the last step that went well may have been made beside them.
+        """
         stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
         for key in stopped:
             del self._by_key[key]
-        for record in sorted(self._by_key.values(), key=lambda r: r.seq, reverse=True):
-            if record.error is None or not ended:
+        records = sorted(self._by_key.values(), key=lambda r: r.seq, reverse=True) if ended else []
+        last = max((record.step for record in records), default=0)
+        for record in records:
+            if record.error is not None:
+                del self._by_key[record.key, record.nth]
+            elif record.step < last:
                 return
-            del self._by_key[record.key, record.nth]
 
     def _miss(self, kind: str, request: dict[str, Json]) -> RunError:
         unasked = (r for r in self._by_key.values() if r.kind == kind and r.nth >= self._asked[r.key])

@@ -139,6 +139,21 @@ async def test_resuming_pays_nothing_twice_and_tries_the_last_failure_again(path
     assert [r.output["text"] for r in Journal.replay(path).records()] == ["1: first", "1: second"]
 
 
+async def test_a_failure_is_tried_again_although_a_call_beside_it_went_well(path):
+    journal = Journal.create(path)
+    model = JournaledModel(Counter(fail_at=(1,)), journal)
+    with pytest.raises(ModelBusyError):
+        await model.complete(Request(say("fails")))
+    await model.complete(Request(say("beside it")))
+    await journal.aclose()
+    journal, model = Journal.resume(path, failed=True), Counter()
+    resumed = JournaledModel(model, journal)
+    assert (await resumed.complete(Request(say("fails")))).text == "1: fails"
+    assert (await resumed.complete(Request(say("beside it")))).text == "2: beside it"
+    assert model.calls == 1
+    await journal.aclose()
+
+
 async def test_a_fork_keeps_the_steps_before_and_goes_on_live(path, tmp_path):
     await record(path, "a", "b", "c")
     before = path.read_bytes()
