@@ -40,6 +40,11 @@ class ModelStarting(_Event):
     fraction: float | None = None
     """From 0 to 1; None when it cannot be known."""
 
+    @property
+    def progress(self) -> str:
+        """For people."""
+        return self.text if self.fraction is None else f"{self.text} {self.fraction:.0%}"
+
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(_Event):

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-import signal
+import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.output import print_json, print_note, print_text, show_error
-from agent.cli.render import Display, Silent, open_display
+from agent.cli.screens.screen import Screen, open_screen
+from agent.cli.screens.turn import Turn
 from agent.cli.sources import source_lines
 from agent.cli.trusting import ask_about_project
 from agent.errors import AlitaError
-from agent.events import Event, RunFinished, RunStarted
+from agent.events import Event, RunFinished
 
 if TYPE_CHECKING:
     from agent.alita import Alita
@@ -49,58 +50,50 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
         output: How to show it.
     """
     ask_about_project(flags)
-    session = _Session(output)
+    run = _Run(output)
     try:
-        with exits.Watch(session.seconds_left, session.last_words):
-            result, code = exits.run(session.run(flags, ask)), None
+        with exits.Watch(run.seconds_left, run.last_words):
+            result, code = exits.run(run.finish(flags, ask)), None
     except AlitaError as error:
-        session.display.close()
         show_error(error)
-        result, code = session.failed(error), error.exit_code
-    finally:
-        session.display.close()
+        result, code = run.failed(error), error.exit_code
     _print(result, output, told=code is not None)
     return exits.exit_code(result.status) if code is None else code
 
 
-class _Session:
-    """One run, from its first event to its answer, with the two stages of Ctrl-C."""
+class _Run:
+    """One run, from its first event to its answer, and the end of its process."""
 
     def __init__(self, output: Output) -> None:
-        self.run_id = ""
-        self.display: Display = Silent()
-        self._alita: Alita | None = None
         self._output = output
-        self._finished = False
-        self._draining = False
+        self._alita: Alita | None = None
+        self._screen: Screen | None = None
+        self._turn: Turn | None = None
         self._result: Answer | None = None
         self._ends = math.inf
         """When it must have ended, on the monotonic clock."""
 
-    async def run(self, flags: dict[str, Any], ask: Ask) -> Answer:
+    async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
         from agent.cli.keeping import asking, confirming
         from agent.settings_sources import read_settings
 
         settings = read_settings(flags)
-        self.display = open_display(quiet=self._output.quiet, verbose=self._output.verbose, plain=settings.plain)
-        try:
-            confirm = confirming(self.display, doubts=settings.approval == "ask")
-            async with await Alita.open(settings, streams=self._output.stream, confirm=confirm) as alita:
-                self._alita = alita
-                asyncio.get_running_loop().add_signal_handler(
-                    signal.SIGINT, self._interrupt, alita, asyncio.current_task()
-                )
-                self._result = result = await ask(alita, self.listen, asking(self.display))
-                self._ends_within(_CLOSING)
-        except asyncio.CancelledError:
-            return Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
-        if not self._finished:
-            self.display.show(RunFinished(result))
+        self._screen = screen = open_screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
+        confirm = confirming(self._paused, doubts=settings.approval == "ask")
+        streams = self._output.stream or screen.animated
+        async with await Alita.open(settings, streams=streams, confirm=confirm) as alita:
+            self._alita = alita
+            self._turn = turn = Turn(alita, screen, verbose=self._output.verbose, hears=self._hear)
+            result = await turn.take(lambda listen: ask(alita, listen, asking(self._paused)))
+            self._result = result
+            self._ends_within(_CLOSING)
         return result
 
     def seconds_left(self) -> float | None:
         """Until the process must have ended; None while nothing says that it must."""
+        if self._turn is not None and self._turn.is_cancelled:
+            self._ends_within(_CLOSING)
         if self._ends < math.inf:
             return self._ends - time.monotonic()
         left = self._alita.seconds_left if self._alita is not None else None
@@ -108,43 +101,37 @@ class _Session:
 
     def last_words(self) -> int:
         """Says what came of a run that does not end by itself."""
-        self.display.close()
+        if self._screen is not None:
+            self._screen.working("")
         result = self._result
         if result is None:
             partial = (self._alita.partial if self._alita is not None else None) or Answer("", "limit")
             said = "It did not end by itself."
-            if self._draining:
+            if self._turn is not None and self._turn.is_draining:
                 result = replace(partial, status="interrupted", error=said)
             else:
                 result = replace(partial, status="limit", limit="seconds", error=said)
         _print(result, self._output, told=False)
         return exits.exit_code(result.status)
 
-    def _ends_within(self, seconds: float) -> None:
-        self._ends = min(self._ends, time.monotonic() + seconds)
-
     def failed(self, error: AlitaError) -> Answer:
         """What a run that raised came to, with what it cost; less is known of one that never began."""
         newest = self._alita.newest if self._alita else None
-        return newest or Answer("", status_of(error), error=error.message, run_id=self.run_id)
+        return newest or Answer(
+            "", status_of(error), error=error.message, run_id=self._turn.run_id if self._turn else ""
+        )
 
-    def listen(self, event: Event) -> None:
-        if isinstance(event, RunStarted):
-            self.run_id = event.run_id
-        if isinstance(event, RunFinished):
-            self._finished = True
-        elif self._output.stream:
+    def _ends_within(self, seconds: float) -> None:
+        if self._ends == math.inf:
+            self._ends = time.monotonic() + seconds
+
+    def _paused(self) -> AbstractContextManager[None]:
+        assert self._turn is not None
+        return self._turn.paused()
+
+    def _hear(self, event: Event) -> None:
+        if self._output.stream and not isinstance(event, RunFinished):
             print_json(event.as_json(), line=True)
-        self.display.show(event)
-
-    def _interrupt(self, alita: Alita, task: asyncio.Task[Any] | None) -> None:
-        if self._draining and task is not None:
-            self._ends_within(_CLOSING)
-            task.cancel()
-            return
-        self._draining = True
-        print_note("Finishing this step, then saving. Ctrl-C again stops at once.")
-        alita.drain()
 
 
 def _print(result: Answer, output: Output, *, told: bool) -> None:

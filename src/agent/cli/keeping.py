@@ -7,41 +7,43 @@ import json
 import os
 import sys
 import termios
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import IO
 
 from agent.approval import Approve, Proposal
 from agent.cli.output import print_note
-from agent.cli.render import Display
 from agent.external_tools import CallProposal, Confirm
 from mcp_tools.text import one_line, printable
 
 TERMINAL = "/dev/tty"
+Paused = Callable[[], AbstractContextManager[None]]
 _WIDTH = 200
 
 
-def asking(display: Display) -> Approve | None:
+def asking(paused: Paused) -> Approve | None:
     """Asks at the terminal whether a tool is kept; None when there is no terminal, or nobody would see the question."""
     if not _somebody_is_there():
         return None
 
     async def approve(proposal: Proposal) -> bool:
-        return await _asked(display, shown(proposal), "Keep it?")
+        return await _asked(paused, shown(proposal), "Keep it?")
 
     return approve
 
 
-def confirming(display: Display, *, doubts: bool) -> Confirm | None:
+def confirming(paused: Paused, *, doubts: bool) -> Confirm | None:
     """Asks at the terminal whether an external tool is called, or a doubtful action done; None as for `asking`.
 
     Args:
-        display: Is paused meanwhile.
+        paused: Keeps the screen still meanwhile.
         doubts: Whether doubtful actions are asked about; without, they are not done.
     """
     if not _somebody_is_there():
         return None
 
     async def confirm(call: CallProposal) -> bool:
-        return (doubts or not call.is_doubtful) and await _asked(display, shown_call(call), "Call it?")
+        return (doubts or not call.is_doubtful) and await _asked(paused, shown_call(call), "Call it?")
 
     return confirm
 
@@ -55,8 +57,8 @@ def _somebody_is_there() -> bool:
     return sys.__stderr__ is not None and sys.__stderr__.isatty()  # a live display stands in for sys.stderr
 
 
-async def _asked(display: Display, lines: list[str], question: str) -> bool:
-    with display.paused():
+async def _asked(paused: Paused, lines: list[str], question: str) -> bool:
+    with paused():
         for line in lines:
             print_note(line)
         return await _answered(question)

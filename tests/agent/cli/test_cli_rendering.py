@@ -10,8 +10,11 @@ from rich.console import Console
 from agent import events as e
 from agent.answer import Answer
 from agent.cli.exits import EXIT_CODES, exit_code
-from agent.cli.lines import line_of, summary
-from agent.cli.render import Live, Plain, Silent, open_display
+from agent.cli.screens.lines import line_of, summary
+from agent.cli.screens.live_line import LiveLine
+from agent.cli.screens.moving import MovingScreen
+from agent.cli.screens.plain import PlainScreen, QuietScreen
+from agent.cli.screens.screen import open_screen
 from agent.models.protocol import Usage
 
 STORY = [
@@ -34,17 +37,16 @@ STORY = [
 ]
 
 
-def told(display_of, story=STORY):
+def told(screen_of=lambda stream: PlainScreen(stream, folds=False), story=STORY, *, verbose=False):
     stream = io.StringIO()
-    display = display_of(stream)
+    screen = screen_of(stream)
     for event in story:
-        display.show(event)
-    display.close()
+        screen.event(event, verbose=verbose)
     return stream.getvalue()
 
 
 def test_a_file_gets_plain_lines():
-    assert told(Plain) == snapshot(
+    assert told() == snapshot(
         """\
   model   fetching the embedded model 10%
   model   fetching the embedded model 50%
@@ -64,28 +66,30 @@ def test_a_file_gets_plain_lines():
 
 
 def test_verbose_adds_model_calls():
-    assert "  model   coordinator: embedded, 812 + 96 tokens (1.2 s)\n" in told(
-        lambda stream: Plain(stream, verbose=True)
-    )
+    assert "  model   coordinator: embedded, 812 + 96 tokens (1.2 s)\n" in told(verbose=True)
 
 
-def test_quiet_shows_nothing():
-    assert told(lambda _: Silent()) == ""
+def test_quiet_shows_warnings_only():
+    story = [*STORY, e.Warned("nothing isolates")]
+    assert told(QuietScreen, story) == "alita: nothing isolates\n"
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
-def test_no_line_is_wider_than_the_terminal(width):
+def test_no_line_is_wider_than_the_terminal(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
     story = [*STORY, e.StepStarted(3, 12, "use_tool", "because " * 50), e.SpecWritten("def f(" + "x" * 300, "")]
-    assert max(map(len, told(lambda s: Plain(s, width=width), story).splitlines())) <= width
+    assert max(map(len, told(PlainScreen, story).splitlines())) <= width
 
 
-def test_a_terminal_sees_the_same_lines():
-    def live(stream):
-        return Live(Console(file=stream, force_terminal=True, width=60, highlight=False, markup=False))
+def test_a_terminal_sees_the_same_lines_and_the_run_in_the_last_one():
+    def moving(stream):
+        console = Console(file=stream, force_terminal=True, width=60, highlight=False, markup=False)
+        return MovingScreen(console, LiveLine(stream, lambda: 60))
 
-    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told(live))
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", told(moving))
     assert "  call    fibonacci(n=57) → 365435296162 (2 ms)" in shown
     assert "● done    answered" in shown
+    assert "run 261121-104055-k3f9" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_a_terminal_sees_the_same_lines():
     ],
 )
 def test_what_models_and_tools_say_cannot_steer_the_terminal(event):
-    shown = told(Plain, [event])
+    shown = told(story=[event])
     assert shown.count("\n") == 1
     assert not set(shown) & set("\x1b\x9b\u202e\r\x07")
 
@@ -112,7 +116,7 @@ def test_an_unknown_cost_is_said_and_never_zero():
 
 
 def test_no_movement_without_a_terminal():
-    assert isinstance(open_display(quiet=False, verbose=False, stream=io.StringIO()), Plain)
+    assert not open_screen(io.StringIO()).animated
 
 
 class Terminal(io.StringIO):
@@ -120,16 +124,16 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_no_color_and_dumb_terminals_get_plain_lines(monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert isinstance(open_display(quiet=False, verbose=False, stream=Terminal()), Plain)
-    monkeypatch.delenv("NO_COLOR")
+def test_dumb_terminals_get_plain_lines_and_no_color_takes_the_colour(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(open_display(quiet=False, verbose=False, stream=Terminal()), Plain)
+    assert not open_screen(Terminal()).animated
     monkeypatch.setenv("TERM", "xterm")
-    display = open_display(quiet=False, verbose=False, stream=Terminal())
-    display.close()
-    assert isinstance(display, Live)
+    assert open_screen(Terminal()).animated
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    open_screen(stream).note("n")
+    open_screen(stream).event(e.Note("a note"))
+    assert "\x1b[33" not in stream.getvalue()
 
 
 def test_every_status_has_its_exit_code():

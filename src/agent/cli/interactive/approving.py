@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from agent.cli.keeping import shown_call
-from agent.cli.lines import Line
+from agent.cli.screens.lines import Line
 
 if TYPE_CHECKING:
     from agent.approval import Proposal
     from agent.cli.interactive.reader import Reader
-    from agent.cli.interactive.screen import Screen
+    from agent.cli.screens.screen import Screen
     from agent.external_tools import CallProposal
 
 FIRST_LINES = 20

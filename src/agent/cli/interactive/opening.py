@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from agent.cli import exits
 from agent.cli.interactive.completion import Choice, Completion
 from agent.cli.interactive.history import History
-from agent.cli.interactive.plain_screen import PlainScreen
 from agent.cli.interactive.reader import Prompt, Reader
+from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.trusting import ask_about_project
 from agent.errors import UsageError
 from agent.settings_sources import read_settings
@@ -20,7 +19,6 @@ from agent.store.redact import Redactor
 from agent.store.sessions import find_session, load_session
 
 if TYPE_CHECKING:
-    from agent.cli.interactive.screen import Screen
     from agent.settings import Settings
 
 MakeReader = Callable[[Prompt], Reader]
@@ -60,7 +58,8 @@ def open_terminal(
     session = None
     if resume:
         session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
-    screen, make_reader = _parts(settings, stream)
+    screen = open_screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)
+    make_reader = _reader(settings, stream, screen)
 
     from agent.cli.interactive.commands.sessions import show_turns
     from agent.cli.interactive.terminal import Terminal
@@ -75,30 +74,19 @@ def open_terminal(
     exits.run(terminal.run())
 
 
-def _parts(settings: Settings, stream: TextIO) -> tuple[Screen, MakeReader]:
-    """The screen and the reader for this terminal."""
-    answers = sys.stdout if stream is not sys.stdout else None
+def _reader(settings: Settings, stream: TextIO, screen: Screen) -> MakeReader:
+    """Makes the reader that suits the screen."""
     history = History(settings.data_dir, Redactor(settings.secrets))
-    if settings.plain or os.environ.get("TERM", "dumb") in {"", "dumb", "unknown"}:
+    if not screen.animated:
         from agent.cli.interactive.typed import LineReader
 
-        plain = PlainScreen(stream, spoken=settings.plain, answers=answers)
-        return plain, lambda prompt: LineReader(prompt, history, stream, editing=settings.plain)
-    return _moving(settings, stream, answers, history)
-
-
-def _moving(settings: Settings, stream: TextIO, answers: TextIO | None, history: History) -> tuple[Screen, MakeReader]:
+        return lambda prompt: LineReader(prompt, history, stream, editing=settings.plain)
     from prompt_toolkit.output import create_output
-    from rich.console import Console
 
-    from agent.cli.interactive.live import LiveLine
     from agent.cli.interactive.prompt import PromptReader
-    from agent.cli.interactive.rich_screen import RichScreen
 
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
-    screen = RichScreen(console, LiveLine(stream, lambda: console.width), answers)
     output = create_output(stdout=stream)
-    return screen, lambda prompt: PromptReader(prompt, completion_of(settings), history, output=output)
+    return lambda prompt: PromptReader(prompt, completion_of(settings), history, output=output)
 
 
 def completion_of(settings: Settings) -> Completion:

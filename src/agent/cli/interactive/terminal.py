@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from agent.alita import Alita
-from agent.answer import Answer
+from agent.answer import Answer, status_of
 from agent.approval import ApprovalMode, Proposal
 from agent.cli.answering import explanation
 from agent.cli.interactive.approving import ask_whether_called, ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
-from agent.cli.interactive.interrupts import listen, on_interrupt
 from agent.cli.interactive.mentions import mentioned
 from agent.cli.interactive.reader import Interrupted, Prompt, Reader
-from agent.cli.interactive.turn import Turn, unechoed
+from agent.cli.screens.interrupts import listen, on_interrupt
+from agent.cli.screens.turn import Turn, unechoed
 from agent.cli.sources import source_lines
 from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
@@ -31,7 +31,7 @@ from agent.store.sessions import Session, new_session, save_session
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.cli.interactive.screen import Screen
+    from agent.cli.screens.screen import Screen
     from agent.settings import Settings
 
 MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
@@ -117,6 +117,7 @@ class Terminal:
     async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool, wish: Wish) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
+        told = False
         try:
             with self.alita.asking_anew() if fresh else contextlib.nullcontext():
                 answer = await turn.take(
@@ -129,10 +130,14 @@ class Terminal:
                         wish=wish,
                     )
                 )
+        except AlitaError as error:
+            self.screen.error(error)
+            told = True
+            answer = turn.came_to() or Answer("", status_of(error), run_id=turn.run_id, error=error.message)
         finally:
             answer = answer or turn.came_to() or Answer("", "failed")
             self._keep(question, answer, turn.events)
-        self._show(answer, told=turn.told)
+        self._show(answer, told=told)
         return answer
 
     def settings_with(self, model: str) -> Settings:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.cli.interactive.plain_screen import PlainScreen
 from agent.cli.interactive.reader import Prompt
 from agent.cli.interactive.terminal import Terminal
+from agent.cli.screens.plain import PlainScreen
 from agent.settings_sources import read_settings
 from agent.store.sessions import Session
 from support.fibonacci import Line, write_script

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from agent import events as e
-from agent.cli.interactive.live import LiveLine
-from agent.cli.interactive.turn import Activity
+from agent.cli.screens.live_line import LiveLine
+from agent.cli.screens.turn import Activity
 from agent.models.protocol import Usage
 
 STORY: list[e.Event] = [
@@ -26,7 +26,7 @@ def seen(events: list[e.Event], seconds: float = 0.0) -> Activity:
 
 def test_it_says_step_route_time_tokens_and_cost() -> None:
     said = seen(STORY, 75).text(100)
-    assert said == "step 2 of 12 · create_tool · 1 min 15 s · 12,345 tokens · $0.0123"
+    assert said == "step 2 of 12 · create_tool · 1 min 15 s · 12,345 tokens · $0.0123 · Ctrl-C stops"
 
 
 def test_an_unknown_price_is_told_as_unknown() -> None:

@@ -13,13 +13,13 @@ from rich.console import Console
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.interactive.live import LiveLine
-from agent.cli.interactive.markdown import is_markdown
-from agent.cli.interactive.plain_screen import PlainScreen
-from agent.cli.interactive.rich_screen import RichScreen
-from agent.cli.interactive.screen import Screen
-from agent.cli.interactive.wrapping import rows_of
-from agent.cli.lines import Line
+from agent.cli.screens.lines import Line
+from agent.cli.screens.live_line import LiveLine
+from agent.cli.screens.moving import MovingScreen
+from agent.cli.screens.plain import PlainScreen
+from agent.cli.screens.rich_text import is_markdown
+from agent.cli.screens.screen import Screen
+from agent.cli.screens.wrapping import rows_of
 from agent.errors import UsageError
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,9 +48,9 @@ def sixty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def rich_screen(stream: io.StringIO) -> RichScreen:
+def rich_screen(stream: io.StringIO) -> MovingScreen:
     console = Console(file=stream, width=60, force_terminal=True, highlight=False, markup=False, emoji=False)
-    return RichScreen(console, LiveLine(stream, lambda: 60))
+    return MovingScreen(console, LiveLine(stream, lambda: 60))
 
 
 def spoken_screen(stream: io.StringIO) -> PlainScreen:
@@ -235,7 +235,7 @@ def test_an_answer_goes_to_standard_output_too_when_that_is_elsewhere(capsys: py
     import sys
 
     stream = io.StringIO()
-    RichScreen(Console(file=stream, width=60), LiveLine(stream), answers=sys.stdout).answer("4\x1b[2J2")
+    MovingScreen(Console(file=stream, width=60), LiveLine(stream), answers=sys.stdout).answer("4\x1b[2J2")
     assert capsys.readouterr().out == "42\n"
     assert "42" in stream.getvalue()
     quiet = io.StringIO()

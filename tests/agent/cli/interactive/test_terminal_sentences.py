@@ -4,7 +4,7 @@ import pytest
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.sentences import LONGEST, sentence_of
+from agent.cli.screens.sentences import LONGEST, sentence_of
 from agent.models.protocol import Usage
 
 EVENTS: list[e.Event] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cli.lines import cost_text, time_text
+from agent.cli.screens.lines import cost_text, time_text
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 

@@ -16,8 +16,8 @@ from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.cli.interactive.screen import Screen
     from agent.cli.interactive.terminal import Terminal
+    from agent.cli.screens.screen import Screen
 
 SHOWN_TURNS = 3
 LISTED = 20

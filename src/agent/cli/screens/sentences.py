@@ -7,7 +7,7 @@ from typing import Any
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.lines import cost_text, count_of
+from agent.cli.screens.lines import cost_text, count_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import call_text
 

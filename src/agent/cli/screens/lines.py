@@ -158,7 +158,7 @@ def summary(answer: Answer) -> Line:
         parts.append(cost_text(usage))
     if answer.run_id:
         parts.append(f"run {answer.run_id}")
-    return Line("done", " · ".join(parts), "●", "bold")
+    return Line("done", " · ".join(parts), "●", "bold", whole=True)
 
 
 def count_of(number: int, noun: str) -> str:

@@ -1,11 +1,12 @@
-"""Where a session is shown: the seam between what happens and how it looks."""
+"""Where runs and sessions are shown: the seam between what happens and how it looks."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TextIO
 
-from agent.cli.lines import Line
+from agent.cli.screens.lines import Line
 from agent.events import Event
 from mcp_tools.errors import AlitaError
 
@@ -65,3 +66,28 @@ class Screen(Protocol):
     def working(self, text: str) -> None:
         """What is happening now; an empty text removes the live line."""
         ...
+
+
+def open_screen(stream: TextIO, *, spoken: bool = False, quiet: bool = False, answers: TextIO | None = None) -> Screen:
+    """The screen that suits a stream: with a moving cursor, without, or read aloud.
+
+    Args:
+        stream: A terminal or a file.
+        spoken: Whether it is read aloud.
+        quiet: Whether only warnings are shown.
+        answers: Where answers go besides.
+    """
+    is_terminal = stream.isatty()
+    if not quiet and not spoken and is_terminal and os.environ.get("TERM", "dumb") not in {"", "dumb", "unknown"}:
+        from rich.console import Console
+
+        from agent.cli.screens.live_line import LiveLine
+        from agent.cli.screens.moving import MovingScreen
+
+        console = Console(file=stream, highlight=False, markup=False, emoji=False)
+        return MovingScreen(console, LiveLine(stream, lambda: console.width), answers)
+    from agent.cli.screens.plain import PlainScreen, QuietScreen
+
+    if quiet:
+        return QuietScreen(stream, folds=is_terminal)
+    return PlainScreen(stream, spoken=spoken, answers=answers, folds=is_terminal)

@@ -6,41 +6,47 @@ import shutil
 from collections.abc import Sequence
 from typing import TextIO
 
-from agent.cli.interactive.markdown import numbered
-from agent.cli.interactive.rich_screen import columns, hanging
-from agent.cli.interactive.wrapping import rows_of
-from agent.cli.lines import Line, line_of, summary
 from agent.cli.output import print_text
-from agent.cli.sentences import ended, sentence_of
-from agent.events import Event, ModelStarting, RunFinished
+from agent.cli.screens.lines import Line, line_of, summary
+from agent.cli.screens.moving import columns, hanging
+from agent.cli.screens.rich_text import numbered
+from agent.cli.screens.sentences import ended, sentence_of
+from agent.cli.screens.wrapping import rows_of
+from agent.events import Event, ModelStarting, RunFinished, Warned
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import printable
 
 _UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
 """Signs that draw, of which a reader would say the names."""
+_WIDTH_OF_A_FILE = 160
+_UNFOLDED = 1_000_000
 
 
 class PlainScreen:
-    """See `agent.cli.interactive.screen.Screen`.
+    """See `agent.cli.screens.screen.Screen`.
 
     Args:
         stream: The terminal.
         spoken: Whether it is read aloud: whole sentences, no signs.
         answers: Where answers go instead, when standard output is no terminal.
+        folds: Whether what is long goes on in further rows, as suits a terminal; in a file it stays one line.
     """
 
     animated = False
 
-    def __init__(self, stream: TextIO, *, spoken: bool = False, answers: TextIO | None = None) -> None:
+    def __init__(
+        self, stream: TextIO, *, spoken: bool = False, answers: TextIO | None = None, folds: bool = True
+    ) -> None:
         self._stream = stream
         self._spoken = spoken
         self._answers = answers
+        self._folds = folds
         self._fetching = ("", -1)
 
     @property
     def width(self) -> int:
         """Columns."""
-        return shutil.get_terminal_size().columns
+        return shutil.get_terminal_size().columns if self._folds else _WIDTH_OF_A_FILE
 
     def note(self, text: str) -> None:
         """A remark of ours."""
@@ -61,8 +67,10 @@ class PlainScreen:
                 self._rows(told)
             return
         line = line_of(event, verbose=verbose)
+        if isinstance(event, ModelStarting):
+            line = Line("model", event.progress)
         if isinstance(event, RunFinished):
-            line = summary(event.answer)._replace(whole=True)
+            line = summary(event.answer)
         if line is not None:
             self.line(line)
 
@@ -70,7 +78,7 @@ class PlainScreen:
         """One line of the account of a run."""
         if self._spoken:
             self._rows(ended(f"{line.label.capitalize()}: {line.text}" if line.label else line.text))
-        elif line.whole:
+        elif line.whole and self._folds:
             self._rows(line.text, head=f"{line.mark} {line.label:<7} ", indent=" " * 10)
         else:
             self._write(line.plain(self.width))
@@ -117,7 +125,7 @@ class PlainScreen:
         return news
 
     def _rows(self, text: str, *, head: str = "  ", indent: str = "  ") -> None:
-        for row in rows_of(text, self.width, head=head, indent=indent):
+        for row in rows_of(text, self.width if self._folds else _UNFOLDED, head=head, indent=indent):
             self._write(row)
 
     def _write(self, text: str) -> None:
@@ -126,3 +134,12 @@ class PlainScreen:
         encoding = self._stream.encoding or "utf-8"
         self._stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         self._stream.flush()
+
+
+class QuietScreen(PlainScreen):
+    """Shows warnings only."""
+
+    def event(self, event: Event, *, verbose: bool = False) -> None:
+        """A warning."""
+        if isinstance(event, Warned):
+            self.note(f"alita: {event.text}")

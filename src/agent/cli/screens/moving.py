@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from agent.cli.interactive.live import LiveLine
-from agent.cli.interactive.markdown import Safe, answer_text, code_text
-from agent.cli.interactive.wrapping import rows_of
-from agent.cli.lines import Line, line_of, summary
 from agent.cli.output import print_text
+from agent.cli.screens.lines import Line, line_of, summary
+from agent.cli.screens.live_line import LiveLine
+from agent.cli.screens.rich_text import Safe, answer_text, code_text
+from agent.cli.screens.wrapping import rows_of
 from agent.events import Event, RunFinished
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line, printable
@@ -21,8 +21,8 @@ MOST_STREAMED = 12
 """Rows of a growing answer that are shown; what scrolled away could not be drawn over."""
 
 
-class RichScreen:
-    """See `agent.cli.interactive.screen.Screen`.
+class MovingScreen:
+    """See `agent.cli.screens.screen.Screen`.
 
     Args:
         console: Of the terminal; it knows whether colour is wanted.
@@ -59,7 +59,7 @@ class RichScreen:
         """The event's line, if it has one."""
         line = line_of(event, verbose=verbose)
         if isinstance(event, RunFinished):
-            line = summary(event.answer)._replace(whole=True)
+            line = summary(event.answer)
         if line is not None:
             self.line(line)
 

@@ -1,4 +1,4 @@
-"""One question on the terminal, from its first event to its answer, with the two stages of Ctrl-C."""
+"""One run on the terminal, from its first event to its answer, with the two stages of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agent import events as e
-from agent.answer import Answer, status_of
-from agent.cli.interactive.interrupts import listen, on_interrupt
-from agent.cli.lines import cost_text, time_text
-from agent.errors import AlitaError
+from agent.answer import Answer
+from agent.cli.screens.interrupts import listen, on_interrupt
+from agent.cli.screens.lines import cost_text, time_text
 from agent.events import AnswerWritten, Event, RunStarted
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.cli.interactive.screen import Screen
+    from agent.cli.screens.screen import Screen
 
 
 class Activity:
@@ -51,7 +50,7 @@ class Activity:
                 self._step, self._of = event.step, event.of
                 self._route = self._doing = event.action
             case e.ModelStarting():
-                self._doing = event.text if event.fraction is None else f"{event.text} {event.fraction:.0%}"
+                self._doing = event.progress
             case e.ModelCalled():
                 self.usage = self.usage + event.usage
                 self._doing = self._route or "thinking"
@@ -77,7 +76,8 @@ class Activity:
         """One line of at most `width` characters; what matters least goes first."""
         tokens = self.usage.input_tokens + self.usage.output_tokens
         step = f"step {self._step} of {self._of}" if self._of else ""
-        parts = [step, self._doing, time_text(self.seconds), f"{tokens:,} tokens" if tokens else "", self._cost()]
+        used = f"{tokens:,} tokens" if tokens else ""
+        parts = [step, self._doing, time_text(self.seconds), used, self._cost(), "Ctrl-C stops"]
         long = " · ".join(part for part in parts if part)
         if len(long) <= width:
             return one_line(long, width)
@@ -103,24 +103,32 @@ class Turn:
         alita: Who answers.
         screen: Where it is shown.
         verbose: Whether model calls are shown too.
+        hears: Is told each event, too.
     """
 
-    def __init__(self, alita: Alita, screen: Screen, *, verbose: bool = False) -> None:
+    def __init__(
+        self, alita: Alita, screen: Screen, *, verbose: bool = False, hears: Listener = lambda _: None
+    ) -> None:
         self.events: list[Event] = []
         self._alita = alita
         self._screen = screen
         self._verbose = verbose
+        self._hears = hears
         self._activity = Activity()
         self._written = ""
-        self._run_id = ""
         self._task: asyncio.Task[Answer] | None = None
-        self._draining = False
+        self.is_draining = False
         self._paused = False
-        self.told = False
-        """Whether what went wrong is shown already."""
+        self.run_id = ""
+        self.is_cancelled = False
+        """Whether Ctrl-C was pressed twice."""
 
     async def take(self, ask: Ask) -> Answer:
-        """Gives the answer; one that was stopped or went wrong says so in its status, and is already told."""
+        """Gives the answer; one that was stopped says so in its status.
+
+        Raises:
+            AlitaError: The run failed; `came_to` tells what was left of it.
+        """
         self._task = asyncio.ensure_future(_awaited(ask(self._listen)))
         ticking = asyncio.create_task(self._tick()) if self._screen.animated else None
         try:
@@ -128,11 +136,6 @@ class Turn:
                 return await self._task
         except asyncio.CancelledError:
             return self._stopped()
-        except AlitaError as error:
-            self._screen.working("")
-            self._screen.error(error)
-            self.told = True
-            return self.came_to() or Answer("", status_of(error), run_id=self._run_id, error=error.message)
         finally:
             if ticking is not None:
                 ticking.cancel()
@@ -151,18 +154,20 @@ class Turn:
 
     def interrupt(self) -> None:
         """Ctrl-C: the first lets the step finish, the second stops at once."""
-        if self._draining and self._task is not None:
+        if self.is_draining and self._task is not None:
+            self.is_cancelled = True
             self._task.cancel()
             return
-        self._draining = True
+        self.is_draining = True
         self._screen.note("Finishing this step, then saving. Ctrl-C again stops at once.")
         self._alita.drain()
 
     def _listen(self, event: Event) -> None:
         self.events.append(event)
         if isinstance(event, RunStarted):
-            self._run_id = event.run_id
+            self.run_id = event.run_id
         self._activity.see(event)
+        self._hears(event)
         if isinstance(event, AnswerWritten):
             self._written += event.text
             self._screen.streamed(self._written)
@@ -174,16 +179,16 @@ class Turn:
         while True:
             if not self._paused:
                 text = self._activity.text(max(self._screen.width - 3, 10))
-                self._screen.working(f"finishing · {text}" if self._draining else text)
+                self._screen.working(f"finishing · {text}" if self.is_draining else text)
             await asyncio.sleep(TICK)
 
     def _stopped(self) -> Answer:
-        return self.came_to() or Answer("", "interrupted", run_id=self._run_id, error="Stopped by Ctrl-C.")
+        return self.came_to() or Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
 
     def came_to(self) -> Answer | None:
         """What the run came to, with what it cost, if it began."""
         newest = self._alita.newest
-        return newest if newest is not None and newest.run_id == self._run_id != "" else None
+        return newest if newest is not None and newest.run_id == self.run_id != "" else None
 
 
 async def _awaited(answer: Awaitable[Answer]) -> Answer:

@@ -1,0 +1,1 @@
+"""How a run is shown on a terminal: lines that scroll up, and one live line below them."""
