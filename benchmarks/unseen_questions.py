@@ -95,7 +95,8 @@ def proxy(endpoint: str, counter: Counter) -> type[BaseHTTPRequestHandler]:
 def is_right(answer: str, wanted: dict[str, Any]) -> bool:
     """Whether an answer is the wanted one, but for blanks, separators and a unit behind a number."""
     found, true = (
-        re.sub(r"[\s,$€%]+|(?<=\d)[A-Z]{3}$", "", text).casefold().strip(".") for text in (answer, wanted["answer"])
+        re.sub(r"(?<=\d)[A-Z]{3}$", "", re.sub(r"[\s,$€%]+", "", text)).casefold().strip(".")
+        for text in (answer, wanted["answer"])
     )
     try:
         return abs(float(found) - float(true)) <= (wanted.get("tolerance") or 1e-9) * max(1.0, abs(float(true)))

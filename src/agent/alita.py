@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,7 @@ from agent.models.protocol import Usage
 from agent.project_choice import require_allowed
 from agent.question import usable
 from agent.resources import Resources
-from agent.run_settings import WISH, configuration_of, places_of, settings_as_in
+from agent.run_settings import SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
 from agent.store.answers import AnswerCache
@@ -133,9 +134,9 @@ class Alita:
             self._running.drain()
 
     @property
-    def approval(self) -> ApprovalMode:
-        """The setting that decides about new tools when a question comes without `approve`."""
-        return self._settings.approval
+    def settings(self) -> Settings:
+        """With which it was opened."""
+        return self._settings
 
     def approval_of(self, run_id: str | None = None) -> ApprovalMode:
         """The setting of a run, which stays with it; without an id, of the newest that did not finish.
@@ -156,6 +157,7 @@ class Alita:
         approve: Approve | None = None,
         conversation: Conversation | None = None,
         wish: Wish = "answer",
+        schema: dict[str, Any] | None = None,
     ) -> Answer:
         """Answers a question.
 
@@ -169,6 +171,7 @@ class Alita:
                 folded into its summary; nothing is added to it.
             wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
+            schema: JSON Schema, draft 2020-12, that the answer's text must fit as JSON; one that does not is none.
 
         Raises:
             UsageError: The question is empty or too long.
@@ -176,11 +179,12 @@ class Alita:
         """
         self._listener = on_event or _silent
         question = self._without_keys(usable(question))
-        if wish == "answer" and not files and (exact := compute(question)) is not None:
+        if wish == "answer" and not files and not schema and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         follows = {} if conversation is None or not conversation.turns else {FOLLOWS: conversation.turns[-1].run_id}
-        inputs, configuration = [describe_file(path) for path in files], self._configuration(self._settings)
-        if wish == "answer" and not follows and (known := self._known(self._settings, question, inputs)):
+        form = json.dumps(schema, sort_keys=True) if schema else None
+        inputs, configuration = [describe_file(path) for path in files], self._configuration(self._settings, form)
+        if wish == "answer" and not follows and (known := self._known(self._settings, form, question, inputs)):
             self._listener(
                 Note(f"answered before, in run {known.run_id}; --no-cache, or /retry in a session, asks again")
             )
@@ -206,17 +210,19 @@ class Alita:
             self._answers.put(standalone, inputs, configuration, answer, tools)
         return answer
 
-    def _known(self, settings: Settings, question: str, files: Sequence[InputFile]) -> Answer | None:
-        """The answer given before, with these files and settings."""
+    def _known(
+        self, settings: Settings, schema: str | None, question: str, files: Sequence[InputFile]
+    ) -> Answer | None:
+        """The answer given before, with these files and settings, in this form."""
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
-        return self._answers.get(question, files, self._configuration(settings), states)
+        return self._answers.get(question, files, self._configuration(settings, schema), states)
 
-    def _configuration(self, settings: Settings) -> dict[str, Any]:
-        """What makes an answer another one: settings, the folder of the tools, and what external servers are there."""
-        folder = {"tools_dir": str(settings.tools_dir.resolve())}
-        return configuration_of(settings) | folder | self._external.configuration
+    def _configuration(self, settings: Settings, schema: str | None) -> dict[str, Any]:
+        """What makes an answer another one: settings, form, the folder of the tools, and which servers are there."""
+        place = {"tools_dir": str(settings.tools_dir.resolve())} | ({SCHEMA: schema} if schema else {})
+        return configuration_of(settings) | place | self._external.configuration
 
     async def resume(
         self, run_id: str | None = None, *, on_event: Listener | None = None, approve: Approve | None = None
@@ -283,7 +289,7 @@ class Alita:
         if manner.resumed:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)
-        known = partial(self._known, settings)
+        known = partial(self._known, settings, run.configuration.get(SCHEMA))
         around = Surroundings(settings, self._opened, self._redactor, self._tell, known, self._streams)
         self._running = running = Running(run, journal, budget, around, manner)
         if self._draining:

@@ -11,6 +11,7 @@ from agent.attached import files_text
 from agent.external_tools import SERVER
 from agent.final import answer_of
 from agent.functions import DRAFT
+from agent.in_schema import wanted_form
 from agent.models.protocol import Message
 from agent.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
 from agent.room import Room
@@ -76,6 +77,8 @@ def messages_for(
 
 def _question(state: State) -> str:
     lines = [state["question"]]
+    if schema := state.get("schema"):
+        lines += ["", wanted_form(schema)]
     attached = [file for file in state.get("attached", []) if "since" not in file]
     if attached:
         lines += ["", "Files:", files_text(attached)]

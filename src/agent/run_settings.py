@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 WISH = "wish"
 """In a run's configuration: what it is for, where that is not an answer."""
+SCHEMA = "schema"
+"""In a run's configuration: what its answer must fit, as JSON."""
 _LIMITS: dict[str, Callable[[str], float]] = {
     "max_steps": int,
     "max_tokens": int,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from agent.models.protocol import Model, Role
 from agent.models.roles import Models
 from agent.pictures import Sight, WithPictures
 from agent.python_session import PythonSession
-from agent.run_settings import wish_of
+from agent.run_settings import SCHEMA, wish_of
 from agent.sandboxes import BudgetedSandbox
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
@@ -366,6 +367,8 @@ class Running:
         start: Any = {"question": asked.question, "said": list(asked.said), "files": files}
         if (wish := wish_of(self._run)) != "answer":
             start["wish"] = wish
+        if schema := self._run.configuration.get(SCHEMA):
+            start["schema"] = json.loads(schema)
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
         with contextlib.suppress(GraphDrained):

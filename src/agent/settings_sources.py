@@ -25,9 +25,17 @@ from agent.models.names import EMBEDDED, FIRST_LISTED, OPENAI_URL, SCRIPTED
 from agent.models.protocol import ROLES
 from agent.paths import PROJECT_FILE, Folders, default_tools_folder, find_folders
 from agent.settings import Settings, implied_model, require_header_text, split_names
+from agent.stored_keys import StoredKeys
 
 _MODELS = "models."
 """Before the name of each model that a layer defines."""
+_STORED = "alita keys, {}"
+_WORDS = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is no whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "it is no number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "write true or false"),
+}
+"""What pydantic says of a value, in plain words."""
 _USERINFO = re.compile(r"//[^/]*@")
 KEYS = ("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
 FOLDERS = ("config_dir", "data_dir", "cache_dir", "runtime_dir", "runs_dir", "models_dir")
@@ -120,10 +128,11 @@ def read_settings(
     project = _project_layer(current / PROJECT_FILE)
     for layer in (project, dotenv):
         _refuse_scripts(layer)
-    user = _user_layer(folders.config_file)
+    user, kept = _user_layer(folders.config_file), StoredKeys(folders.config).values()
+    stored = _variables_layer(kept, origin=_STORED)
     flagged = Layer(given, {name: f"flag --{name.replace('_', '-')}" for name in given})
-    _refuse_borrowed_keys(project, _merge((user, exported, flagged)))
-    merged = _merge((user, project, dotenv, exported, flagged))
+    _refuse_borrowed_keys(project, _merge((user, stored, exported, flagged)))
+    merged = _merge((user, stored, project, dotenv, exported, flagged))
     _refuse_redirected_key(merged, dotenv)
     _place_folders(merged, folders, current, moved="ALITA_HOME" in environment)
     if not merged.values.get("model"):
@@ -134,7 +143,7 @@ def read_settings(
         settings = Settings(**others, models=models)
     except ValidationError as error:
         raise _explained(error, merged.names) from None
-    keys = _keys(settings, environment)
+    keys = _keys(settings, {**kept, **environment})
     return settings.remember(merged.names, current, _chosen(merged, project, dotenv), keys)
 
 
@@ -154,7 +163,7 @@ def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, Secre
 def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
     """A model that a project names gets a key only at an endpoint where the user's own settings use that key."""
     used = {(_address(value), value.get("key")) for name, value in own.values.items() if name.startswith(_MODELS)}
-    used.add((_address(own.values), own.names.get("api_key", "").removeprefix("variable ")))
+    used.add((_address(own.values), own.names.get("api_key", "").rpartition(" ")[2]))
     for name, value in project.values.items():
         if name.startswith(_MODELS) and value.get("key") and (_address(value), value["key"]) not in used:
             raise SettingsError(
@@ -222,7 +231,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     if name == "models":
         name, origin = ".".join(parts), ".".join(parts[:2])
     value = "the given key" if name in KEYS or parts[-1] == "key" else _USERINFO.sub("//", repr(problem["input"]))
-    allowed = problem["msg"].removeprefix("Value error, ")
+    allowed = _WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     return SettingsError(
         f"{name} cannot be {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
         remedy="`alita config show` prints every setting and where it came from.",
@@ -231,7 +240,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 def _user_layer(path: Path) -> Layer:
     values = _read_toml(path)
-    _require_known(values, path)
+    require_known(values, path)
     for name in ("tools_dir", *FOLDERS):
         if isinstance(values.get(name), str):
             values[name] = str(path.parent / Path(values[name]).expanduser())
@@ -252,7 +261,7 @@ def _flatten_models(values: dict[str, Any], path: Path) -> None:
 
 def _project_layer(path: Path) -> Layer:
     values = _read_toml(path)
-    _require_known(values, path)
+    require_known(values, path)
     for name in values:
         if name in NOT_FOR_PROJECTS:
             raise SettingsError(
@@ -347,7 +356,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not TOML: {error}.", remedy="Correct that line.") from None
 
 
-def _require_known(values: Mapping[str, Any], path: Path) -> None:
+def require_known(values: Iterable[str], path: Path) -> None:
+    """Refuses names that are no settings.
+
+    Raises:
+        SettingsError: One is none; the nearest one is named.
+    """
     for name in values:
         if name not in Settings.model_fields or name == "config_dir":
             near = _nearest(name, Settings.model_fields)

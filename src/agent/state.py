@@ -126,6 +126,8 @@ class State(TypedDict, total=False):
     files: list[str]
     wish: Wish
     """Missing where it is an answer."""
+    schema: dict[str, Json]
+    """What the answer must fit as JSON; missing where it is text."""
     attached: list[AttachedFile]
     """The files of the question that were looked at, and those inside of archives."""
     without: list[Action]

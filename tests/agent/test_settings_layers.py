@@ -146,7 +146,7 @@ def test_dotenv_does_not_read_the_environment_into_its_values(place, monkeypatch
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"ALITA_MAX_STEPS": "many"}, "max_steps cannot be 'many' .variable ALITA_MAX_STEPS.: .*integer"),
+        ({"ALITA_MAX_STEPS": "many"}, "max_steps cannot be 'many' .variable ALITA_MAX_STEPS.: .*whole number"),
         ({"ALITA_MAX_STEPS": "0"}, "greater than or equal to 1"),
         ({"ALITA_MAX_COST": "nan"}, "max_cost"),
         ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),

@@ -68,7 +68,7 @@ def test_the_wheel_names_its_commands_and_its_licence(wheel: Path) -> None:
     assert "gaia-benchmark = gaia_benchmark:main" in commands
     assert "License-Expression: MIT" in metadata
     assert "licenses/LICENSE" in told
-    for extra in ("local", "browser", "audio", "ocr", "postgres", "cluster", "web", "all"):
+    for extra in ("local", "browser", "audio", "ocr", "web", "all"):
         assert f"Provides-Extra: {extra}\n" in metadata
 
 

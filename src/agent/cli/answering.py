@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer, status_of
@@ -17,7 +20,7 @@ from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.screens.turn import Turn
 from agent.cli.sources import source_lines
 from agent.cli.trusting import ask_about_project
-from agent.errors import AlitaError
+from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ class Output:
     stream: bool = False
     quiet: bool = False
     verbose: bool = False
+    file: Path | None = None
+    """Where the answer goes instead of stdout."""
 
 
 def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
@@ -49,6 +54,7 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
         ask: What to do.
         output: How to show it.
     """
+    _require_writable(output)
     ask_about_project(flags)
     run = _Run(output)
     try:
@@ -138,15 +144,48 @@ def _print(result: Answer, output: Output, *, told: bool) -> None:
     if output.stream:
         print_json(RunFinished(result).as_json(), line=True)
     elif output.json:
-        print_json(result.as_json())
+        _give(json.dumps(result.as_json(), indent=2), output)
     elif result.status in {"answered", "limit"} and result.text:
-        print_text(result.text)
+        _give(result.text, output)
         for line in [] if output.quiet else source_lines(result):
             print_note(line)
     if result.status == "interrupted" and result.run_id:
         print_note(f"Stopped. Go on with: alita resume {result.run_id}")
     elif not told and result.status != "answered":
         print_note(f"alita: {explanation(result)}")
+
+
+def _give(text: str, output: Output) -> None:
+    """Prints the answer, or writes it to the file."""
+    if output.file is None:
+        print_text(text)
+        return
+    from agent.store.user_files import write_file
+
+    try:
+        write_file(output.file, text.rstrip("\n") + "\n")
+        print_note(f"Wrote {output.file}.")
+    except AlitaError as error:  # it is not lost
+        show_error(error)
+        print_text(text)
+
+
+def _require_writable(output: Output) -> None:
+    """A path that cannot be written is told before anything is paid for.
+
+    Raises:
+        UsageError: The file cannot be written, or it is not known what goes into it.
+    """
+    if output.file is None:
+        return
+    if output.stream:
+        raise UsageError(
+            "--json-stream prints as it happens, so that --output has nothing to write.",
+            remedy="Use --json, or redirect: > FILE",
+        )
+    place = output.file if output.file.exists() else output.file.absolute().parent
+    if output.file.is_dir() or not os.access(place, os.W_OK):
+        raise UsageError(f"{output.file} cannot be written.", remedy="Name another file with --output.")
 
 
 def explanation(result: Answer) -> str:

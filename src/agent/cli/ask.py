@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import sys
 from collections.abc import Awaitable, Sequence
@@ -12,6 +13,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.output import print_note
+from agent.conversation import Turn
 from agent.question import LONGEST_QUESTION, usable
 from mcp_tools.errors import UsageError
 
@@ -24,21 +26,28 @@ app = options.new_app("")
 resume_app = options.new_app("")
 
 Question = Annotated[list[str] | None, typer.Argument(metavar="QUESTION", show_default=False, hidden=True)]
-Files = Annotated[
-    list[Path] | None,
-    typer.Option("--file", "-f", metavar="PATH", help="A file for it; may be repeated."),
-]
+EXAMPLES = """alita "What is the 57th Fibonacci number?"
+alita -c "And the 60th?"
+cat report.txt | alita "Sum this up in three lines" -o summary.txt"""
+STDIN = "-"
+"""In place of words: the question is read from standard input."""
 
 
-@app.command()
+@app.command(cls=options.Grouped, epilog=EXAMPLES)
 def ask(
     context: typer.Context,
     question: Question = None,
-    file: Files = None,
+    file: options.Files = None,
+    continue_: options.Continue = False,
+    resume: options.Resume = False,
+    output: options.ToFile = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
+    schema: options.Schema = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    color: options.Colour = "auto",
+    plain: options.Plain = False,
     model: options.Model = None,
     base_url: options.BaseUrl = None,
     max_steps: options.MaxSteps = None,
@@ -46,29 +55,74 @@ def ask(
     max_cost: options.MaxCost = None,
     max_tokens: options.MaxTokens = None,
     tools_dir: options.ToolsDir = None,
+    approve: options.Approve = None,
+    no_cache: options.NoCache = False,
     no_isolation: options.NoIsolation = False,
     allow_private: options.AllowPrivate = False,
-    no_cache: options.NoCache = False,
-    approve: options.Approve = None,
-    plain: options.Plain = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Open the last session, or the one whose id follows.")
-    ] = False,
 ) -> None:
     """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
+    _require_one(json=as_json, json_stream=json_stream)
+    _require_one(quiet=quiet, verbose=verbose)
+    _use_colour(color)
     files = tuple(file or ())
     require_files(files)
     flags = options.flags(context.params)
-    if resume or opens_session(question or [], as_json=as_json or json_stream):
-        open_session(flags, question or [], files, resume=resume, verbose=verbose)
+    words = question or []
+    if resume or opens_session(words, as_json=as_json or json_stream):
+        open_session(flags, words, files, latest=continue_, resume=resume, verbose=verbose)
         return
-    text = read_question(question or [])
+    text, form = read_question(words), _schema(schema)
     from agent.cli.answering import Output, answer
 
-    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
-        return alita.ask(text, files=files, on_event=listen, approve=someone if alita.approval == "ask" else None)
+    async def work(alita: Alita, listen: Listener, someone: Approve | None) -> Answer:
+        asked = someone if alita.settings.approval == "ask" else None
+        if not continue_:
+            return await alita.ask(text, files=files, on_event=listen, approve=asked, schema=form)
+        from agent.store.sessions import go_on
 
-    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
+        with go_on(alita.settings) as conversation:
+            found = await alita.ask(
+                text, files=files, on_event=listen, approve=asked, schema=form, conversation=conversation
+            )
+            conversation.add(Turn.of(text, found))
+        return found
+
+    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose, output)))
+
+
+def _require_one(**switches: bool) -> None:
+    """Of two switches that exclude one another, one at most.
+
+    Raises:
+        UsageError: Both are given.
+    """
+    if all(switches.values()):
+        both = " and ".join(f"--{name.replace('_', '-')}" for name in switches)
+        raise UsageError(f"{both} exclude each other.", remedy="Give one of them.")
+
+
+def _use_colour(when: str) -> None:
+    """Decides about colour for everything that this process prints."""
+    if when != "auto":
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(name, None)
+        os.environ["FORCE_COLOR" if when == "always" else "NO_COLOR"] = "1"
+
+
+def _schema(path: Path | None) -> dict[str, Any] | None:
+    """The schema that a file holds.
+
+    Raises:
+        UsageError: It cannot be read, or holds none.
+    """
+    if path is None:
+        return None
+    from agent.in_schema import checked_schema
+
+    try:
+        return checked_schema(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The schema {path} cannot be read: {error}.", remedy="Correct --schema.") from None
 
 
 @resume_app.command()
@@ -119,7 +173,13 @@ def _at_keyboard() -> bool:
 
 
 def open_session(
-    flags: dict[str, Any], words: Sequence[str], files: Sequence[Path], *, resume: bool, verbose: bool
+    flags: dict[str, Any],
+    words: Sequence[str],
+    files: Sequence[Path],
+    *,
+    latest: bool,
+    resume: bool,
+    verbose: bool,
 ) -> None:
     """Opens the interactive terminal.
 
@@ -130,27 +190,38 @@ def open_session(
         raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
     from agent.cli.interactive.opening import open_terminal
 
-    open_terminal(flags, files, resume=resume, session_id=next(iter(words), None), verbose=verbose)
+    open_terminal(flags, files, latest=latest, resume=resume, session_id=next(iter(words), None), verbose=verbose)
 
 
 def read_question(words: Sequence[str]) -> str:
     """The question: the words, and below them what is piped in.
 
     Raises:
-        UsageError: There is none, or it is too long.
+        UsageError: There is none, it is too long, or no text is piped in.
     """
-    given = " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    question = "\n\n".join(part for part in (given.strip(), _piped().strip()) if part)
-    return usable(question)
+    given = " ".join(word for word in words if word != STDIN)
+    given = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    piped = _piped(typed=STDIN in words)
+    return usable("\n\n".join(part for part in (given.strip(), piped.strip()) if part))
 
 
-def _piped() -> str:
-    """What standard input holds, when it is not a terminal."""
-    if sys.stdin is None or sys.stdin.closed or _at_keyboard():
+def _piped(*, typed: bool) -> str:
+    """What standard input holds; what is typed there only if wanted."""
+    if sys.stdin is None or sys.stdin.closed or (_at_keyboard() and not typed):
         return ""
     try:
-        if not select.select([sys.stdin], [], [], 1.0)[0]:
+        if _at_keyboard():
+            print_note("Type the question; Ctrl-D ends it.")
+        elif not select.select([sys.stdin], [], [], 1.0)[0]:
             print_note("Waiting for text from standard input; without any, add < /dev/null")
-        return sys.stdin.buffer.read(8 * LONGEST_QUESTION).decode("utf-8", "replace")
+        read = sys.stdin.buffer.read(8 * LONGEST_QUESTION)
     except OSError:
         return ""
+    try:
+        return read.decode()
+    except UnicodeDecodeError as error:
+        if error.start > 4 * LONGEST_QUESTION:  # cut within a character; it is too long anyway
+            return read.decode(errors="ignore")
+        raise UsageError(
+            f"Standard input is no text in UTF-8 (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'
+        ) from None

@@ -30,8 +30,6 @@ EXTRAS = {
     "audio": ("av", "faster_whisper"),
     "whisper": ("whisper",),
     "ocr": ("rapidocr", "onnxruntime"),
-    "postgres": ("sqlalchemy", "psycopg"),
-    "cluster": ("ray",),
 }
 _NAMED_TOOLS = 5
 _WITH_KEY = ("firecrawl", "tavily")
@@ -72,7 +70,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         "packages",
         not missing,
         "all there" if not missing else f"missing: {', '.join(missing)}",
-        "pip install -c constraints.txt .",
+        f"Install it anew: {_installing('')}",
     )
     for extra, modules in EXTRAS.items():
         absent = [name for name in modules if find_spec(name) is None]
@@ -80,9 +78,17 @@ def _packages(settings: Settings) -> Iterator[Finding]:
             f"[{extra}]",
             not absent,
             "installed" if not absent else f"not installed: {', '.join(absent)}",
-            f'pip install -c constraints.txt ".[{extra}]"',
+            _installing(f"[{extra}]"),
             needed=extra == "local" and settings.model == EMBEDDED,
         )
+
+
+def _installing(extras: str) -> str:
+    """The command that installs alita: from its checkout, where it runs from one."""
+    checkout = Path(__file__).parents[3]
+    if (checkout / "constraints.txt").is_file():
+        return f'pip install -c {checkout}/constraints.txt "{checkout}{extras}"'
+    return f'pip install "alita{extras}"'
 
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
@@ -135,22 +141,17 @@ def _script(model: str) -> Finding:
 
 
 def _endpoint(settings: Settings) -> Finding:
-    import httpx2
-
+    from agent.models.offered import ask_models
     from agent.models.roles import model_settings
 
     endpoint = model_settings(settings).endpoint(settings.model)
-    url = endpoint.url
-    try:
-        headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
-        response = httpx2.get(f"{url}/models", headers=headers, timeout=5.0)
-    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
-        return Finding("model", False, f"{url} is not reached: {error}", "Check the network, or --base-url.")
-    if response.status_code in {401, 403}:
-        return Finding("model", False, f"{url} refuses the key", f"Set {endpoint.key_variable or 'its key'}.")
-    if response.status_code >= 400 and response.status_code != 404:
-        return Finding("model", False, f"{url} answers {response.status_code}", "Check --base-url.")
-    return Finding("model", True, f"{settings.model} at {url}")
+    offered = ask_models(endpoint)
+    if offered.problem:
+        return Finding("model", False, offered.problem, offered.remedy)
+    if offered.names and endpoint.model not in offered.names:
+        remedy = "alita model list shows what it offers."
+        return Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
+    return Finding("model", True, f"{settings.model} at {endpoint.url}")
 
 
 def _isolation(settings: Settings) -> Iterator[Finding]:

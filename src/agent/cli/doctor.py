@@ -11,13 +11,15 @@ app = options.new_app("Checks that everything alita needs is there.")
 
 
 @app.command()
-def doctor(as_json: options.AsJson = False) -> None:
+def doctor(model: options.Model = None, base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
     """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
     from agent.cli.diagnosis import diagnose
     from agent.settings_sources import read_settings
 
-    findings = diagnose(read_settings())
-    usable = all(finding.ok for finding in findings if finding.needed)
+    settings = read_settings({"model": model, "base_url": base_url})
+    findings = diagnose(settings)
+    lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
+    usable = not lacking
     if as_json:
         print_json({"ok": usable, "checks": [finding._asdict() for finding in findings]})
     else:
@@ -26,4 +28,6 @@ def doctor(as_json: options.AsJson = False) -> None:
             print_text(f"{sign} {finding.name:<12} {finding.detail}")
             if not finding.ok:
                 print_text(f"  {'':<12} {finding.remedy}")
+        verdict = f"Ready: questions go to {settings.model}." if usable else f"Not ready: {', '.join(lacking)}."
+        print_text(f"\n{verdict}")
     raise typer.Exit(0 if usable else 1)

@@ -21,7 +21,8 @@ def render_help() -> str:
     context = command.make_context("alita", [], resilient_parsing=True, terminal_width=WIDTH)
     with context:
         asking = command.get_help(context)
-    version = "--version".ljust(asking.rindex("Show this message") - asking.rindex("-h, --help"))
+    help_ = asking[asking.rindex("-h, --help") :]
+    version = "-V, --version".ljust(help_.index("Show this"))
     longest = max(len(command.name) for command in COMMANDS)
     commands = "".join(f"  {command.name:<{longest}} {command.summary}\n" for command in COMMANDS)
     codes = "".join(f"  {code:>3}  {meaning}\n" for code, _, meaning in EXIT_CODES)

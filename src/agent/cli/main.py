@@ -28,7 +28,7 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "agent.cli.ask:app", 'answer a question; the same as alita "…"'),
     Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
-    Command("runs", "agent.cli.runs:app", "list, show and replay runs"),
+    Command("runs", "agent.cli.runs:app", "list, search, show and replay runs"),
     Command("sessions", "agent.cli.sessions:app", "list, show, export and delete conversations"),
     Command("traces", "agent.cli.traces:app", "show what a run did, in the terminal or as a page"),
     Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
@@ -38,12 +38,25 @@ COMMANDS: tuple[Command, ...] = (
     Command("course", "agent.cli.course:app", "questions of the Agents Course: list, answer, hand in"),
     Command("model", "agent.cli.model:app", "list and try models; pull and serve the embedded one"),
     Command("gaia", "agent.cli.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
-    Command("config", "agent.cli.config:app", "show each setting and where it came from"),
+    Command("config", "agent.cli.config:app", "show and change settings"),
+    Command("keys", "agent.cli.keys:app", "keep, list and delete the keys of services"),
     Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
     Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""
 
+_MEANT = {
+    **dict.fromkeys(("version", "ver"), "alita --version"),
+    **dict.fromkeys(("login", "logout", "auth", "key"), "alita keys set"),
+    **dict.fromkeys(("logs", "log", "history", "list", "ls"), "alita runs list"),
+    **dict.fromkeys(("chat", "repl", "shell", "start", "new", "session"), "alita"),
+    **dict.fromkeys(("continue", "undo", "retry"), "alita -c"),
+    **dict.fromkeys(("settings", "setup", "init", "configure"), "alita config show"),
+    **dict.fromkeys(("status", "check", "install", "update", "upgrade"), "alita doctor"),
+    **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
+}
+"""What other programs call their commands, and what comes nearest here."""
+_AS_QUESTION = '\n       To ask it as a question: alita ask "{} …"'
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
@@ -82,7 +95,7 @@ def _exit_with(run: Callable[[list[str]], None], arguments: list[str]) -> None:
 
 def _run(arguments: list[str]) -> None:
     first = arguments[0] if arguments else ""
-    if first == "--version":
+    if first in {"--version", "-V"}:
         print(f"alita {_version()}")
     elif first in {"-h", "--help", "help"} or (not arguments and _nobody_reads()):
         _print_help()
@@ -133,9 +146,20 @@ def load(command: Command) -> typer.Typer:
 
 
 def _refuse_misspelt(word: str, rest: list[str]) -> None:
-    """A question costs a run: `alita tool list` is more likely a slip than a question."""
+    """A question costs a run: `alita tool list` and `alita login` are more likely slips than questions.
+
+    Raises:
+        UsageError: It is one.
+    """
     if " " in word or word.startswith("-"):
         return
+    if word in _MEANT and len(rest) <= 1:
+        from mcp_tools.errors import UsageError
+
+        raise UsageError(
+            f"There is no command {word!r}.",
+            remedy=f"Did you mean: {_MEANT[word]}{_AS_QUESTION.format(word)}",
+        )
     from difflib import get_close_matches
 
     near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.8)
@@ -144,7 +168,7 @@ def _refuse_misspelt(word: str, rest: list[str]) -> None:
 
         raise UsageError(
             f"There is no command {word!r}.",
-            remedy=f'Did you mean: alita {" ".join([near[0], *rest])}\n       A question goes: alita ask "{word} …"',
+            remedy=f"Did you mean: alita {' '.join([near[0], *rest])}{_AS_QUESTION.format(word)}",
         )
 
 

@@ -66,18 +66,20 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 
 
 @app.command("list")
-def list_(as_json: options.AsJson = False) -> None:
-    """Lists the models, where each is asked and where its key comes from, and the weights on this machine."""
-    from agent.cli.model_trying import listed, show_list
+def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
+    """Lists the models: those of the settings, what their endpoints offer, and the weights on this machine."""
+    from agent.cli.model_trying import listed, offered, show_list, show_offered
     from agent.settings_sources import read_settings
 
-    models = listed(read_settings())
+    settings = read_settings({"base_url": base_url})
+    models, offers = listed(settings), offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     if as_json:
         weights = [{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored]
-        print_json({"models": models, "weights": weights})
+        print_json({"models": models, "offered": [offer._asdict() for offer in offers], "weights": weights})
         return
     show_list(models)
+    show_offered(offers)
     print_rows([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored])
     if not stored:
         print_note("No weights are here. Fetch them with: alita model pull")

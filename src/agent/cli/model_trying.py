@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.cli.output import print_note, print_rows
+from agent.cli.output import print_note, print_rows, print_text
 from agent.errors import ModelOutputError, ModelRefusedError, UsageError
 from agent.models.names import EMBEDDED, SCRIPTED
 from agent.models.protocol import ROLES, Completion, Message, Request, Usage
@@ -98,6 +98,39 @@ def show_list(models: list[dict[str, Any]]) -> None:
             for each in models
         ]
     )
+
+
+class Offer(NamedTuple):
+    """What an endpoint offers."""
+
+    endpoint: str
+    models: tuple[str, ...]
+    problem: str
+
+
+def offered(settings: Settings) -> list[Offer]:
+    """What each endpoint says that it offers; one that neither an address nor a key names is not asked."""
+    from agent.models.offered import ask_models
+    from agent.models.roles import model_settings
+    from agent.project_choice import require_allowed
+
+    require_allowed(settings)
+    wanted = model_settings(settings)
+    names = [*settings.models, *([settings.model] if settings.base_url or settings.api_key else [])]
+    endpoints = {
+        wanted.endpoint(name).shown_url: wanted.endpoint(name)
+        for name in names
+        if name != EMBEDDED and not name.startswith(SCRIPTED)
+    }
+    found = {url: ask_models(endpoint) for url, endpoint in endpoints.items()}
+    return [Offer(url, offer.names, offer.problem) for url, offer in found.items()]
+
+
+def show_offered(offers: list[Offer]) -> None:
+    """Prints what endpoints offer, for people."""
+    for offer in offers:
+        said = offer.problem or f"{offer.endpoint} offers: {', '.join(offer.models) or 'it does not say'}"
+        print_text(said)
 
 
 async def tested(settings: Settings, name: str) -> dict[str, Any]:

@@ -7,32 +7,91 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+_INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits", "Tools and safety"
+"""The groups of options in the help of a question."""
+
+
+def _option(*names: str, group: str, help: str, metavar: str | None = None) -> Any:  # noqa: A002 - typer's own name
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False, rich_help_panel=group)
+
+
+Files = Annotated[
+    list[Path] | None, _option("--file", "-f", group=_INPUT, metavar="PATH", help="Attach a file; may be repeated.")
+]
+Continue = Annotated[bool, _option("--continue", "-c", group=_INPUT, help="Go on with the last conversation.")]
+Resume = Annotated[bool, _option("--resume", group=_INPUT, help="Open the last session, or the one whose id follows.")]
+
+ToFile = Annotated[
+    Path | None, _option("--output", "-o", group=_OUTPUT, metavar="FILE", help="Write the answer to a file.")
+]
+AsJson = Annotated[bool, _option("--json", group=_OUTPUT, help="Print one JSON object.")]
 JsonStream = Annotated[
-    bool, typer.Option("--json-stream", help="Print JSON lines as it happens; the last is the answer.")
+    bool, _option("--json-stream", group=_OUTPUT, help="Print JSON lines as it happens; the last is the answer.")
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the answer and errors only.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show model calls too.")]
-Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="A name, embedded, or scripted:FILE.")]
-BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint.")]
-MaxSteps = Annotated[
-    int | None, typer.Option("--max-steps", metavar="N", help="Steps at most; the calls of one reply are one.")
+Schema = Annotated[
+    Path | None, _option("--schema", group=_OUTPUT, metavar="FILE", help="Answer in JSON that fits this JSON Schema.")
 ]
-MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="S", help="Seconds at most.")]
-MaxCost = Annotated[float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Tokens at most.")]
-ToolsDir = Annotated[Path | None, typer.Option("--tools-dir", metavar="DIR", help="Folder of the created tools.")]
-NoIsolation = Annotated[bool, typer.Option("--no-isolation", help="Run tools even where nothing can isolate them.")]
-AllowPrivate = Annotated[bool, typer.Option("--allow-private", help="Open pages of this machine and its network too.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not answer from the cache.")]
+Quiet = Annotated[bool, _option("-q", "--quiet", group=_OUTPUT, help="Print the answer and errors only.")]
+Verbose = Annotated[bool, _option("-v", "--verbose", group=_OUTPUT, help="Show model calls too.")]
+Colour = Annotated[
+    Literal["auto", "always", "never"],
+    _option("--color", group=_OUTPUT, metavar="WHEN", help="Use colour: auto, always or never."),
+]
+Plain = Annotated[bool, _option("--plain", group=_OUTPUT, help="Write whole sentences, for screen readers.")]
 
-Plain = Annotated[bool, typer.Option("--plain", help="Whole sentences, for screen readers.")]
+Model = Annotated[
+    str | None, _option("--model", "-m", group=_MODEL, metavar="NAME", help="A name, embedded, or scripted:FILE.")
+]
+BaseUrl = Annotated[
+    str | None, _option("--base-url", group=_MODEL, metavar="URL", help="An OpenAI-compatible endpoint.")
+]
+
+MaxSteps = Annotated[
+    int | None, _option("--max-steps", group=_LIMITS, metavar="N", help="Stop after N steps; one reply is one.")
+]
+MaxSeconds = Annotated[float | None, _option("--max-seconds", group=_LIMITS, metavar="S", help="Stop after S seconds.")]
+MaxCost = Annotated[
+    float | None, _option("--max-cost", group=_LIMITS, metavar="USD", help="Stop before this many US dollars.")
+]
+MaxTokens = Annotated[int | None, _option("--max-tokens", group=_LIMITS, metavar="N", help="Stop after N tokens.")]
+
+ToolsDir = Annotated[
+    Path | None, _option("--tools-dir", group=_SAFETY, metavar="DIR", help="Keep created tools in this folder.")
+]
 Approve = Annotated[
     Literal["ask", "auto", "never"] | None,
-    typer.Option("--approve", metavar="MODE", help="Keep a new tool: ask first, auto, or never."),
+    _option("--approve", group=_SAFETY, metavar="MODE", help="Keep a new tool: ask first, auto, or never."),
 ]
+NoCache = Annotated[bool, _option("--no-cache", group=_SAFETY, help="Do not answer from the cache.")]
+NoIsolation = Annotated[
+    bool, _option("--no-isolation", group=_SAFETY, help="Run tools even where nothing can isolate them.")
+]
+AllowPrivate = Annotated[
+    bool, _option("--allow-private", group=_SAFETY, help="Open pages of this machine and its network too.")
+]
+
+
+class Grouped(TyperCommand):
+    """A command whose help shows examples, and its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes the examples, a section for each group, and one for the rest."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or "Other", []).append(record)
+        longest = max(len(option) for records in groups.values() for option, _ in records)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl([(option.ljust(longest), text) for option, text in records])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Nothing: the examples are there already."""
 
 
 def new_app(summary: str, *, cls: type[TyperGroup] | None = None) -> typer.Typer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import Any
 
@@ -38,13 +39,23 @@ def error_json(error: AlitaError) -> dict[str, Any]:
 
 
 def print_rows(rows: list[tuple[str, ...]]) -> None:
-    """Rows as columns, the last one as long as it likes."""
+    """Rows as columns; the last one is as long as it likes, and broken into further rows on a terminal."""
     if not rows:
         return
     safe = [tuple(" ".join(printable(cell).split()) for cell in row) for row in rows]
-    widths = [max(len(row[i]) for row in safe) for i in range(len(safe[0]) - 1)]
-    lines = ("  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]]) for row in safe)
-    _write("".join(f"{line.rstrip()}\n" for line in lines))
+    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    most = terminal // 2 if terminal else sys.maxsize
+    widths = [min(max(len(row[i]) for row in safe), most) for i in range(len(safe[0]) - 1)]
+    lines = []
+    for row in safe:
+        head = "".join(f"{cell.ljust(width)}  " for cell, width in zip(row, widths, strict=False))
+        if terminal is None:
+            lines.append(f"{head}{row[-1]}".rstrip())
+            continue
+        from agent.cli.screens.wrapping import rows_of
+
+        lines += rows_of(row[-1], terminal, head=head, indent=" " * min(len(head), most))
+    _write("".join(f"{line}\n" for line in lines))
 
 
 def _write(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`alita runs list|show|replay`."""
+"""`alita runs list|search|show|replay`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
-from agent.cli.output import print_json, print_rows, print_text
+from agent.cli.output import print_json, print_note, print_rows, print_text
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.answer import Answer
     from agent.approval import Approve
+    from agent.store.runs import Run
 
 app = options.new_app("Runs: what was asked, what was done, and doing it again.")
 
@@ -33,11 +34,36 @@ def list_(
     from agent.settings_sources import read_settings
     from agent.store.runs import list_runs
 
-    runs = list_runs(read_settings().runs_dir, limit=limit)
+    _show(list_runs(read_settings().runs_dir, limit=limit), as_json=as_json)
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="All of them must occur.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    as_json: options.AsJson = False,
+) -> None:
+    """Finds runs by words of the question or the answer, newest first."""
+    from agent.settings_sources import read_settings
+    from agent.store.runs import list_runs
+
+    wanted = " ".join(words).casefold().split()
+
+    def fits(run: Run) -> bool:
+        text = f"{run.question}\n{run.answer.text if run.answer else ''}".casefold()
+        return all(word in text for word in wanted)
+
+    found = [run for run in list_runs(read_settings().runs_dir) if fits(run)]
+    _show(found[:limit], as_json=as_json)
+
+
+def _show(runs: list[Run], *, as_json: bool) -> None:
     if as_json:
         print_json([run.as_json() for run in runs])
         return
-    print_rows([(run.run_id, run.status, _when(run.started), one_line(run.question, 60)) for run in runs])
+    print_rows([(run.run_id, run.status, _when(run.started), one_line(run.question, 200)) for run in runs])
+    if not runs:
+        print_note("There is no such run.")
 
 
 @app.command()

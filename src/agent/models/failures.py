@@ -163,7 +163,8 @@ class Failure(Exception):
             Kind.UNREACHABLE: f"no connection to {e.shown_url}",
             Kind.CUT: f"{e.shown_url} gave no whole answer",
             Kind.TIMEOUT: f"{e.host} did not answer in time",
-            Kind.BUSY: f"{e.host} limits the rate or is overloaded",
+            Kind.BUSY: f"{e.host} "
+            + ("returned a server error" if (self.status or 0) >= 500 else "limits the rate or is overloaded"),
             Kind.CREDIT: f"the account at {e.host} has no credit left",
             Kind.TOO_LONG: f"the request is too long for {e.model}",
             Kind.FILTERED: f"{e.host} filtered the request",
@@ -175,6 +176,9 @@ class Failure(Exception):
     def _remedy(self, models: list[str]) -> str:
         e = self.endpoint
         known = f"It offers: {', '.join(models)}. " if models else ""
+        choose = f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}."
+        if e.model in models:
+            choose = f"It does offer that model: check the base URL {e.shown_url}; most end in /v1."
         return {
             Kind.AUTH: (
                 f"Set {e.key_variable} to a key that {e.host} accepts, "
@@ -182,7 +186,7 @@ class Failure(Exception):
                 else "Name the variable that holds its key in [models.NAME], "
             )
             + "or use --model embedded, which needs none.",
-            Kind.UNKNOWN_MODEL: f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}.",
+            Kind.UNKNOWN_MODEL: choose,
             Kind.UNREACHABLE: "Check --base-url and the network; `alita doctor` shows what can be reached.",
             Kind.CUT: "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1).",
             Kind.TIMEOUT: "Try again, or allow more time for each call with the setting `timeout`.",

@@ -53,13 +53,14 @@ def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
     return found
 
 
-def misfit(value: Any, schema: dict[str, Any]) -> str | None:
+def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
     """Where and how a value fails to fit the schema; None when it fits.
 
-    A text that is longer than `maxLength` fits: that is a grammar's hold on a model that rambles; asking again would
-    cost more than the words too many.
+    A text that is longer than `maxLength` fits unless `lengths` count: in schemas of ours that is a grammar's hold on a
+    model that rambles; asking again would cost more than the words too many.
     """
-    schema = _without_lengths(schema)
+    if not lengths:
+        schema = _without_lengths(schema)
     return None if surely_fits(value, schema) else _misfit(_validator(json.dumps(schema)), value)
 
 

@@ -11,6 +11,9 @@ from langgraph.runtime import Runtime
 from agent.answer import unwrapped
 from agent.citing import with_citations
 from agent.context import Context
+from agent.errors import ModelError, ModelOutputError, StoppedError
+from agent.events import Note
+from agent.in_schema import in_schema
 from agent.state import State
 from mcp_tools.text import printable
 
@@ -23,12 +26,26 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Brings the answer into its final form and sets the status of the run."""
     steps = state.get("steps", [])
     computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
-    answer = final_form(state.get("text", ""), state["question"])
     sources = state.get("sources", [])
+    if (schema := state.get("schema")) and state.get("text"):
+        return await _in_schema(state, schema, runtime.context)
+    answer = final_form(state.get("text", ""), state["question"])
     bare = bool(sources) and _is_form_asked(state["question"])
     text, cited = with_citations(answer, sources, computed=computed, bare_wanted=bare)
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
     return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
+
+
+async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> dict[str, Any]:
+    """The answer in the form of the user's schema; one that does not come to fit it is none."""
+    context.budget.last_call = context.budget.limits.cost != 0
+    try:
+        text = await in_schema(state.get("text", ""), state["question"], schema, context)
+    except (ModelError, ModelOutputError, StoppedError) as failure:
+        context.emit(Note(failure.message))
+        text = ""
+    status = "no_answer" if not text else "limit" if state.get("limit") else "answered"
+    return {"text": text, "status": status, "cited": state.get("sources", []) if text else []}
 
 
 def _is_form_asked(question: str) -> bool:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
@@ -25,6 +25,9 @@ from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
 
 SCHEMA = 1
 TITLE_LENGTH = 60
@@ -148,6 +151,8 @@ __all__ = [
     "delete_session",
     "export_session",
     "find_session",
+    "go_on",
+    "latest_session",
     "list_sessions",
     "load_session",
     "new_session",
@@ -155,6 +160,8 @@ __all__ = [
 ]
 
 _LOCK = ".lock"
+_LOOKED_BACK = 20
+"""Runs among which the last answered one is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +236,43 @@ def find_session(folder: Path, session_id: str | None = None) -> str:
     if not newest:
         raise SessionError("There are no sessions yet.", remedy="Start one with: alita")
     return newest[0].id
+
+
+def latest_session(settings: Settings) -> Session:
+    """The conversation that is gone on with: the session used last, or the question asked since then outside of one.
+
+    Raises:
+        SessionError: Nothing was asked yet.
+    """
+    from agent.store.runs import list_runs
+
+    sessions = list_sessions(settings.sessions_dir, limit=1)
+    answered = (run for run in list_runs(settings.runs_dir, limit=_LOOKED_BACK) if run.answer and run.answer.text)
+    run = next(answered, None)
+    if run is not None and run.answer is not None:
+        known = {turn.run_id for session in sessions for turn in session.turns}
+        if run.run_id not in known and not (sessions and run.started < sessions[0].changed):
+            session = new_session(run.model)
+            session.conversation.add(Turn.of(run.question, run.answer))
+            return session
+    if not sessions:
+        raise SessionError("There is no conversation yet.", remedy='Ask something first: alita "…"')
+    return sessions[0]
+
+
+@contextlib.contextmanager
+def go_on(settings: Settings) -> Iterator[Conversation]:
+    """The latest conversation, which is saved as a session when a turn was added.
+
+    Raises:
+        SessionError: There is none.
+        StorageError: It cannot be saved.
+    """
+    session = latest_session(settings)
+    before = len(session.turns)
+    yield session.conversation
+    if len(session.turns) > before:
+        save_session(settings.sessions_dir, session, Redactor(settings.secrets))
 
 
 def list_sessions(folder: Path, *, limit: int | None = None) -> list[Session]:

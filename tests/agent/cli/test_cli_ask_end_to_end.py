@@ -7,80 +7,21 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from agent.models.weights_files import QWEN_CODER
-from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply, write_script
+from support.command import ALITA, ended
+from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
 
-ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 MEMBERS = {
     "schema", "answer", "status", "tools_created", "tools_used", "steps", "usage", "cost", "seconds", "run_id",
     "model", "error", "limit", "restated", "waited", "sources", "set_apart", "warnings",
 }  # fmt: skip
-
-
-class Terminal:
-    """A folder and a home to run the command in."""
-
-    def __init__(self, folder: Path) -> None:
-        self.here, self.home = folder / "here", folder / "home"
-        self.started: list[subprocess.Popen[str]] = []
-        (self.here / "generated_tools").mkdir(parents=True)
-
-    def start(self, *arguments: str, stdin: str | None = None, before: object = None, **variables: str):
-        environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(self.home), "LANG": "C.UTF-8", **variables}
-        if "PYTHONPATH" in os.environ:
-            environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
-        process = subprocess.Popen(
-            [*ALITA, *arguments],
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.here,
-            env=environment,
-            preexec_fn=before,
-        )
-        self.started.append(process)
-        return process
-
-    def run(self, *arguments: str, stdin: str | None = None, **more: object) -> Ended:
-        return ended(self.start(*arguments, stdin=stdin, **more), stdin)
-
-    def script(self, *lines: dict) -> str:
-        return write_script(self.here / "script.jsonl", list(lines))
-
-    @property
-    def runs(self) -> list[Path]:
-        return sorted((self.home / "data" / "runs").glob("*"))
-
-
-class Ended:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-        assert "Traceback" not in err, err
-
-
-def ended(process: subprocess.Popen[str], stdin: str | None = None) -> Ended:
-    out, err = process.communicate(stdin, timeout=55)
-    return Ended(process.returncode, out, err)
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    terminal = Terminal(tmp_path)
-    yield terminal
-    for process in terminal.started:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
 
 
 def test_a_question_makes_a_tool_and_the_next_one_uses_it(terminal):
@@ -328,7 +269,7 @@ def test_a_full_disk_is_told(terminal, monkeypatch, kept):
     place = terminal.home / "data" / "runs" if kept == "runs" else terminal.here / "generated_tools"
     place.mkdir(parents=True, exist_ok=True)
     size = "16k" if kept == "runs" else "4k"
-    monkeypatch.setattr(f"{__name__}.ALITA", on_a_full_disk(size, place))
+    monkeypatch.setattr("support.command.ALITA", on_a_full_disk(size, place))
     scratch = decide("answer", answer=ANSWER, when=f"Its result here: {ANSWER}")
     got = terminal.run("--model", terminal.script(scratch, *STORY), QUESTION)
     if kept == "runs":

@@ -26,26 +26,35 @@ def edit(text: str, environment: Mapping[str, str] | None = None) -> str:
     Raises:
         UsageError: There is no editor, or it failed; the text is as it was.
     """
-    environment = os.environ if environment is None else environment
-    command = _command(environment)
     with tempfile.TemporaryDirectory(prefix="alita-") as folder:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8", errors="replace")
-        try:
-            code = child.popen(
-                [*command, str(file)],
-                env=child.environment(*_VARIABLES, of=environment),
-                cwd=folder,
-                stdin=None,
-                stdout=None,
-                stderr=None,
-                on_terminal=True,
-            ).wait()
-        except OSError as error:
-            raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
-        if code != 0:
-            raise UsageError(f"The editor {command[0]} ended with status {code}; the text is as it was.")
+        edit_file(file, environment)
         return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+
+
+def edit_file(file: Path, environment: Mapping[str, str] | None = None) -> None:
+    """Opens the editor on a file, and waits until it is left.
+
+    Raises:
+        UsageError: There is no editor, or it failed.
+    """
+    environment = os.environ if environment is None else environment
+    command = _command(environment)
+    try:
+        code = child.popen(
+            [*command, str(file)],
+            env=child.environment(*_VARIABLES, of=environment),
+            cwd=str(file.parent),
+            stdin=None,
+            stdout=None,
+            stderr=None,
+            on_terminal=True,
+        ).wait()
+    except OSError as error:
+        raise UsageError(f"The editor {command[0]} does not start: {error.strerror}.", remedy=_REMEDY) from None
+    if code != 0:
+        raise UsageError(f"The editor {command[0]} ended with status {code}; the text is as it was.")
 
 
 _REMEDY = "Name one: export EDITOR=nano"

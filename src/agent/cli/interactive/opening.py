@@ -16,7 +16,7 @@ from agent.cli.trusting import ask_about_project
 from agent.errors import UsageError
 from agent.settings_sources import read_settings
 from agent.store.redact import Redactor
-from agent.store.sessions import find_session, load_session
+from agent.store.sessions import find_session, latest_session, load_session
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -33,6 +33,7 @@ def open_terminal(
     flags: Mapping[str, Any],
     files: Sequence[Path] = (),
     *,
+    latest: bool = False,
     resume: bool = False,
     session_id: str | None = None,
     verbose: bool = False,
@@ -42,6 +43,7 @@ def open_terminal(
     Args:
         flags: Settings from the command line.
         files: Files for the first question.
+        latest: Whether to go on with what was asked last, in a session or not.
         resume: Whether to go on with an earlier session.
         session_id: Which; the newest when not given.
         verbose: Whether model calls are shown too.
@@ -55,7 +57,7 @@ def open_terminal(
         raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
     ask_about_project(dict(flags))
     settings = read_settings(flags)
-    session = None
+    session = latest_session(settings) if latest else None
     if resume:
         session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
     screen = open_screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)

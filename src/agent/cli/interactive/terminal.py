@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from agent.alita import Alita
+from agent.alita import Alita, Listener
 from agent.answer import Answer, status_of
-from agent.approval import ApprovalMode, Proposal
+from agent.approval import ApprovalMode, Approve, Proposal
 from agent.cli.answering import explanation
 from agent.cli.interactive.approving import ask_whether_called, ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
@@ -24,7 +25,7 @@ from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
 from agent.external_tools import CallProposal
-from agent.settings_sources import read_settings
+from agent.settings_sources import KEYS, read_settings, variables
 from agent.state import Wish
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, new_session, save_session
@@ -111,25 +112,34 @@ class Terminal:
             fresh: Whether an earlier answer to the same question does not count.
             wish: Whether an answer is wanted, or the tool that gives such answers.
         """
-        with unechoed() if self.screen.animated else contextlib.nullcontext():
-            return await self._ask(question, files, fresh=fresh, wish=wish)
 
-    async def _ask(self, question: str, files: Sequence[Path], *, fresh: bool, wish: Wish) -> Answer:
+        def asked(listener: Listener, approve: Approve) -> Awaitable[Answer]:
+            conversation = self.session.conversation
+            return self.alita.ask(
+                question, files=files, on_event=listener, approve=approve, conversation=conversation, wish=wish
+            )
+
+        with self.alita.asking_anew() if fresh else contextlib.nullcontext():
+            return await self._taken(question, asked)
+
+    async def go_on(self, run_id: str, question: str) -> Answer:
+        """Goes on with a run that was stopped; what it had paid for is not paid again.
+
+        Args:
+            run_id: The run.
+            question: What was asked.
+        """
+        return await self._taken(
+            question, lambda listener, approve: self.alita.resume(run_id, on_event=listener, approve=approve)
+        )
+
+    async def _taken(self, question: str, ask: Callable[[Listener, Approve], Awaitable[Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         told = False
         try:
-            with self.alita.asking_anew() if fresh else contextlib.nullcontext():
-                answer = await turn.take(
-                    lambda listener: self.alita.ask(
-                        question,
-                        files=files,
-                        on_event=listener,
-                        approve=lambda proposal: self._approve(proposal, turn),
-                        conversation=self.session.conversation,
-                        wish=wish,
-                    )
-                )
+            with unechoed() if self.screen.animated else contextlib.nullcontext():
+                answer = await turn.take(lambda listener: ask(listener, lambda one: self._approve(one, turn)))
         except AlitaError as error:
             self.screen.error(error)
             told = True
@@ -206,8 +216,26 @@ class Terminal:
         if found := command_of(text):
             command, argument = found
             await command.run(self, argument)
+        elif text.startswith("!") and text[1:].strip():
+            await self._run_shell(text[1:].strip())
         elif text.strip():
             await self._ask_as_typed(text)
+
+    async def _run_shell(self, command: str) -> None:
+        """Runs a command of the user's shell, which gets the terminal but no keys."""
+        keys = {variable for name in KEYS for variable in variables(name)}
+        keys |= {model.key for model in self.settings.models.values()}
+        environment = {name: value for name, value in os.environ.items() if name not in keys}
+        process = await asyncio.create_subprocess_shell(command, env=environment)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:  # Ctrl-C reached the command, too
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            await process.wait()
+            raise
+        if code:
+            self.screen.note(f"The command ended with status {code}.")
 
     async def _ask_as_typed(self, text: str) -> None:
         """A question with the files that it names and those attached before."""
@@ -262,7 +290,7 @@ class Terminal:
             if lines := source_lines(answer):
                 self.screen.note("\n".join(lines))
         if answer.status == "interrupted":
-            saved = f" and saved: alita resume {answer.run_id} goes on with it" if answer.run_id else ""
+            saved = f" and saved as {answer.run_id}: /continue goes on with it" if answer.run_id else ""
             self.screen.note(f"Stopped{saved}. /retry asks again.")
         elif answer.status != "answered" and not told:
             self.screen.note(explanation(answer))

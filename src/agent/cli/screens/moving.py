@@ -28,17 +28,24 @@ class MovingScreen:
         console: Of the terminal; it knows whether colour is wanted.
         live: Its live line.
         answers: Where answers go besides, when standard output is no terminal.
+        animated: Whether there is a live line.
     """
 
-    animated = True
-
-    def __init__(self, console: Console, live: LiveLine, answers: TextIO | None = None) -> None:
+    def __init__(
+        self, console: Console, live: LiveLine, answers: TextIO | None = None, *, animated: bool = True
+    ) -> None:
         self._console = console
         self._live = live
         self._answers = answers
+        self._animated = animated
         self._working = ""
         self._growing: list[str] = []
         """The newest rows of an answer that is being written."""
+
+    @property
+    def animated(self) -> bool:
+        """Whether there is a live line; not where colour alone is wanted, in a file."""
+        return self._animated
 
     @property
     def width(self) -> int:

@@ -78,14 +78,15 @@ def open_screen(stream: TextIO, *, spoken: bool = False, quiet: bool = False, an
         answers: Where answers go besides.
     """
     is_terminal = stream.isatty()
-    if not quiet and not spoken and is_terminal and os.environ.get("TERM", "dumb") not in {"", "dumb", "unknown"}:
+    moves = is_terminal and os.environ.get("TERM", "dumb") not in {"", "dumb", "unknown"}
+    if not quiet and not spoken and (moves or (not is_terminal and os.environ.get("FORCE_COLOR"))):
         from rich.console import Console
 
         from agent.cli.screens.live_line import LiveLine
         from agent.cli.screens.moving import MovingScreen
 
         console = Console(file=stream, highlight=False, markup=False, emoji=False)
-        return MovingScreen(console, LiveLine(stream, lambda: console.width), answers)
+        return MovingScreen(console, LiveLine(stream, lambda: console.width), answers, animated=moves)
     from agent.cli.screens.plain import PlainScreen, QuietScreen
 
     if quiet:

@@ -291,8 +291,33 @@ async def test_the_first_ctrl_c_finishes_the_step_and_the_session_goes_on(sittin
     asyncio.get_running_loop().call_later(0.35, os.kill, os.getpid(), signal.SIGINT)
     shown = await sitting.plays(slow, B_ALONE, says("fine", when="b?")).types("a?", "b?")
     assert "Finishing this step" in shown
-    assert "alita resume" in shown
+    assert "/continue goes on with it" in shown
     assert [(turn.status, turn.answer) for turn in sitting.turns] == [("interrupted", ""), ("answered", "fine")]
+
+
+async def test_a_stopped_run_is_gone_on_with_in_its_turn(sitting: Any) -> None:
+    slow = says("42", when="a?") | {"delay": 0.6, "repeat": True}
+    asyncio.get_running_loop().call_later(0.35, lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)])
+    shown = await sitting.plays(slow).types("a?", "/continue")
+    assert "/continue goes on with it" in shown
+    assert "Going on with:" in shown
+    assert [(turn.question, turn.status, turn.answer) for turn in sitting.turns] == [("a?", "answered", "42")]
+
+
+async def test_nothing_to_go_on_with_is_told_and_a_turn_that_fails_again_stays(sitting: Any) -> None:
+    shown = await sitting.plays(says("fine", when="a?")).types("/continue", "a?", "/continue")
+    assert shown.count("No run was left unfinished.") == 2
+    assert len(sitting.turns) == 1
+
+
+async def test_a_shell_command_gets_no_keys(
+    sitting: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
+    shown = await sitting.plays(says("x")).types("!echo key=$OPENAI_API_KEY home=$HOME", "!exit 3", "!")
+    said = capfd.readouterr().out
+    assert "key= home=/" in said
+    assert "ended with status 3" in shown
 
 
 async def test_the_second_ctrl_c_stops_at_once_and_the_session_goes_on(sitting: Any) -> None:

@@ -30,6 +30,7 @@ async def help_(terminal: Terminal, argument: str) -> None:
         return
     terminal.screen.note("Ask a question, or use a command:")
     terminal.screen.rows([(command.usage, command.summary) for command in COMMANDS])
+    terminal.screen.rows([("!COMMAND", "run a command of your shell")])
     terminal.screen.note("Keys:")
     terminal.screen.rows([(key.keys, key.does) for key in KEYS])
 

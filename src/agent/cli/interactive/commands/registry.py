@@ -55,6 +55,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("trace", "[RUN]", "show every call of the last run", runs.trace, "runs"),
     Command("sessions", "", "list the sessions, the newest first", sessions.list_),
     Command("resume", "[SESSION]", "go on with an earlier session", sessions.resume, "sessions"),
+    Command("continue", "[RUN]", "go on with a run that was stopped, the newest if not named", runs.continue_, "runs"),
     Command("attach", "[FILE]", "attach a file to the next question; - drops those attached", answers.attach, "files"),
     Command("copy", "", "copy the last answer", answers.copy),
     Command("save", "FILE", "write the last answer to a file", answers.save, "files"),

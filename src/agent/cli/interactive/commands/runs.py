@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.errors import RunError
 from agent.events import Event, Note, RunFinished, RunStarted, StepStarted
-from agent.store.runs import find_run
+from agent.store.runs import find_run, find_unfinished, load_run
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
@@ -24,6 +24,23 @@ async def route(terminal: Terminal, argument: str) -> None:
     for event in events:
         if not isinstance(event, RunFinished):
             terminal.screen.event(event)
+
+
+async def continue_(terminal: Terminal, argument: str) -> None:
+    """Goes on with a run that was stopped or reached a limit; its turn is gone on with, too."""
+    folder = terminal.settings.runs_dir
+    run_id = find_unfinished(folder, argument or None)
+    turns = terminal.session.turns
+    before = terminal.session.conversation.drop_last() if turns and turns[-1].run_id == run_id else None
+    question = before.question if before else load_run(folder, run_id).question
+    count = len(terminal.session.turns)
+    terminal.screen.note("Going on with:")
+    terminal.screen.quote(question)
+    try:
+        await terminal.go_on(run_id, question)
+    finally:
+        if before and len(terminal.session.turns) == count:
+            terminal.session.conversation.add(before)
 
 
 async def trace(terminal: Terminal, argument: str) -> None:

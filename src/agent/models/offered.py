@@ -1,0 +1,39 @@
+"""Which models an endpoint offers, by its own account."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from agent.models.failures import Endpoint
+
+_SECONDS = 5.0
+
+
+class Offered(NamedTuple):
+    """What an endpoint says, or why it says nothing."""
+
+    names: tuple[str, ...] = ()
+    """Empty where it has no such list, too."""
+    problem: str = ""
+    remedy: str = ""
+
+
+def ask_models(endpoint: Endpoint) -> Offered:
+    """Asks an endpoint for its models (`GET /models`)."""
+    import httpx2
+
+    url = endpoint.url
+    try:
+        headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+        response = httpx2.get(f"{url}/models", headers=headers, timeout=_SECONDS)
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeEncodeError) as error:
+        return Offered(problem=f"{url} is not reached: {error}", remedy="Check the network, or --base-url.")
+    if response.status_code in {401, 403}:
+        return Offered(problem=f"{url} refuses the key", remedy=f"Set {endpoint.key_variable or 'its key'}.")
+    if response.status_code >= 400 and response.status_code != 404:
+        return Offered(problem=f"{url} answers {response.status_code}", remedy="Check --base-url.")
+    try:
+        return Offered(tuple(sorted(str(model["id"]) for model in response.json()["data"])))
+    except (ValueError, KeyError, TypeError):
+        return Offered()

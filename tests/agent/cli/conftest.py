@@ -1,0 +1,20 @@
+"""The command in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.command import Terminal
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path)
+    yield terminal
+    for process in terminal.started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()

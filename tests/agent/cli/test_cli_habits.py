@@ -1,0 +1,225 @@
+"""What users of other programs expect of a command line."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from support.command import Terminal
+from support.fibonacci import decide
+from support.openai_server import OpenAIServer
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "maxLength": 8}, "people": {"type": "integer"}},
+    "required": ["city", "people"],
+}
+PARIS = {"city": "Paris", "people": 2_100_000}
+
+
+def says(text: str, **more: object) -> dict:
+    return decide("answer", answer=text) | more
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("version", "--version"), ("login", "keys set"), ("logs", "runs list"), ("chat", "alita")]
+)
+def test_words_that_look_like_commands_reach_no_model(terminal: Terminal, word: str, meant: str) -> None:
+    got = terminal.run(word)
+    assert got.code == 2
+    assert meant in got.err
+    assert f'alita ask "{word} …"' in got.err
+    assert terminal.runs == []
+
+
+def test_a_follow_up_goes_on_with_the_last_question_and_then_with_its_session(terminal: Terminal) -> None:
+    model = terminal.script(
+        says("Paris", when="capital of France"),
+        {"role": "planner", "when": "And of Italy?", "json": {"question": "Which is the capital city of Italy?"}},
+        says("Rome", when="capital city of Italy"),
+        {"role": "planner", "when": "And of Spain?", "json": {"question": "Which is the main town of Spain?"}},
+        says("Madrid", when="main town of Spain"),
+    )
+    assert terminal.run("-m", model, "Which is the capital of France?").out == "Paris\n"
+    assert terminal.run("-m", model, "-c", "And of Italy?").out == "Rome\n"
+    assert terminal.run("-m", model, "-c", "And of Spain?").out == "Madrid\n"
+    sessions = json.loads(terminal.run("sessions", "list", "--json").out)
+    assert [session["turns"] for session in sessions] == [3]
+
+
+def test_without_a_conversation_there_is_nothing_to_go_on_with(terminal: Terminal) -> None:
+    got = terminal.run("-m", terminal.script(says("x")), "-c", "And then?")
+    assert got.code == 2
+    assert "no conversation yet" in got.err
+
+
+def test_a_dash_reads_the_question_from_standard_input(terminal: Terminal) -> None:
+    got = terminal.run("-m", terminal.script(says("yes", when="Is it so?")), "-", stdin="Is it so?")
+    assert (got.code, got.out) == (0, "yes\n")
+
+
+def test_what_is_no_text_is_not_asked(terminal: Terminal) -> None:
+    (terminal.here / "bytes").write_bytes(os.urandom(2000) + b"\xff\xfe\x00")
+    with (terminal.here / "bytes").open("rb") as data:
+        before = lambda: os.dup2(data.fileno(), 0)  # noqa: E731 - in the child
+        got = terminal.run("-m", terminal.script(says("x")), "What is it?", before=before)
+    assert got.code == 2
+    assert "no text in UTF-8" in got.err
+    assert terminal.runs == []
+
+
+def test_the_answer_goes_into_a_file(terminal: Terminal) -> None:
+    got = terminal.run("-m", terminal.script(says("Paris")), "-o", "answer.txt", "Which one?")
+    assert (got.code, got.out) == (0, "")
+    assert (terminal.here / "answer.txt").read_text() == "Paris\n"
+    got = terminal.run("-m", terminal.script(says("Paris")), "-o", "answer.json", "--json", "Which one is it?")
+    assert json.loads((terminal.here / "answer.json").read_text())["answer"] == "Paris"
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(terminal: Terminal) -> None:
+    got = terminal.run("-m", terminal.script(says("x")), "-o", "no/such/folder.txt", "Which one?")
+    assert got.code == 2
+    assert terminal.runs == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "calls"),
+    [
+        ([says(json.dumps(PARIS))], 1),
+        ([says(f"```json\n{json.dumps(PARIS)}\n```")], 1),
+        ([says("It is Paris, with 2.1 million people."), {"role": "coordinator", "json": PARIS}], 2),
+        (
+            [
+                says("Paris"),
+                {"role": "coordinator", "json": {"city": "Paris in France", "people": 1}},
+                {"role": "coordinator", "json": PARIS, "when": "does not fit"},
+            ],
+            3,
+        ),
+    ],
+)
+def test_an_answer_fits_the_schema(terminal: Terminal, lines: list[dict], calls: int) -> None:
+    (terminal.here / "schema.json").write_text(json.dumps(SCHEMA))
+    got = terminal.run("--json", "-m", terminal.script(*lines), "--schema", "schema.json", "Which town, how large?")
+    told = json.loads(got.out)
+    assert json.loads(told["answer"]) == PARIS
+    assert (told["status"], told["usage"]["calls"]) == ("answered", calls)
+
+
+def test_an_answer_that_never_fits_is_none(terminal: Terminal) -> None:
+    (terminal.here / "schema.json").write_text(json.dumps(SCHEMA))
+    wrong = {"role": "coordinator", "json": {"city": "a name that is too long", "people": 1}, "repeat": True}
+    got = terminal.run("-m", terminal.script(says("Paris"), wrong), "--schema", "schema.json", "Which town is it?")
+    assert (got.code, got.out) == (3, "")
+    assert "fits the schema" in got.err
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", '{"type": "nonsense"}'])
+def test_a_bad_schema_is_told(terminal: Terminal, text: str) -> None:
+    (terminal.here / "schema.json").write_text(text)
+    got = terminal.run("-m", terminal.script(says("x")), "--schema", "schema.json", "Which?")
+    assert got.code == 2
+    assert "schema.json holds no" in got.err
+
+
+@pytest.mark.parametrize("pair", [("--json", "--json-stream"), ("-q", "-v")])
+def test_options_that_exclude_each_other_are_refused(terminal: Terminal, pair: tuple[str, str]) -> None:
+    got = terminal.run(*pair, "What?")
+    assert got.code == 2
+    assert "exclude each other" in got.err
+
+
+def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) -> None:
+    file = terminal.home / "config" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# mine\nmax_steps = 9  # few\n")
+    assert terminal.run("config", "set", "approval", "auto").code == 0
+    assert terminal.run("config", "set", "max_steps", "7").code == 0
+    assert file.read_text() == '# mine\nmax_steps = 7  # few\napproval = "auto"\n'
+    assert terminal.run("config", "unset", "approval").code == 0
+    assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
+    for wrong in (("max_steps", "many"), ("max_stepz", "7"), ("api_key", "sk-1")):
+        got = terminal.run("config", "set", *wrong)
+        assert got.code == 2, wrong
+    assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
+    assert "no whole number" in terminal.run("config", "set", "max_steps", "many").err
+
+
+def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) -> None:
+    editor = terminal.here / "editor"
+    editor.write_text('#!/bin/sh\necho "max_steps = \'x\'" >> "$1"\n')
+    editor.chmod(0o700)
+    got = terminal.run("config", "edit", EDITOR=str(editor))
+    assert got.code == 2
+    assert "max_steps cannot be 'x'" in got.err
+
+
+def test_a_key_is_kept_used_and_never_shown(terminal: Terminal) -> None:
+    key = "sk-kept-0123456789abcdef"
+    with OpenAIServer().answer("Paris") as server:
+        assert terminal.run("keys", "set", stdin=key).code == 0
+        kept = terminal.home / "config" / "keys.json"
+        assert kept.stat().st_mode & 0o777 == 0o600
+        got = terminal.run("-m", "some-model", "--base-url", server.url, "Which town is it?")
+        assert got.out == "Paris\n"
+        assert server.headers[-1]["authorization"] == f"Bearer {key}"
+    shown = terminal.run("keys", "list").out + terminal.run("config", "show").out
+    assert "OPENAI_API_KEY" in shown
+    assert key not in shown
+    assert terminal.run("keys", "delete", "OPENAI_API_KEY").code == 0
+    assert terminal.run("keys", "delete", "OPENAI_API_KEY").code == 2
+    assert terminal.run("keys", "set", "NOBODYS_KEY", stdin=key).code == 2
+
+
+def test_an_exported_key_wins_over_a_kept_one(terminal: Terminal) -> None:
+    terminal.run("keys", "set", stdin="sk-kept-0123456789abcdef")
+    shown = terminal.run("config", "show", OPENAI_API_KEY="sk-exported-9876").out
+    assert "variable OPENAI_API_KEY" in shown
+
+
+def test_a_keyring_is_used_where_there_is_one(terminal: Terminal) -> None:
+    package = terminal.here / "keyring"
+    package.mkdir()
+    (package / "errors.py").write_text("class KeyringError(Exception):\n    pass\n")
+    (package / "__init__.py").write_text(
+        "import json, pathlib, types\n"
+        "from keyring import errors\n"
+        "store = pathlib.Path(__file__).with_name('store.json')\n"
+        "def get_keyring(): return types.SimpleNamespace(priority=5)\n"
+        "def get_password(service, name): return json.loads(store.read_text()).get(name) if store.exists() else None\n"
+        "def set_password(service, name, value): store.write_text(json.dumps({name: value}))\n"
+        "def delete_password(service, name): store.unlink()\n"
+    )
+    path = f"{terminal.here}:{os.environ.get('PYTHONPATH', '')}"
+    assert "keyring" in terminal.run("keys", "set", stdin="sk-ring-0123456789", before=None, PYTHONPATH=path).err
+    assert "sk-ring" not in (terminal.home / "config" / "keys.json").read_text()
+    assert "alita keys, OPENAI_API_KEY" in terminal.run("config", "show", PYTHONPATH=path).out
+    assert terminal.run("keys", "delete", "OPENAI_API_KEY", PYTHONPATH=path).code == 0
+    assert not (package / "store.json").exists()
+
+
+def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> None:
+    model = terminal.script(says("Paris", when="France"), says("Rome", when="Italy"))
+    terminal.run("-m", model, "Which is the capital of France?")
+    terminal.run("-m", model, "Which is the capital of Italy?")
+    found = json.loads(terminal.run("runs", "search", "CAPITAL", "paris", "--json").out)
+    assert [run["question"] for run in found] == ["Which is the capital of France?"]
+    nothing = terminal.run("runs", "search", "zebra")
+    assert nothing.out == ""
+    assert "no such run" in nothing.err
+
+
+def test_colour_is_as_it_is_wanted(terminal: Terminal) -> None:
+    model = terminal.script(says("Paris", repeat=True))
+    assert "\x1b[" not in terminal.run("-m", model, "Which town?").err
+    assert "\x1b[1m" in terminal.run("-m", model, "--color", "always", "Which town is it?").err
+
+
+def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Terminal) -> None:
+    with OpenAIServer() as server:
+        listed = terminal.run("model", "list", "--base-url", server.url).out
+        assert "offers: gpt-test, tiny-1, tiny-2" in listed
+        seen = terminal.run("doctor", "--base-url", server.url, "-m", "tiny-1").out
+    assert seen.rstrip().splitlines()[-1].startswith(("Ready: questions go to tiny-1", "Not ready"))
