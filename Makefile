@@ -65,9 +65,6 @@ $(VENV)/uv:
 $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" >&2
 	@$(BIN)/python -m compileall -q src >&2
-	@$(BIN)/python -c 'from agent.web.chromium import find_chromium; find_chromium()' 2>/dev/null \
-		|| { echo "Fetching Chromium, which draws pages …" >&2; timeout 900 $(BIN)/playwright install chromium >$(VENV)/chromium.log 2>&1; } \
-		|| echo "There is no Chromium ($(VENV)/chromium.log): what scripts write in pages is missing. apt-get install chromium" >&2
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

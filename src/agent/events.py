@@ -39,11 +39,13 @@ class ModelStarting(_Event):
     text: str
     fraction: float | None = None
     """From 0 to 1; None when it cannot be known."""
+    detail: str = ""
+    """How much all is, and how long the rest takes."""
 
     @property
     def progress(self) -> str:
         """For people."""
-        return self.text if self.fraction is None else f"{self.text} {self.fraction:.0%}"
+        return self.text if self.fraction is None else f"{self.text} {self.fraction:.0%} {self.detail}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from agent.events import Event, ModelStarting, Note
 from agent.files.media.speech import Speech, wants_weights
 from agent.models.weights import Weights
 from agent.models.weights_set import WeightsSet
+
+_PACE_SECONDS = 1.0
+"""After which it is said how long a fetch still takes."""
 
 
 async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping: threading.Event) -> None:
@@ -54,11 +58,14 @@ async def _fetch(
     weights: Weights | WeightsSet, what: str, listen: Callable[[Event], None], stopping: threading.Event
 ) -> None:
     loop = asyncio.get_running_loop()
+    began: list[tuple[float, int]] = []
 
     def progress(done: int, total: int, source: str) -> None:
         if stopping.is_set():
             raise StoppedError(f"{what} was being fetched; the next question goes on with that")
-        event = ModelStarting(f"fetching {what} from the {source}", done / total if total else None)
+        began[1:] = [(time.monotonic(), done)]
+        detail = f"of {total / 1e6:,.0f} MB{_left(began, total)}" if total else ""
+        event = ModelStarting(f"fetching {what}", done / total if total else None, detail)
         loop.call_soon_threadsafe(listen, event)
 
     def fetch() -> None:
@@ -75,3 +82,12 @@ async def _fetch(
     except asyncio.CancelledError:
         stopping.set()  # the thread would keep the process until all is there
         raise
+
+
+def _left(seen: list[tuple[float, int]], total: int) -> str:
+    """How long the rest takes at the pace so far, given the first and the newest time and bytes."""
+    (began, before), (now, done) = seen[0], seen[-1]
+    if now - began < _PACE_SECONDS or done <= before:
+        return ""
+    seconds = (total - done) * (now - began) / (done - before)
+    return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"

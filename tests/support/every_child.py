@@ -128,6 +128,43 @@ def model_server() -> None:
         return
 
 
+def chromium_fetch() -> None:
+    from agent.web import chromium_fetch
+    from agent.web.protocol import WebProblem
+
+    program = SCRATCH / "fetch"
+    program.write_text("#!/bin/sh\necho 'Error: no network'\nexit 1\n")
+    program.chmod(stat.S_IRWXU)
+    chromium_fetch.find_chromium = _no_chromium
+    chromium_fetch._ways = lambda: {"vendor": [str(program)]}
+    problem = None
+    try:
+        asyncio.run(chromium_fetch.ready_chromium(None, print))
+    except WebProblem as raised:
+        problem = raised
+    assert problem is not None
+    assert "vendor: Error: no network" in problem.message
+
+
+def _no_chromium(chrome: Path | None) -> None:
+    from agent.web.protocol import WebProblem
+
+    raise WebProblem("browser", "There is none.", remedy="")
+
+
+def shell_command() -> None:
+    import types
+
+    from agent.cli.interactive.terminal import Terminal
+    from agent.settings_sources import read_settings
+
+    told: list[str] = []
+    screen = types.SimpleNamespace(note=told.append)
+    sitting = types.SimpleNamespace(settings=read_settings(), screen=screen)
+    asyncio.run(Terminal._run_shell(sitting, "exit 3"))
+    assert told == ["The command ended with status 3."]
+
+
 def desktop_browser() -> None:
     from agent.cli.traces import _open_browser
 

@@ -230,7 +230,7 @@ class BrowserSettings:
         return read_logins(self.logins) if self.logins else ()
 
 
-def open_browser(
+async def open_browser(
     settings: BrowserSettings,
     ask: Ask,
     *,
@@ -251,7 +251,7 @@ def open_browser(
         WebProblem: There is no Chromium, or no package to drive it.
     """
     from agent.browser.outside import OutsideBrowser
-    from agent.web.chromium import find_chromium
+    from agent.web.chromium_fetch import ready_chromium
 
     if find_spec("playwright") is None:
         raise WebProblem(
@@ -259,6 +259,6 @@ def open_browser(
             "the browser cannot be driven: the package playwright is missing",
             remedy="pip install 'alita[browser]'",
         )
-    chrome = find_chromium(settings.chrome).path
+    chrome = (await ready_chromium(settings.chrome, note)).path
     private, sees = settings.allow_private, settings.sees
     return OutsideBrowser(driver, chrome, ask, blocks=blocks, allow_private=private, sees=sees, note=note)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer, status_of
 from agent.cli import exits
+from agent.cli.first_run import ask_before_fetching
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.screens.turn import Turn
@@ -56,6 +57,8 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
     """
     _require_writable(output)
     ask_about_project(flags)
+    if not ask_before_fetching(flags):
+        return exits.exit_code("declined")
     run = _Run(output)
     try:
         with exits.Watch(run.seconds_left, run.last_words):

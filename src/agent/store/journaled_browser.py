@@ -8,7 +8,7 @@ from pathlib import Path
 from agent.browser.outside import BrowserSettings, open_browser
 from agent.browser.protocol import Ask, Outcome, Task, is_among
 from agent.budget import Budget
-from agent.events import Event
+from agent.events import Event, Note
 from agent.provenance import Origins
 from agent.store.journal import Journal
 from agent.web.protocol import WebProblem
@@ -68,7 +68,9 @@ class JournaledBrowser:
             raise WebProblem("leak", f"{url} is not opened.", remedy="Take another source.")
 
         async def perform() -> Json:
-            browser = open_browser(self._settings, ask, driver=driver, blocks=self._blocks)
+            browser = await open_browser(
+                self._settings, ask, driver=driver, blocks=self._blocks, note=lambda text: self._tell(Note(text))
+            )
             folder = self._new_folder()
             task = Task(
                 question,

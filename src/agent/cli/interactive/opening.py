@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from agent.cli import exits
+from agent.cli.first_run import ask_before_fetching
 from agent.cli.interactive.completion import Choice, Completion
 from agent.cli.interactive.history import History
 from agent.cli.interactive.reader import Prompt, Reader
@@ -55,7 +56,10 @@ def open_terminal(
     stream = terminal_stream()
     if stream is None or not sys.stdin.isatty():
         raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
-    ask_about_project(dict(flags))
+    flags = dict(flags)
+    ask_about_project(flags)
+    if not ask_before_fetching(flags):
+        return
     settings = read_settings(flags)
     session = latest_session(settings) if latest else None
     if resume:

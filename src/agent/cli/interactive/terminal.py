@@ -29,6 +29,7 @@ from agent.settings_sources import KEYS, read_settings, variables
 from agent.state import Wish
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, new_session, save_session
+from mcp_tools import child
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -226,13 +227,14 @@ class Terminal:
         keys = {variable for name in KEYS for variable in variables(name)}
         keys |= {model.key for model in self.settings.models.values()}
         environment = {name: value for name, value in os.environ.items() if name not in keys}
-        process = await asyncio.create_subprocess_shell(command, env=environment)
+        shell = [os.environ.get("SHELL") or "/bin/sh", "-c", command]
+        process = child.popen(
+            shell, env=environment, cwd=Path.cwd(), stdin=None, stdout=None, stderr=None, on_terminal=True
+        )
         try:
-            code = await process.wait()
+            code = await asyncio.to_thread(process.wait)
         except asyncio.CancelledError:  # Ctrl-C reached the command, too
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
-            await process.wait()
+            process.terminate()
             raise
         if code:
             self.screen.note(f"The command ended with status {code}.")

@@ -78,9 +78,9 @@ class Activity:
         step = f"step {self._step} of {self._of}" if self._of else ""
         used = f"{tokens:,} tokens" if tokens else ""
         parts = [step, self._doing, time_text(self.seconds), used, self._cost(), "Ctrl-C stops"]
-        long = " · ".join(part for part in parts if part)
-        if len(long) <= width:
-            return one_line(long, width)
+        for shown in (parts, parts[:-1]):
+            if len(long := " · ".join(part for part in shown if part)) <= width:
+                return one_line(long, width)
         step = f"{self._step}/{self._of}" if self._of else ""
         rest = [f"{self.seconds:.0f} s", f"{tokens / 1000:.1f}k tokens" if tokens else "", self._cost()]
         room = max(width - len(" · ".join(part for part in (step, *rest, "") if part)) - 3, 8)

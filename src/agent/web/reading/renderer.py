@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.web.chromium import UNSANDBOXED, end_all, find_chromium, new_profile, sweep
+from agent.web.chromium import UNSANDBOXED, end_all, new_profile, sweep
+from agent.web.chromium_fetch import ready_chromium
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import GuardedProxy, proxy_for
 from agent.web.protocol import WebProblem
@@ -111,7 +112,7 @@ class Renderer:
             if self._process is not None and self._process.is_over:
                 await self.aclose()
             if self._process is None:
-                chromium = find_chromium(self._chrome)
+                chromium = await ready_chromium(self._chrome, self._note)
                 self._process = await _Process.start(chromium.path, self._guard)
                 if not self._process.has_sandbox:
                     self._note(UNSANDBOXED)
