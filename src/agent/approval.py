@@ -164,5 +164,5 @@ def _checks(tool: Tool) -> tuple[str, ...]:
     if tests:
         lines.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
     if "mutants" in evidence:
-        lines.append(f"{evidence['killed']} of {evidence['mutants']} wrong versions of it fail these tests")
+        lines.append(f"these tests catch {evidence['killed']} of {evidence['mutants']} broken versions of it")
     return tuple(lines)

@@ -130,7 +130,7 @@ def test_words_are_found_with_the_lines_around_them():
     assert "1 line with 'tea':\n## page 1\n  1: One\n> 3: Tea is 3.\n  5: Two\n  7: Three" in seen.finding
     assert "Four" not in seen.finding
     assert "1 line with '12'" in shown(Page(URL, "x", "[a][12]\n\n12 m"), find="12").finding
-    assert shown(Page(URL, "x", "One"), find="tea").finding.endswith("'tea' is nowhere in it.")
+    assert shown(Page(URL, "x", "One"), find="tea").finding.endswith("no match for 'tea'.")
 
 
 def test_a_link_is_the_address_behind_its_number():

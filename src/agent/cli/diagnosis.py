@@ -104,10 +104,10 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 
         stored = Weights(settings.models_dir).stored()
         here = [weights for weights in stored if weights.state in {"ready", "unverified"}]
-        state = stored[0].state if stored else "not here"
+        state = stored[0].state if stored else "not downloaded yet"
         kept = round(kept_bytes(settings.cache_dir / FOLDER) / 1_000_000)
         detail = (
-            f"embedded, weights {here[0].state}, {kept} MB of prompts kept" if here else f"embedded, weights {state}"
+            f"embedded, weights {here[0].state}, {kept} MB of prompts kept" if here else f"embedded, weights: {state}"
         )
         yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
     elif settings.model.startswith(SCRIPTED):
@@ -126,7 +126,7 @@ def _speech(settings: Settings) -> Finding:
         return Finding("speech", True, f"{speech.engine} {speech.model}".strip())
     wanted = WeightsSet(settings.models_dir)
     ready = len(wanted.stored()) == wanted.files
-    detail = "tiny.en" if ready else "tiny.en, weights not here"
+    detail = "tiny.en" if ready else "tiny.en, not downloaded yet"
     return Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from agent.cli import options
 from agent.cli.gaia_report import register
 
 
-class _Benchmark(TyperGroup):
+class _Benchmark(options.Commands):
     """Runs a benchmark unless another command is named: the question file comes first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

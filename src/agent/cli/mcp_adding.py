@@ -37,7 +37,7 @@ def described(
     if url and command:
         raise UsageError(f"It has both an address and a command: {command[0]!r}.", remedy=_USAGE)
     if not url and not command:
-        raise UsageError(f"It is not said how to start {name!r}.", remedy=_USAGE)
+        raise UsageError(f"No command or --url is given for {name!r}.", remedy=_USAGE)
     form = {
         **({"url": url} if url else {"command": command[0], "args": command[1:]}),
         "env": _pairs(env, "--env", "="),

@@ -94,7 +94,17 @@ class Grouped(TyperCommand):
         """Nothing: the examples are there already."""
 
 
-def new_app(summary: str, *, cls: type[TyperGroup] | None = None) -> typer.Typer:
+class Commands(TyperGroup):
+    """A group whose help shows what each command does in full."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes a row for each command."""
+        shown = [(name, command) for name in self.list_commands(ctx) if not (command := self.commands[name]).hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (command.help or "").partition("\n\n")[0]) for name, command in shown])
+
+
+def new_app(summary: str, *, cls: type[TyperGroup] = Commands) -> typer.Typer:
     """A group of commands, with plain help and without shell completion: both cost start-up time."""
     return typer.Typer(
         cls=cls,

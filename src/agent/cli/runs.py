@@ -34,7 +34,7 @@ def list_(
     from agent.settings_sources import read_settings
     from agent.store.runs import list_runs
 
-    _show(list_runs(read_settings().runs_dir, limit=limit), as_json=as_json)
+    _show(list_runs(read_settings().runs_dir, limit=limit), as_json=as_json, none="There are no runs yet.")
 
 
 @app.command()
@@ -54,16 +54,16 @@ def search(
         return all(word in text for word in wanted)
 
     found = [run for run in list_runs(read_settings().runs_dir) if fits(run)]
-    _show(found[:limit], as_json=as_json)
+    _show(found[:limit], as_json=as_json, none="No run has these words.")
 
 
-def _show(runs: list[Run], *, as_json: bool) -> None:
+def _show(runs: list[Run], *, as_json: bool, none: str) -> None:
     if as_json:
         print_json([run.as_json() for run in runs])
         return
     print_rows([(run.run_id, run.status, _when(run.started), one_line(run.question, 200)) for run in runs])
     if not runs:
-        print_note("There is no such run.")
+        print_note(none)
 
 
 @app.command()

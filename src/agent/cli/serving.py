@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Iterator
@@ -51,6 +52,9 @@ def run(flags: dict[str, Any], wanted: Wanted) -> None:
     """
     from agent.settings_sources import read_settings
 
+    if wanted.http is None and sys.stdin is not None and sys.stdin.isatty():
+        print_note("Serving MCP on stdin and stdout, which a client opens; a terminal is none. Ctrl-C ends it.")
+        print_note("Into a client's settings: alita mcp install CLIENT. Over HTTP: alita serve --http HOST:PORT")
     gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
     settings = read_settings(flags)
     if not wanted.tools.strip():

@@ -1,4 +1,4 @@
-"""A question that was asked before, with other values, needs no model to be decided."""
+"""A question that was asked before with other values needs no model to be decided."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def asked_before(state: State) -> Decision | None:
     for tool in state["tools"]:
         arguments = arguments_for(state["question"], tool.get("asked"))
         if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
-            return Decision("use_tool", "The same was asked before, with other values.", tool["name"], arguments)
+            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments)
     return None

@@ -174,7 +174,7 @@ def _around(line: str, at: int) -> str:
 
 def _where(words: str, hits: _Hits, every: bool) -> str:
     if not hits.found:
-        return f"{words!r} is nowhere in it"
+        return f"no match for {words!r}"
     lines = f"{hits.found:,} line{'s' if hits.found > 1 else ''}"
     return f"{lines} with {words!r}" if every else f"no line has all of {words!r}; {lines} with some of the words"
 

@@ -183,7 +183,7 @@ class _Trial:
             proof["mutants"], proof["killed"] = await self.bench.killed(draft, suite, slowest)
             if proof["mutants"] and not proof["killed"]:
                 problems.append(
-                    f"the tests fail none of {proof['mutants']} wrong versions of the code: they prove nothing"
+                    f"the tests catch none of {proof['mutants']} broken versions of the code: they prove nothing"
                 )
         if problems:
             return self._scratch(first, problems)
@@ -386,7 +386,7 @@ class _Trial:
             tool = await self.library.register(replace(draft, source=source, provenance=provenance))
         except LibraryError as problem:
             return self._scratch(first, [str(problem)])
-        reason = f"{len(suite)} tests pass, {proof['killed']} of {proof['mutants']} wrong versions fail them"
+        reason = f"{len(suite)} tests pass, they catch {proof['killed']} of {proof['mutants']} broken versions"
         return self._creation(tool, "create", first, reason)
 
     def _scratch(self, first: Outcome, problems: Sequence[str]) -> Creation:

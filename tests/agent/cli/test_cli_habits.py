@@ -208,7 +208,7 @@ def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> N
     assert [run["question"] for run in found] == ["Which is the capital of France?"]
     nothing = terminal.run("runs", "search", "zebra")
     assert nothing.out == ""
-    assert "no such run" in nothing.err
+    assert "No run has these words" in nothing.err
 
 
 def test_colour_is_as_it_is_wanted(terminal: Terminal) -> None:

@@ -79,7 +79,7 @@ STUCK = textwrap.dedent("""
     class Alita:
         newest = None
         partial = Answer("so far", "interrupted", run_id="261121-104055-k3f9")
-        approval = "auto"
+        settings = types.SimpleNamespace(approval="auto")
         began = time.monotonic()
         @classmethod
         async def open(cls, settings, *, streams=False, confirm=None):
@@ -95,7 +95,7 @@ STUCK = textwrap.dedent("""
             return self.limit - (time.monotonic() - self.began) if self.limit else None
         def drain(self):
             pass
-        async def ask(self, question, *, files=(), on_event=None, approve=None):
+        async def ask(self, question, *, files=(), on_event=None, approve=None, **more):
             self.question = question
             print("begun", file=sys.stderr, flush=True)
             if question == "thread":  # a library that never comes back

@@ -170,7 +170,7 @@ def test_servers_of_another_client_are_imported(alita, here, home):
     ("arguments", "said"),
     [
         (("add",), "The server has no name"),
-        (("add", "x"), "It is not said how to start 'x'"),
+        (("add", "x"), "No command or --url is given for 'x'"),
         (("add", "x", "--url", "https://a", "run"), "both an address and a command"),
         (("add", "x", "--url", "ftp://a"), "no address"),
         (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is no NAME=VALUE"),

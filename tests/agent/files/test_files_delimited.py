@@ -90,7 +90,7 @@ async def test_words_are_found_with_their_page(tmp_path: Path) -> None:
     ]
     assert "## page" in found.text
     assert found.where == "1 line with 'ITEM Tea4321'"
-    assert (await read(path, find="kettle")).where == "'kettle' is nowhere in it"
+    assert (await read(path, find="kettle")).where == "no match for 'kettle'"
 
 
 async def test_uneven_rows_and_long_cells_are_told(tmp_path: Path) -> None:

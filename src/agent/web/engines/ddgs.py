@@ -18,7 +18,7 @@ _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _LONGEST_QUERY = 400
 _REMEDY = "Try again later, or set FIRECRAWL_API_KEY or TAVILY_API_KEY."
 _SAID = {
-    "dns": "has no address here",
+    "dns": "cannot be resolved (no DNS or no network)",
     "tls": "has no certificate that is trusted here",
     "timeout": "did not answer in time",
 }

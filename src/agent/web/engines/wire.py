@@ -235,7 +235,7 @@ def transport_problem(asked: Asked, error: BaseException) -> WebProblem:
     if any(isinstance(one, ssl.SSLError) for one in causes_of(error)):
         return WebProblem("tls", f"the connection to {asked.host} is not safe: {asked.shown(str(error))}", remedy=_TLS)
     if any(isinstance(one, socket.gaierror) for one in causes_of(error)):
-        return WebProblem("dns", f"there is no address for {asked.host}", remedy=_NETWORK)
+        return WebProblem("dns", f"{asked.host} cannot be resolved (no DNS or no network)", remedy=_NETWORK)
     if "TimeoutException" in names or "TimeoutError" in names:
         return WebProblem("timeout", f"{asked.host} did not answer in time", remedy=_NETWORK)
     said = asked.shown(str(error)) or type(error).__name__

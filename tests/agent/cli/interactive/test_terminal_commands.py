@@ -115,8 +115,8 @@ def test_an_entry_is_a_question(typed: str) -> None:
         ("/modle", "There is no command /modle.", "Did you mean /model?"),
         ("/sesions", "There is no command /sesions.", "Did you mean /sessions?"),
         ("/qqqq", "There is no command /qqqq.", "/help lists all commands."),
-        ("/undo 3", "/undo takes nothing behind it.", "It goes: /undo"),
-        ("/show", "/show needs TOOL.", "It goes: /show TOOL"),
+        ("/undo 3", "/undo takes nothing behind it.", "Usage: /undo"),
+        ("/show", "/show needs TOOL.", "Usage: /show TOOL"),
     ],
 )
 def test_a_slip_is_told_with_the_way_out(typed: str, message: str, remedy: str) -> None:

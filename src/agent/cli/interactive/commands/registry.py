@@ -95,7 +95,7 @@ def command_of(text: str) -> tuple[Command, str] | None:
         return None
     command, argument = find_command(found[1]), (found[2] or "").strip()
     if argument and not command.argument:
-        raise UsageError(f"/{command.name} takes nothing behind it.", remedy=f"It goes: {command.usage}")
+        raise UsageError(f"/{command.name} takes nothing behind it.", remedy=f"Usage: {command.usage}")
     if command.argument and not command.argument.startswith("[") and not argument:
-        raise UsageError(f"/{command.name} needs {command.argument}.", remedy=f"It goes: {command.usage}")
+        raise UsageError(f"/{command.name} needs {command.argument}.", remedy=f"Usage: {command.usage}")
     return command, argument
