@@ -33,7 +33,9 @@ _COMMON, _ALIKE = 0.01, 0.8
 _FORMS = 8
 """Lines of other forms than the first ones that are shown."""
 _CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
-_NUMBERS = re.compile(r"\w*\d\w*(?:[\s.,:/+-]+\w*\d\w*)*")
+_NUMBER = r"(?:\w*\d\w*|\b[0-9A-Fa-f]{8,}\b)"
+"""A word with a digit in it, or an identifier in hexadecimal that happens to have none."""
+_NUMBERS = re.compile(rf"{_NUMBER}(?:[\s.,:/+-]+{_NUMBER})*")
 _WORDS = re.compile(r"[^\W\d]+(?:\s+[^\W\d]+)*")
 _MARKED = re.compile(r"#{1,6} +\S")
 _ALONE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")

@@ -283,6 +283,16 @@ async def test_a_log_shows_few_of_the_lines_that_are_alike_and_each_that_differs
     assert label.endswith(f"of {size:,}")
 
 
+async def test_an_identifier_without_a_digit_is_no_form_of_its_own(tmp_path: Path) -> None:
+    lines = [
+        f"2025-09-01 06:{n // 60:02}:{n % 60:02} INFO rid={n:08x} GET /list 200" for n in range(0xA00, 0xA00 + 800)
+    ]
+    lines[400] = "2025-09-01 06:06:40 INFO rid=ccdbfbae GET /list 200"
+    path = tmp_path / "gateway.log"
+    path.write_text("\n".join(lines))
+    assert "of another form" not in (await preview(path)).shown.text
+
+
 async def test_of_many_forms_of_lines_those_of_another_level_come_first(tmp_path: Path) -> None:
     lines = [f"2025-03-01 10:00 INFO took {n} ms" for n in range(9000)]
     for number in range(1000, 1040):
