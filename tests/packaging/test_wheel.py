@@ -14,10 +14,10 @@ PROJECT = Path(__file__).parents[2]
 HEAVY = ("openai", "langgraph", "pydantic", "mcp", "pandas", "typer", "rich", "httpx2", "sqlite3", "asyncio")
 
 
-def uv(*arguments: str, cwd: Path) -> str:
+def uv(*arguments: str, cwd: Path, **variables: str) -> str:
     """Runs uv, which takes packages from its cache where it can."""
     program = Path(sys.executable).with_name("uv")
-    clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}} | variables
     done = subprocess.run([program, *arguments], cwd=cwd, env=clean, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -92,6 +92,26 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     assert "Exit codes:" in told.stdout
     assert run(alita, "-q", "2+2*3").stdout == "8\n"
     assert run(python, "-c", "import mcp_tools.create, agent.alita, gaia_benchmark").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_wheel_is_installed_as_a_tool(wheel: Path, tmp_path: Path) -> None:
+    places = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    constraints = str(PROJECT / "constraints.txt")
+    wanted = f"alita[web] @ {wheel.as_uri()}"
+    uv("tool", "install", "--quiet", "--python", sys.executable, "-c", constraints, wanted, cwd=tmp_path, **places)
+    clean = {"PATH": os.environ["PATH"], "ALITA_HOME": str(tmp_path / "home")}
+    told = subprocess.run(
+        [tmp_path / "bin" / "alita", "-q", "6 * 7"],
+        cwd=tmp_path,
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (told.stdout, told.stderr) == ("42\n", "")
+    assert (tmp_path / "bin" / "gaia-benchmark").exists()
 
 
 @pytest.mark.parametrize("flag", ["--help", "--version"])

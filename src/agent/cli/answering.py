@@ -47,17 +47,18 @@ class Output:
     """Where the answer goes instead of stdout."""
 
 
-def answer(flags: dict[str, Any], ask: Ask, output: Output) -> int:
+def answer(flags: dict[str, Any], ask: Ask, output: Output, *, needs_model: bool = True) -> int:
     """Runs `ask` with an open Alita, prints what came of it, and gives the exit code.
 
     Args:
         flags: Settings from the command line.
         ask: What to do.
         output: How to show it.
+        needs_model: Whether a model will be asked, as far as that is known.
     """
     _require_writable(output)
     ask_about_project(flags)
-    if not ask_before_fetching(flags):
+    if needs_model and not ask_before_fetching(flags):
         return exits.exit_code("declined")
     run = _Run(output)
     try:

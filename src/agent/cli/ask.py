@@ -72,6 +72,7 @@ def ask(
         open_session(flags, words, files, latest=continue_, resume=resume, verbose=verbose)
         return
     text, form = read_question(words), _schema(schema)
+    from agent.arithmetic import compute
     from agent.cli.answering import Output, answer
 
     async def work(alita: Alita, listen: Listener, someone: Approve | None) -> Answer:
@@ -87,7 +88,9 @@ def ask(
             conversation.add(Turn.of(text, found))
         return found
 
-    raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose, output)))
+    exact = not files and form is None and compute(text) is not None
+    shown = Output(as_json, json_stream, quiet, verbose, output)
+    raise typer.Exit(answer(flags, work, shown, needs_model=not exact))
 
 
 def _require_one(**switches: bool) -> None:
