@@ -103,7 +103,7 @@ class Approval:
             return Ruling(True)
         if self._mode == "never":
             return Ruling(False, "tools are not kept: approval is set to never")
-        return Ruling(False, "approval is set to ask, and nobody could be asked")
+        return Ruling(False, "approval is set to ask, and nobody could be asked; --approve auto keeps it")
 
 
 class ApprovedShelf:

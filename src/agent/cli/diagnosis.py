@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -266,8 +265,6 @@ def _servers(settings: Settings) -> Iterator[Finding]:
             yield Finding(name, True, "disabled", needed=False)
         elif server is None:
             yield Finding(name, False, f"not started: {standing.reason}", standing.remedy, needed=False)
-        elif entry.command and "/" not in server.command and shutil.which(server.command) is None:
-            yield Finding(name, False, f"there is no command {entry.command}", "Install it.", needed=False)
         else:
             yield Finding(name, True, f"configured: {entry.shown}; try it: alita mcp test {entry.name}", needed=False)
     for problem in configured.problems:

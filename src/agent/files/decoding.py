@@ -43,6 +43,13 @@ class Encoding:
         return {"encoding": self.name, "byte_order_mark": self.mark > 0}
 
     @property
+    def told(self) -> str:
+        """With which a program opens the file, so that a byte order mark is no part of its text."""
+        if not self.mark:
+            return self.name
+        return "utf-8-sig" if self.name == "utf-8" else self.name.removesuffix("-le").removesuffix("-be")
+
+    @property
     def lost(self) -> list[str]:
         """What a reader should tell."""
         return [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []

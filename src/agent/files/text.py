@@ -101,7 +101,7 @@ class TextFile:
             self.count = sum(1 for _ in self._blocks())
             with encoding.open(source.path) as stream:
                 structure = structure_of(source, stream.read())
-        self.summary = f"{structure.summary}; {encoding.name}" + (
+        self.summary = f"{structure.summary}; {encoding.told}" + (
             f"; {self.count} pages" if (self.count or 0) > 1 else ""
         )
         self.facts: dict[str, Json] = {**structure.facts, **encoding.facts}

@@ -135,14 +135,18 @@ def _cells(count: Count) -> list[str]:
     return [*(f"{number:,}" for number in numbers), money(count.cost)]
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def lines_of(event: Event, tally: Tally, *, verbose: bool) -> list[str]:
     """What is said of an event in plain words."""
     match event:
         case Planned():
             done = sum(attempt.status in DONE for attempt in event.done)
             before = f", {done} done before" if done else ""
-            asked = f"{len(event.selected)} questions" + (f" × {event.epochs} epochs" if event.epochs > 1 else "")
-            return [f"{asked}{before}; {event.todo} attempts to make.", *event.problems]
+            asked = _count(len(event.selected), "question") + (f" × {event.epochs} epochs" if event.epochs > 1 else "")
+            return [f"{asked}{before}; {_count(event.todo, 'attempt')} to make.", *event.problems]
         case Ended():
             return [_line_of(event.attempt, tally)]
         case Stepped() if verbose:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,9 @@ def standing_of(
         expanded = expand(entry, environment, project)
     except ServersFileError as error:
         return Standing(entry, "unusable", reason=error.message, remedy=error.remedy)
+    command = expanded.command if entry.command else ""
+    if command and "/" not in command and shutil.which(command, path=environment.get("PATH")) is None:
+        return Standing(entry, "unusable", reason=f"there is no command {entry.command}", remedy="Install it.")
     return Standing(entry, "ready", expanded)
 
 

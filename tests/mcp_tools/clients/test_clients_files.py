@@ -97,7 +97,7 @@ def test_a_file_that_would_be_damaged_is_left_alone(tmp_path: Path, text: str, s
 
 
 def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) -> None:
-    entry = ServerEntry("x", command="a", scope="project")
+    entry = ServerEntry("x", command="sh", scope="project")
     decisions = Decisions(tmp_path / "data" / "decisions.json")
 
     def state(entry: ServerEntry, project: Path = tmp_path) -> str:
@@ -106,14 +106,16 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
     assert state(entry) == "undecided"
     decisions.decide(entry.digest, tmp_path, "trusted")
     assert state(entry) == "ready"
-    assert state(ServerEntry("x", command="a", arguments=("--more",), scope="project")) == "undecided"
+    assert state(ServerEntry("x", command="sh", arguments=("--more",), scope="project")) == "undecided"
     assert state(entry, tmp_path / "elsewhere") == "undecided"
+    missing = standing_of(ServerEntry("y", command="no-such-command"), decisions, {}, tmp_path)
+    assert (missing.state, missing.reason) == ("unusable", "there is no command no-such-command")
     decisions.switch(entry, tmp_path, off=True)
     assert state(entry) == "off"
     decisions.switch(entry, tmp_path, off=False)
     decisions.decide(entry.digest, tmp_path, "refused")
     assert state(entry) == "refused"
-    assert state(ServerEntry("x", command="a")) == "ready", "the user's own needs no decision"
+    assert state(ServerEntry("x", command="sh")) == "ready", "the user's own needs no decision"
     assert stat.S_IMODE(decisions.path.stat().st_mode) == 0o600
 
 
@@ -137,7 +139,7 @@ def test_alita_s_own_server_is_never_started(tmp_path: Path, command: str, argum
 def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
     decisions = Decisions(tmp_path / "d.json")
     decisions.path.write_text(text)
-    entry = ServerEntry("x", command="a", scope="project")
+    entry = ServerEntry("x", command="sh", scope="project")
     assert decisions.of(entry.digest, Path("/")) is None
     decisions.decide(entry.digest, Path("/"), "trusted")
     assert decisions.of(entry.digest, Path("/")) == "trusted"
@@ -146,4 +148,4 @@ def test_damaged_decisions_count_as_none(tmp_path: Path, text: str) -> None:
 def test_a_decision_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ServersFileError, match="cannot be kept"):
-        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry("x", command="a").digest, tmp_path, "trusted")
+        Decisions(tmp_path / "file" / "d.json").decide(ServerEntry("x", command="sh").digest, tmp_path, "trusted")

@@ -74,6 +74,8 @@ class Terminal:
         """Files that go with the next question."""
         self.last: Last | None = None
         self.leaving = False
+        self.refused: list[str] = []
+        """Tools that the user did not want."""
         self.draft = ""
         """What stands at the next prompt."""
         self.reader = reader(Prompt(lambda: self.mode, self._status, self._next_mode, screen.error))
@@ -277,6 +279,8 @@ class Terminal:
         if word == "always":
             self.mode = "auto"
             self.screen.note("From now on every proved tool is kept; /approve ask asks again.")
+        if word == "no":
+            self.refused.append(proposal.name)
         return word != "no"
 
     def _keep(self, question: str, answer: Answer, events: Sequence[Event]) -> None:

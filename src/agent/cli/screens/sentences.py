@@ -60,6 +60,8 @@ def _count(number: int, noun: str) -> str:
 
 def _step(event: e.StepStarted) -> str:
     reason = f", because: {event.reason}" if event.reason else ""
+    if event.action == "answer":
+        return f"Answering{reason}"
     return f"Step {event.step} of {event.of}: {_ACTIONS.get(event.action, event.action)}{reason}"
 
 

@@ -171,7 +171,7 @@ class DelimitedFile:
     def _describe(self, sample: list[list[str]]) -> None:
         dialect, encoding = self._dialect, self._encoding
         rows = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
-        said = [f"{rows} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.name]
+        said = [f"{rows} × {self._columns} columns", f"{_NAMES[dialect.delimiter]}-separated", encoding.told]
         if dialect.decimal == ",":
             said.append("decimal comma")
         said.append("the first row is the header" if dialect.has_header else "no header")

@@ -45,7 +45,10 @@ async def show(terminal: Terminal, argument: str) -> None:
 
 async def create(terminal: Terminal, argument: str) -> None:
     """Makes the tool that answers a question, or finds it, and tells which tool answers such questions from now on."""
+    before = len(terminal.refused)
     answer = await terminal.ask(argument, wish="create")
+    if len(terminal.refused) > before:
+        return  # it was shown, and the user said no
     if answer.tools_created:
         terminal.screen.note(f"New: {', '.join(answer.tools_created)}. Questions like this one use it from now on.")
     elif answer.tools_used:
