@@ -20,7 +20,7 @@ from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.screens.turn import Turn
 from agent.cli.sources import source_lines
-from agent.cli.trusting import ask_about_project
+from agent.cli.trusting import ask_about_project, is_terminal
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 
@@ -47,18 +47,18 @@ class Output:
     """Where the answer goes instead of stdout."""
 
 
-def answer(flags: dict[str, Any], ask: Ask, output: Output, *, needs_model: bool = True) -> int:
+def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = False) -> int:
     """Runs `ask` with an open Alita, prints what came of it, and gives the exit code.
 
     Args:
         flags: Settings from the command line.
         ask: What to do.
         output: How to show it.
-        needs_model: Whether a model will be asked, as far as that is known.
+        fetches: Whether the model of the settings will be asked, so that it may have to be fetched first.
     """
     _require_writable(output)
     ask_about_project(flags)
-    if needs_model and not ask_before_fetching(flags):
+    if fetches and not (output.quiet and not is_terminal()) and not ask_before_fetching(flags):
         return exits.exit_code("declined")
     run = _Run(output)
     try:

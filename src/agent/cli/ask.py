@@ -90,7 +90,7 @@ def ask(
 
     exact = not files and form is None and compute(text) is not None
     shown = Output(as_json, json_stream, quiet, verbose, output)
-    raise typer.Exit(answer(flags, work, shown, needs_model=not exact))
+    raise typer.Exit(answer(flags, work, shown, fetches=not exact))
 
 
 def _require_one(**switches: bool) -> None:

@@ -121,7 +121,7 @@ def replay(
         asked = someone if alita.approval_of(run_id) == "ask" else None
         return alita.replay(run_id, until=until, on_event=listen, approve=asked)
 
-    raise typer.Exit(answer({}, work, output, needs_model=until is not None))
+    raise typer.Exit(answer({}, work, output))
 
 
 def _row(record: Any) -> tuple[str, ...]:
