@@ -27,7 +27,7 @@ from browser_runs import DRIVERS, Run, run_all
 from table import Figure, as_text, ratio_at_most
 
 from agent.browser.outside import OutsideBrowser
-from agent.browser.protocol import Task
+from agent.browser.tasks import Task
 from agent.events import BrowserStepped
 from agent.web.chromium import find_chromium, sweep
 from support.played_model import PlayedModel
@@ -52,7 +52,7 @@ import asyncio, sys
 sys.path[:] = sys.argv[3:]
 from browser_runs import DRIVERS, drive
 from support.played_model import PlayedModel
-from agent.browser.protocol import Task
+from agent.browser.tasks import Task
 scrolls = PlayedModel([{"do": "scroll"}] * 500)
 asyncio.run(drive("compact", scrolls.ask, Task("Scroll until you are told otherwise.", sys.argv[1])))
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.browser.logins import Login
 from agent.browser.outside import BROWSER_USE, OutsideBrowser
-from agent.browser.protocol import Ask, Outcome, Task
+from agent.browser.tasks import Ask, Outcome, Task
 from agent.errors import AlitaError
 from agent.events import BrowserStepped
 from agent.small.browser import DRIVER

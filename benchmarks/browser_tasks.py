@@ -24,7 +24,7 @@ from browser_runs import Kind, Run, drive, run_on_site
 from miniwob_pages import Episode, MiniWob, instructions, load_episodes
 from table import Figure, as_text
 
-from agent.browser.protocol import Ask, Outcome, Task
+from agent.browser.tasks import Ask, Outcome, Task
 from agent.models.protocol import Completion, Message, Request, Role
 from agent.models.roles import model_settings, open_models
 from agent.settings_sources import read_settings

@@ -30,12 +30,12 @@ from typing import Any
 
 from agent.files.problem import FileProblem
 from agent.files.reading import read
-from agent.gaia.answers import final_answer, in_asked_format
+from agent.gaia.final_answer import final_answer, in_asked_format
 from agent.gaia.report.statistics import wilson
 from agent.gaia.scorer import score
 from agent.models.local_server import LocalServer
-from agent.models.names import EMBEDDED
 from agent.models.protocol import Model, Request, Role
+from agent.models.reserved_names import EMBEDDED
 from agent.models.roles import ModelSettings, model_settings, open_models
 from agent.models.server_state import ServerOptions
 from agent.models.weights import Weights

@@ -43,7 +43,7 @@ from agent.gaia.records import Fingerprint, read_ledger
 from agent.gaia.runner import Outcome, RunOptions, run
 from agent.gaia.task import Task, dataset_of
 from agent.settings_sources import read_settings
-from agent.store.answers import AnswerCache
+from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.store.runs import journal_path, list_runs

@@ -32,15 +32,15 @@ from unseen_questions import HERE, is_right
 from agent.attached import look_at_files
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.models.names import EMBEDDED
 from agent.models.protocol import Message, Model, Role
+from agent.models.reserved_names import EMBEDDED
 from agent.models.roles import model_settings, open_models
 from agent.settings_sources import read_settings
 from agent.small.programs.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
-from mcp_tools.create.answers import answer_key
+from mcp_tools.create.same_answer import answer_key
 from mcp_tools.sandbox import Sandbox, open_sandbox
 
 ALITA = Path(sys.executable).parent / "alita"

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mcp_tools.library import Library, files
+from mcp_tools.library import Library, tool_files
 from mcp_tools.library.index import search_words
 from mcp_tools.tool import Status, Tool
 
@@ -56,8 +56,8 @@ def fill(folder: Path, size: int) -> list[Tool]:
     tools = [make_tool(number, generator) for number in range(size)]
     folder.mkdir(parents=True)
     for tool in tools:
-        files.source_path(folder, tool.name).write_bytes(tool.source.encode())
-        files.object_path(folder, tool.name).write_bytes(files.encoded(tool))
+        tool_files.source_path(folder, tool.name).write_bytes(tool.source.encode())
+        tool_files.object_path(folder, tool.name).write_bytes(tool_files.encoded(tool))
     time.sleep(0.1)  # until the folder's time stamp has settled
     return tools
 

@@ -27,7 +27,7 @@ from agent.resources import Resources
 from agent.run_settings import SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
-from agent.store.answers import AnswerCache
+from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.runs import (

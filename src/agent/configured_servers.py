@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.project_choice import ProjectChoice
-from mcp_tools.clients.files import configured
+from mcp_tools.clients.config_files import configured
 from mcp_tools.clients.server_status import standing_of
 from mcp_tools.clients.trust import FILE, Decisions
 

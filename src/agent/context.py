@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent.store.journaled_web import JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from agent.workspace import Workspace
-    from mcp_tools.create.protocol import Examiner
+    from mcp_tools.create.interfaces import Examiner
 
 
 class RoleModels(Protocol):

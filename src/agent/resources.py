@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent.events import Event, Note, Warned
 from agent.external_tools import Confirm, Consent, ExternalTools, journaled
 from agent.model_downloads import fetch_weights
-from agent.models.names import EMBEDDED
+from agent.models.reserved_names import EMBEDDED
 from agent.models.roles import Models, model_settings, open_models
 from agent.sandboxes import isolation_lowered, open_for
 from mcp_tools.errors import LibraryError, UnknownToolError

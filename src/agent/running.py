@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from agent.store.journaled_web import JournaledWeb
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
-    from agent.web.opening import RunWeb
+    from agent.web.run_web import RunWeb
     from mcp_tools.sandbox.protocol import Sandbox
 
 
@@ -292,7 +292,7 @@ class Running:
         if not self._manner.live:
             self._web = JournaledWeb(None, None, journal, tell, guard)
             return self._web
-        from agent.web.opening import RunWeb
+        from agent.web.run_web import RunWeb
 
         self._opened_web = web = RunWeb(self.settings, self._folder / WEB, Heard(tell))
         self._web = JournaledWeb(web, web, journal, tell, guard, budget=self._budget)

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, ValidationI
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent.models.named import NamedModel, endpoint_address
-from agent.models.names import EMBEDDED, FIRST_LISTED
+from agent.models.reserved_names import EMBEDDED, FIRST_LISTED
 from agent.strategy import StrategyName
 
 ABILITIES = ("search", "browse", "create")

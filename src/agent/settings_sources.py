@@ -21,8 +21,8 @@ from pydantic import SecretStr, ValidationError
 
 from agent.errors import SettingsError
 from agent.models.named import NAME
-from agent.models.names import EMBEDDED, FIRST_LISTED, OPENAI_URL, SCRIPTED
 from agent.models.protocol import ROLES
+from agent.models.reserved_names import EMBEDDED, FIRST_LISTED, OPENAI_URL, SCRIPTED
 from agent.paths import PROJECT_FILE, Folders, default_tools_folder, find_folders
 from agent.settings import Settings, implied_model, require_header_text, split_names
 from agent.stored_keys import StoredKeys

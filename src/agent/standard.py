@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from agent.attached import ROOM_OF_ALL, unread_files
 from agent.browser.outside import BROWSER_USE
-from agent.browser.protocol import Outcome
+from agent.browser.tasks import Outcome
 from agent.context import Context
 from agent.conversation import Conversation
 from agent.deciding.asked_before import asked_before

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agent.models.names import EMBEDDED
+from agent.models.reserved_names import EMBEDDED
 
 if TYPE_CHECKING:
-    from agent.browser.protocol import Outcome
+    from agent.browser.tasks import Outcome
     from agent.context import Context
     from agent.conversation import Conversation
     from agent.provenance import Origins

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
-from mcp_tools.create.answers import agree, answer_key
 from mcp_tools.create.bench import usable, with_files
+from mcp_tools.create.same_answer import agree, answer_key
 from mcp_tools.definition import Flag, definition_of, lint
 from mcp_tools.definition.rules import flag
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Flaw, Library
-from mcp_tools.library.files import CAPABILITIES, EXAMPLES, META_HASH, META_PROVENANCE, object_path
 from mcp_tools.library.folder import read as read_file
+from mcp_tools.library.tool_files import CAPABILITIES, EXAMPLES, META_HASH, META_PROVENANCE, object_path
 from mcp_tools.library.trust import SERVED
 from mcp_tools.packages import imported
 from mcp_tools.run import limits_of

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
-from mcp_tools.checks.protocol import Report
+from mcp_tools.checks.findings import Report
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result

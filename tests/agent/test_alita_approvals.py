@@ -10,7 +10,7 @@ from agent.events import ToolCalled
 from agent.settings_sources import read_settings
 from mcp_tools.create.question_template import remembered
 from mcp_tools.library import Library
-from mcp_tools.library.files import encoded
+from mcp_tools.library.tool_files import encoded
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, text_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import ModelAuthError, ModelUnknownError, ModelUnreachableError, StorageError, UsageError
 from agent.events import ModelCalled, StepStarted, ToolCalled, ToolRegistered
-from agent.store.answers import SECONDS_KEPT
+from agent.store.answer_cache import SECONDS_KEPT
 from mcp_tools.tool import Status
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide, reply, write_script
 from support.forked import Forked

@@ -127,7 +127,7 @@ def test_no_child_takes_code_from_the_current_folder(kind: str, trap: tuple[Path
 def test_alita_itself_takes_no_code_from_the_folder_in_which_a_client_starts_it(
     script: bool, trap: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agent.hosts.registry import server_command
+    from agent.hosts.clients import server_command
 
     with monkeypatch.context() as patch:
         if not script:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.browser.outside import OutsideBrowser
-from agent.browser.protocol import Outcome, Task
+from agent.browser.tasks import Outcome, Task
 from agent.events import BrowserStepped
 from agent.small.browser import DRIVER
 from support.browser import CHROMIUM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from agent.web.protocol import Page, Result, WebProblem
+from agent.web.results import Page, Result, WebProblem
 
 Find = Callable[[str], list[Result]]
 

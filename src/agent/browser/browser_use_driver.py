@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.browser.launching import PORT_FILE
 from agent.browser.llm_bridge import ThroughHost
 from agent.browser.logins import TypedSecrets, hidden, login_rule, sensitive_data, without_logins
-from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in
+from agent.browser.tasks import Ask, Outcome, Task, Tell
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped
 from agent.provenance import FINE, Verdict, of_address, of_typed

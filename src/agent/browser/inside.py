@@ -16,13 +16,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agent.browser.browser_use_driver import Driven
 from agent.browser.launching import launched
-from agent.browser.protocol import LONGEST_LINE, Job, Outcome, Task, completion_of
+from agent.browser.tasks import LONGEST_LINE, Job, Outcome, Task, completion_of
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import GuardedProxy
-from agent.web.protocol import WebProblem
+from agent.web.results import WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agent.browser.protocol import Ask
+from agent.browser.tasks import Ask
 from agent.errors import ModelOutputError, StoppedError
 from mcp_tools.text import one_line
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from agent.browser.logins import Login, read_logins
-from agent.browser.protocol import LONGEST_LINE, Ask, Browser, Job, Outcome, Task, Tell, completion_json
+from agent.browser.tasks import LONGEST_LINE, Ask, Browser, Job, Outcome, Task, Tell, completion_json
 from agent.errors import AlitaError, ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
 from agent.web.chromium import end_all, new_profile, sweep
-from agent.web.protocol import WebProblem
+from agent.web.results import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
 
@@ -63,7 +63,7 @@ class OutsideBrowser:
         self._sees = sees
 
     async def do(self, task: Task, tell: Tell) -> Outcome:
-        """Does a task; see `agent.browser.protocol.Browser`."""
+        """Does a task; see `agent.browser.tasks.Browser`."""
         if not task.allows(task.url):
             raise WebProblem(
                 "browser",

@@ -191,7 +191,7 @@ def open_session(
     """
     if len(words) > 1:
         raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
-    from agent.cli.interactive.opening import open_terminal
+    from agent.cli.interactive.session_start import open_terminal
 
     open_terminal(flags, files, latest=latest, resume=resume, session_id=next(iter(words), None), verbose=verbose)
 

@@ -26,7 +26,7 @@ from agent.gaia.progress import Count, Event, money
 from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
 from agent.gaia.scorer import Mode
 from agent.gaia.selection import Selection
-from agent.models.names import EMBEDDED
+from agent.models.reserved_names import EMBEDDED
 from agent.project_choice import require_allowed
 from agent.settings_sources import read_settings
 

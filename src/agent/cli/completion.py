@@ -58,7 +58,7 @@ def words(kind: Annotated[Words, typer.Argument(help="What to name.")]) -> None:
 
     settings = read_settings()
     if kind is Words.TOOLS:
-        from mcp_tools.library.files import stamps
+        from mcp_tools.library.tool_files import stamps
 
         names = list(stamps(settings.tools_dir))
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli import exits
 from agent.errors import AlitaError, SettingsError
-from agent.models.names import EMBEDDED, SCRIPTED
+from agent.models.reserved_names import EMBEDDED, SCRIPTED
 from agent.project_choice import require_allowed
 from agent.sandboxes import isolation_lowered, open_for
 from agent.settings import Settings
@@ -185,7 +185,7 @@ async def _probe(settings: Settings) -> Isolation:
 
 def _search(settings: Settings) -> Iterator[Finding]:
     """Which engines are asked, and what stands against the others; nobody is asked now."""
-    from agent.web.engines.opening import engine_states, names_of
+    from agent.web.engines.configured_engines import engine_states, names_of
 
     states = {state.name: state for state in engine_states(settings)}
     names = names_of(settings)
@@ -203,7 +203,7 @@ def _search(settings: Settings) -> Iterator[Finding]:
 def _browser(settings: Settings) -> Finding:
     """Which Chromium draws pages."""
     from agent.web.chromium import SANDBOXES, find_chromium
-    from agent.web.protocol import WebProblem
+    from agent.web.results import WebProblem
 
     try:
         chromium = find_chromium(settings.chrome)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent.cli.output import print_note
 from agent.cli.trusting import is_terminal
-from agent.models.names import EMBEDDED
 from agent.models.protocol import ROLES
+from agent.models.reserved_names import EMBEDDED
 
 if TYPE_CHECKING:
     from agent.settings import Settings

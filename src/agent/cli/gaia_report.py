@@ -14,7 +14,7 @@ from agent.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.gaia.report.opened import Report
-    from agent.gaia.report.text import Shown
+    from agent.gaia.report.tables import Shown
     from agent.gaia.task import Task
     from agent.store.redact import Redactor
     from mcp_tools.tool import Json
@@ -60,11 +60,11 @@ def report(
 
         _give_json(redactor.json(as_json(opened)), output)
     elif form == "markdown":
-        from agent.gaia.report.text import as_markdown
+        from agent.gaia.report.tables import as_markdown
 
         _give(redactor.text(as_markdown(opened)), output)
     else:
-        from agent.gaia.report.text import shown
+        from agent.gaia.report.tables import shown
 
         _give_shown(shown(opened), output, redactor)
 
@@ -172,7 +172,7 @@ def _give_json(value: Json, output: Path | None) -> None:
 
 
 def _give_shown(parts: Shown, output: Path | None, redactor: Redactor) -> None:
-    from agent.gaia.report.text import as_terminal, draw, masked
+    from agent.gaia.report.tables import as_terminal, draw, masked
 
     parts = masked(parts, redactor)
     if output is None and sys.stdout.isatty():

@@ -115,7 +115,7 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
 @app.command()
 def remove(name: Name, as_json: options.AsJson = False) -> None:
     """Removes a server from your file, or from the project's .mcp.json."""
-    from mcp_tools.clients.files import PROJECT_FILE, USER_FILE, take_out
+    from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, take_out
 
     settings = _settings()
     entry = _found(name, _configured(settings)).entry
@@ -162,7 +162,7 @@ mcp_install.add_commands(app)
 def _switch(name: str, *, off: bool) -> None:
     from dataclasses import replace
 
-    from mcp_tools.clients.files import put
+    from mcp_tools.clients.config_files import put
 
     settings = _settings()
     configured = _configured(settings)

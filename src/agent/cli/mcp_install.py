@@ -117,7 +117,7 @@ def _server(tools_dir: Path | None, tools: str | None) -> ServerCommand:
 
 
 def _path(host: Host, scope: Scope) -> Path:
-    from agent.hosts.registry import Machine
+    from agent.hosts.clients import Machine
 
     return host.file(scope.value, Machine.this(), Path.cwd())
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.cli.output import print_note, print_rows, print_text
 from agent.errors import ModelOutputError, ModelRefusedError, UsageError
-from agent.models.names import EMBEDDED, SCRIPTED
 from agent.models.protocol import ROLES, Completion, Message, Request, Usage
+from agent.models.reserved_names import EMBEDDED, SCRIPTED
 
 if TYPE_CHECKING:
     from agent.settings import Settings

@@ -49,7 +49,7 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
 def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> None:
     """Shows a tool: what it takes, what is known of it, and its source."""
     from mcp_tools.library import Flaw
-    from mcp_tools.library.files import as_document
+    from mcp_tools.library.tool_files import as_document
 
     library = _library(_settings(tools_dir))
     standing = library.standing(name)

@@ -32,7 +32,7 @@ def ask_about_project(flags: dict[str, Any]) -> None:
     if not is_terminal():
         return
     from agent.paths import PROJECT_FILE
-    from mcp_tools.clients.files import PROJECT_FILES
+    from mcp_tools.clients.config_files import PROJECT_FILES
 
     if not any((Path.cwd() / name).is_file() for name in (PROJECT_FILE, ".env", *PROJECT_FILES)):
         return

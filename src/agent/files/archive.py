@@ -12,7 +12,7 @@ from agent.files.contents import ReadLimits, Section, Source
 from agent.files.kinds import EMPTY
 from agent.files.previews import Part, part_of
 from agent.files.problem import FileProblem, parser_failed
-from agent.files.registry import READERS, reader_of
+from agent.files.readers import READERS, reader_of
 from agent.files.unpacking import Unpacked, Unpacking
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from agent.files.finding import find_words
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.previews import trimmed
 from agent.files.problem import FileProblem, parser_failed, too_large
-from agent.files.registry import reader_of
+from agent.files.readers import reader_of
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents

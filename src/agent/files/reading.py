@@ -13,7 +13,7 @@ from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.problem import FileProblem
 from agent.files.reader_process import read_apart
-from agent.files.registry import READERS
+from agent.files.readers import READERS
 from mcp_tools.tool import Json
 
 _HEAVY = ReadLimits(seconds=1800, memory=8 * 2**30)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, get_args
 
 from agent.errors import DatasetError
+from agent.gaia.dataset_rows import Row, dataset_from
 from agent.gaia.hub import REPOSITORY, REVISION, Hub, hub_cache
-from agent.gaia.rows import Row, dataset_from
 from agent.gaia.task import Dataset
 from mcp_tools.text import one_line
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsError, StorageError
+from agent.hosts.clients import FormatName, Host
 from agent.hosts.json_text import JsonText
-from agent.hosts.registry import FormatName, Host
 from agent.hosts.text_format import DamagedTextError, TextFormat, UnusualTextError
 from mcp_tools.atomic import write_whole
 

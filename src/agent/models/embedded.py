@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
 from agent.models.local_server import LocalServer
-from agent.models.names import EMBEDDED
 from agent.models.prefixes import KeptPrefixes
 from agent.models.prices import FREE
 from agent.models.protocol import Message
+from agent.models.reserved_names import EMBEDDED
 from agent.models.retry import Notify, Retry
 from agent.models.server_state import ServerOptions, ServerState
 from agent.models.wire import Body, OnDelta, assemble, events

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Failure, Kind, openai_failure, transport_failure
-from agent.models.names import FIRST_LISTED, OPENAI_URL
 from agent.models.prices import Price
+from agent.models.reserved_names import FIRST_LISTED, OPENAI_URL
 from agent.models.retry import Notify, Retry
 from agent.models.traits import TraitsCache
 from agent.models.wire import CHAT, Body, Dialect, OnDelta

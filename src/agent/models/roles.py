@@ -13,11 +13,11 @@ from agent.errors import SettingsError
 from agent.models.embedded import EmbeddedModel
 from agent.models.failures import Endpoint
 from agent.models.fallback import FallbackModel
-from agent.models.names import EMBEDDED, OPENAI_URL, SCRIPTED
 from agent.models.openai import OpenAIModel
 from agent.models.prefixes import FOLDER
 from agent.models.prices import price_of
 from agent.models.protocol import ROLES, Model
+from agent.models.reserved_names import EMBEDDED, OPENAI_URL, SCRIPTED
 from agent.models.responses import RESPONSES
 from agent.models.retry import Notify, Retry
 from agent.models.scripted import Script, ScriptedModel

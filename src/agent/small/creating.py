@@ -14,7 +14,7 @@ from agent.approval import ApprovedShelf
 from agent.context import Context
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
-from agent.gaia.answers import in_asked_format
+from agent.gaia.final_answer import in_asked_format
 from agent.models.protocol import Role
 from agent.proposing import short_path
 from agent.small.module import Call, call_in, documented, function_of
@@ -26,9 +26,9 @@ from agent.strategy import Update
 from agent.writer import EventWatcher
 from mcp_tools.checks.scopes import parameters
 from mcp_tools.create import Proposal, prove
-from mcp_tools.create.answers import answer_key
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.literals import leaves
+from mcp_tools.create.same_answer import answer_key
 from mcp_tools.create.variations import edges
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Sandbox

@@ -16,7 +16,7 @@ from agent.errors import ModelOutputError
 from agent.events import Note
 from agent.external_tools import SERVER, arguments_schema
 from agent.functions import DRAFT
-from agent.gaia.answers import in_asked_format
+from agent.gaia.final_answer import in_asked_format
 from agent.models.protocol import Role
 from agent.small.extracting import copied_from, from_reading
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code

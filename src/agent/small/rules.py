@@ -12,7 +12,7 @@ from agent.answer_format import asked_of
 from agent.attached import TABLES, TREES, readable, unread_files, was_read
 from agent.deciding.refusals import refusal_of
 from agent.programs.scripts import asked_script
-from agent.small.programs.opening import holds_tables, openable
+from agent.small.programs.attached_variables import holds_tables, openable
 from agent.state import AttachedFile, Decision, State
 from agent.web.address import addresses_in
 from mcp_tools.checks.modules import words

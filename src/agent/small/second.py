@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.small.programs.program import code_in
 from mcp_tools.create.bench import misfits
-from mcp_tools.create.protocol import Test
+from mcp_tools.create.interfaces import Test
 from mcp_tools.create.unused import alternatives
 from mcp_tools.create.variations import variations
 from mcp_tools.prompt import load_prompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.browser.protocol import Outcome
+from agent.browser.tasks import Outcome
 from agent.context import Context
 from agent.conversation import Conversation
 from agent.models.protocol import Role

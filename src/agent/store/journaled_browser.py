@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent.browser.outside import BrowserSettings, open_browser
-from agent.browser.protocol import Ask, Outcome, Task, is_among
+from agent.browser.tasks import Ask, Outcome, Task, is_among
 from agent.budget import Budget
 from agent.events import Event, Note
 from agent.provenance import Origins
 from agent.store.journal import Journal
-from agent.web.protocol import WebProblem
+from agent.web.results import WebProblem
 from mcp_tools.tool import Json
 
 KIND = "browse"

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from mcp_tools.checks import annotated, effects, imports, names, structure, text
-from mcp_tools.checks.protocol import Finding, Report
+from mcp_tools.checks import annotated, effects, imports, names, parsing, structure
+from mcp_tools.checks.findings import Finding, Report
 from mcp_tools.checks.rule import Rule
 from mcp_tools.checks.source import Source
 from mcp_tools.tool import Capabilities
 
 STAGES: tuple[tuple[Rule, ...], ...] = (
     (
-        Rule("size", "The source has at most 64 kB.", text.size),
+        Rule("size", "The source has at most 64 kB.", parsing.size),
         Rule(
             "encoding",
             "The source is UTF-8 without a byte-order mark or another declared encoding.",
-            text.encoding,
+            parsing.encoding,
         ),
     ),
     (
         Rule(
             "hidden-characters",
             "No null, control, bidirectional, zero-width or tag character.",
-            text.hidden_characters,
+            parsing.hidden_characters,
         ),
     ),
-    (Rule("parses", "Python can parse and compile it.", text.parses),),
-    (Rule("nesting", "The syntax tree is at most 150 levels deep.", text.nesting),),
+    (Rule("parses", "Python can parse and compile it.", parsing.parses),),
+    (Rule("nesting", "The syntax tree is at most 150 levels deep.", parsing.nesting),),
     (
         Rule(
             "one-public-function",

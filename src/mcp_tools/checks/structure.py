@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mcp_tools.checks.rule import Remark
 from mcp_tools.checks.source import Function, Source
 from mcp_tools.checks.syntax import children
-from mcp_tools.library.names import valid_name
+from mcp_tools.library.tool_names import valid_name
 
 
 def one_public_function(source: Source) -> Iterator[Remark]:

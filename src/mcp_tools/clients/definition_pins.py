@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mcp_tools.clients.config_files import write_atomically
 from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.clients.entry import ServerEntry
-from mcp_tools.clients.files import write_atomically
 
 FILE = "mcp-seen.json"
 """In the user's data folder."""

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from mcp_tools.clients.config_files import write_atomically
 from mcp_tools.clients.entry import ServerEntry
-from mcp_tools.clients.files import write_atomically
 from mcp_tools.errors import ServersFileError
 from mcp_tools.tool import Json
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_tools.checks.modules import words
-from mcp_tools.create.answers import agree
-from mcp_tools.create.protocol import Test
+from mcp_tools.create.interfaces import Test
+from mcp_tools.create.same_answer import agree
 from mcp_tools.create.written import read_call, read_value
 from mcp_tools.prompt import NO_DATA, data_block, load_prompt
 from mcp_tools.sandbox.protocol import Outcome, Problem

@@ -10,7 +10,7 @@ from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from mcp_tools.create.protocol import Proposal
+    from mcp_tools.create.interfaces import Proposal
 
 _MOST_SETS = 4
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls")

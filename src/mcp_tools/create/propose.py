@@ -15,12 +15,12 @@ from dataclasses import asdict, replace
 from typing import Literal
 
 from mcp_tools.checks import Report, check
-from mcp_tools.create.answers import agree
 from mcp_tools.create.bench import Bench, Call, fitted, misfits, usable, without_absent, writable
 from mcp_tools.create.examiner import CRASHES, exception_of, passes, told
 from mcp_tools.create.file_arguments import other_values
-from mcp_tools.create.protocol import Creation, Examiner, Proposal, Shelf, Test, Watcher
+from mcp_tools.create.interfaces import Creation, Examiner, Proposal, Shelf, Test, Watcher
 from mcp_tools.create.question_template import remembered
+from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.unused import alternatives, without_effect, without_parameter
 from mcp_tools.create.variations import edges, variations

@@ -14,8 +14,8 @@ import json
 import os
 from pathlib import Path
 
-from mcp_tools.library.files import META_HASH, object_path, source_path
 from mcp_tools.library.folder import PRIVATE, opened, read, remove, write
+from mcp_tools.library.tool_files import META_HASH, object_path, source_path
 
 PENDING = (PRIVATE, "pending")
 """Where the files of a tool wait until both are whole."""

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import commit, files
-from mcp_tools.library.files import Flaw
+from mcp_tools.library import commit, tool_files
 from mcp_tools.library.folder import PRIVATE, opened, within
 from mcp_tools.library.index import Index
 from mcp_tools.library.lock import writing
+from mcp_tools.library.tool_files import Flaw
 from mcp_tools.tool import Tool
 
 _LOOK_AGAIN_SECONDS = 10.0
@@ -110,7 +110,7 @@ class CurrentIndex:
             if pending.is_dir() and any(pending.iterdir()):
                 with contextlib.suppress(LibraryError), writing(self._folder):
                     pass  # a writer was killed: taking the lock settles what it left
-            index.refresh(files.stamps(self._folder), self._read)
+            index.refresh(tool_files.stamps(self._folder), self._read)
         except OSError as error:
             raise LibraryError(
                 f"the tool library {self._folder} cannot be read: {error.strerror or error}",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_tools.library.files import Flaw, Stamps
+from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.tool import Status, Tool
 
 _WORD = re.compile(r"[^\W_]+")

@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import commit, files
+from mcp_tools.library import commit, tool_files
 from mcp_tools.library.approvals import Approval, Approvals
 from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.current import CurrentIndex
-from mcp_tools.library.files import Flaw
 from mcp_tools.library.folder import read, require_own_place
 from mcp_tools.library.lock import writing
-from mcp_tools.library.names import free_name, renamed, valid_name
 from mcp_tools.library.standing import Standing
+from mcp_tools.library.tool_files import Flaw
+from mcp_tools.library.tool_names import free_name, renamed, valid_name
 from mcp_tools.library.trust import SERVED, Served, Withheld, errors_of
 from mcp_tools.tool import Tool
 
@@ -42,8 +42,8 @@ AllWithheld = list[Withheld]
 class Library:
     """The tools of one folder.
 
-    Two files make a tool (`mcp_tools.library.files`). Everything else is kept in the folder's `.alita/`: the lock, the
-    index, which may be deleted at any time, the counts of calls, and old versions of tools.
+    Two files make a tool (see `mcp_tools.library.tool_files`). Everything else is kept in the folder's `.alita/`: the lock,
+    the index, which may be deleted at any time, the counts of calls, and old versions of tools.
 
     Args:
         folder: Where the tools are. It is created with the first tool.
@@ -85,7 +85,7 @@ class Library:
                 remedy="use snake_case: ^[a-z][a-z0-9_]{0,63}$, no keyword or builtin",
             )
         with writing(self.folder):
-            standing = files.read_tool(self.folder, tool.name)
+            standing = tool_files.read_tool(self.folder, tool.name)
             if replace:
                 if standing is not None:
                     commit.keep_version(self.folder, tool.name)
@@ -97,7 +97,7 @@ class Library:
                         self._vouch(standing)
                     return standing
             tool = _dated(tool)
-            commit.write_pair(self.folder, tool.name, tool.source.encode(), files.encoded(tool))
+            commit.write_pair(self.folder, tool.name, tool.source.encode(), tool_files.encoded(tool))
             commit.keep_version(self.folder, tool.name)
             self._vouch(tool)
         return tool
@@ -114,7 +114,7 @@ class Library:
         while True:
             name = free_name(tool.name, taken)
             candidate = tool if name == tool.name else _renamed(tool, name)
-            standing = files.read_tool(self.folder, name)
+            standing = tool_files.read_tool(self.folder, name)
             if standing is None or (isinstance(standing, Tool) and standing.source_hash == candidate.source_hash):
                 return candidate, standing
             if isinstance(standing, Flaw) and self._is_left_over(standing, candidate):
@@ -126,7 +126,7 @@ class Library:
         if standing.kind != "incomplete":
             return False
         try:
-            return read(files.source_path(self.folder, candidate.name)) == candidate.source.encode()
+            return read(tool_files.source_path(self.folder, candidate.name)) == candidate.source.encode()
         except OSError:
             return False
 
@@ -137,7 +137,7 @@ class Library:
             UnknownToolError: There is nothing of that name.
             LibraryError: The folder cannot be written.
         """
-        if not files.stamp(self.folder, self._named(name)):
+        if not tool_files.stamp(self.folder, self._named(name)):
             raise self._unknown(name)
         with writing(self.folder):
             commit.keep_version(self.folder, name)
@@ -198,7 +198,7 @@ class Library:
         Raises:
             UnknownToolError: No tool can have that name.
         """
-        return files.source_path(self.folder, self._named(name))
+        return tool_files.source_path(self.folder, self._named(name))
 
     def source(self, name: str) -> bytes:
         """What is in the source file of a tool, or of what is left of one.
@@ -247,7 +247,7 @@ class Library:
     def kept(self, name: str, source_hash: str) -> Tool | None:
         """An old version of a tool, if it was kept whole."""
         files_kept = commit.kept_version(self.folder, self._named(name), source_hash)
-        version = files.parsed(name, *files_kept) if files_kept else None
+        version = tool_files.parsed(name, *files_kept) if files_kept else None
         return version if isinstance(version, Tool) else None
 
     def list(self) -> Tools:

@@ -6,9 +6,9 @@ import contextlib
 from pathlib import Path
 
 from mcp_tools.errors import LibraryError
-from mcp_tools.library import files
-from mcp_tools.library.files import Flaw
+from mcp_tools.library import tool_files
 from mcp_tools.library.lock import writing
+from mcp_tools.library.tool_files import Flaw
 from mcp_tools.tool import Tool
 
 _MOST_CACHED = 4096
@@ -34,12 +34,12 @@ class Standing:
 
         A pass over a large library keeps no tool: they would be most of a server's memory.
         """
-        stamp = files.stamp(self._folder, name)
+        stamp = tool_files.stamp(self._folder, name)
         cached = self._cache.get(name)
         if cached and cached[0] == stamp:
             return stamp, cached[1]
         found = self.read(name)
-        if not isinstance(found, Tool) or stamp != files.stamp(self._folder, name):
+        if not isinstance(found, Tool) or stamp != tool_files.stamp(self._folder, name):
             return "", found
         if keep:
             if len(self._cache) >= _MOST_CACHED:
@@ -49,8 +49,8 @@ class Standing:
 
     def read(self, name: str) -> Tool | Flaw | None:
         """Reads a tool. What looks half-written is read again under the lock, when no write is under way."""
-        found = files.read_tool(self._folder, name)
+        found = tool_files.read_tool(self._folder, name)
         if isinstance(found, Flaw) and found.kind in {"changed", "incomplete"}:
             with contextlib.suppress(LibraryError), writing(self._folder):
-                found = files.read_tool(self._folder, name)
+                found = tool_files.read_tool(self._folder, name)
         return found

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mcp_tools.library.approvals import Approval, Approvals, Found
 from mcp_tools.library.current import CurrentIndex
-from mcp_tools.library.files import Flaw
 from mcp_tools.library.standing import Standing
+from mcp_tools.library.tool_files import Flaw
 from mcp_tools.tool import Status, Tool
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcp_tools.sandbox.opening import open_sandbox, run
     from mcp_tools.sandbox.protocol import (
         Description,
         Host,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         Session,
         SessionOutcome,
     )
+    from mcp_tools.sandbox.strongest import open_sandbox, run
 
 __all__ = [
     "Description",
@@ -44,5 +44,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "opening" if name in ("open_sandbox", "run") else "protocol"
+    module = "strongest" if name in ("open_sandbox", "run") else "protocol"
     return getattr(import_module(f"{__name__}.{module}"), name)

@@ -80,7 +80,7 @@ async def _tried(name: str, source: str) -> Mechanism:
 
 
 async def _opened(name: str) -> Mechanism:
-    from mcp_tools.sandbox.opening import create
+    from mcp_tools.sandbox.strongest import create
 
     sandbox = create(name)
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from mcp_tools.definition import canonical, definition_of
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Library
-from mcp_tools.library.files import META_HASH, META_STATUS, stamps
+from mcp_tools.library.tool_files import META_HASH, META_STATUS, stamps
 from mcp_tools.tool import Capabilities, Json, Tool
 
 META_DEFINITION_HASH = "alita/definition-hash"

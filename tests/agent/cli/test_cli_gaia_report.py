@@ -119,7 +119,7 @@ def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
 
 def test_in_a_terminal_it_is_drawn_at_its_width(capsys, ledger):
     from agent.gaia.report.opened import open_report
-    from agent.gaia.report.text import draw, shown
+    from agent.gaia.report.tables import draw, shown
 
     for width, hidden in ((120, False), (80, True)):
         draw(shown(open_report(ledger)), width=width)

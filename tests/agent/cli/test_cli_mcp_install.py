@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from agent.hosts.registry import NAMES
+from agent.hosts.clients import NAMES
 
 ALITA = Path(sys.executable).parent / "alita"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.contents import Contents, ReadLimits, Source
-from agent.files.registry import reader_of
+from agent.files.readers import reader_of
 from support.contents import Open
 
 

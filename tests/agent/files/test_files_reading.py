@@ -16,7 +16,7 @@ from agent.files import reading
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem, Reason
 from agent.files.reader_process import ReadingProcess, read_apart, unconfined
-from agent.files.registry import READERS
+from agent.files.readers import READERS
 
 READER = """
 import ctypes, os, signal, socket, subprocess, time

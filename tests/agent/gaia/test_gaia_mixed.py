@@ -8,7 +8,7 @@ from agent.gaia.ledger import Ledger
 from agent.gaia.records import Fingerprint
 from agent.gaia.report.comparison import as_markdown, compare, shown
 from agent.gaia.report.opened import open_report
-from agent.gaia.report.text import as_terminal
+from agent.gaia.report.tables import as_terminal
 from agent.gaia.submission import read_answers
 from support.attempts import attempt, tasks
 

@@ -14,7 +14,7 @@ from agent.gaia.outputs import results_of
 from agent.gaia.places import Places
 from agent.gaia.progress import Ended, Planned, Tally
 from agent.gaia.report.opened import open_report
-from agent.gaia.report.rows import timeline_of
+from agent.gaia.report.page_rows import timeline_of
 from agent.gaia.runner import Totals
 from agent.gaia.selection import Selection
 from agent.store.journal import Journal

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.hosts import HOSTS, find_host, server_command
-from agent.hosts.registry import NAMES, Machine, ServerCommand
+from agent.hosts.clients import NAMES, Machine, ServerCommand
 from agent.hosts.settings_file import snippet, text_format
 from mcp_tools.errors import UsageError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.answers import answer_key
+from mcp_tools.create.same_answer import answer_key
 
 SAME: list[tuple[Any, ...]] = [
     (12, 12.0, "12", "12.0", " 12. ", "12.00"),

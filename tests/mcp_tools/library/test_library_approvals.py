@@ -15,7 +15,7 @@ from library_tools import make_tool
 
 from mcp_tools.definition import definition_hash
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import Library, files
+from mcp_tools.library import Library, tool_files
 from mcp_tools.tool import Status, Tool
 
 HERE = Path(__file__).parent
@@ -42,12 +42,12 @@ def reasons(library: Library) -> dict[str, str]:
 def place(library: Library, tool: Tool) -> None:
     """Puts the files of a tool into the folder as somebody would who copies them there."""
     library.folder.mkdir(exist_ok=True)
-    files.source_path(library.folder, tool.name).write_bytes(tool.source.encode())
-    files.object_path(library.folder, tool.name).write_bytes(files.encoded(tool))
+    tool_files.source_path(library.folder, tool.name).write_bytes(tool.source.encode())
+    tool_files.object_path(library.folder, tool.name).write_bytes(tool_files.encoded(tool))
 
 
 def edit(library: Library, name: str, change: Callable[[dict[str, Any]], object]) -> None:
-    path = files.object_path(library.folder, name)
+    path = tool_files.object_path(library.folder, name)
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))

@@ -141,7 +141,7 @@ async def test_nothing_acceptable_is_refused_with_the_flag(monkeypatch: pytest.M
         async def open(self) -> None:
             raise IsolationError("not here")
 
-    monkeypatch.setattr("mcp_tools.sandbox.opening.create", lambda name: Refusing())
+    monkeypatch.setattr("mcp_tools.sandbox.strongest.create", lambda name: Refusing())
     with pytest.raises(IsolationError) as caught:
         await open_sandbox()
     assert "bubblewrap: not here" in caught.value.message

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from agent.cli.main import COMMANDS, load
-from agent.hosts.registry import NAMES
+from agent.hosts.clients import NAMES
 
 _FILES = frozenset({"PATH", "FILE", "DIR", "NAME_OR_FILE"})
 _NAMED: dict[tuple[str, str], str] = {

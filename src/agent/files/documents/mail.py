@@ -133,7 +133,7 @@ class _Mail:
 
     def _sections_of(self, path: Path, name: str) -> list[Section]:
         from agent.files.kinds import kind_of
-        from agent.files.registry import reader_of
+        from agent.files.readers import reader_of
 
         kind = kind_of(path)
         opened = reader_of(kind).open(Source(path, kind, name, self._source.depth + 1), self._limits)

@@ -62,7 +62,7 @@ def _written_down(sound: bytes, speech: Speech) -> Transcript:
     import openai
 
     from agent.models.failures import Endpoint, openai_failure
-    from agent.models.names import OPENAI_URL
+    from agent.models.reserved_names import OPENAI_URL
 
     url, model = speech.base_url or OPENAI_URL, speech.model or _MODEL
     endpoint = Endpoint(model, url, "ALITA_SPEECH_API_KEY", speech.api_key or None)

@@ -20,7 +20,7 @@ from agent.gaia.report.opened import (
     share_json,
 )
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.text import Shown, Table, plain, table_lines
+from agent.gaia.report.tables import Shown, Table, plain, table_lines
 from mcp_tools.tool import Json
 
 SCHEMA = 1

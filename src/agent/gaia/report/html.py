@@ -13,8 +13,8 @@ from pathlib import Path
 from agent.gaia.report import plots
 from agent.gaia.report.figures import Summary
 from agent.gaia.report.opened import Report, count, interval_text, money_text, percent, seconds_text
-from agent.gaia.report.rows import Rows, facets, rows_of
-from agent.gaia.report.text import Table, facts, headline, tables
+from agent.gaia.report.page_rows import Rows, facets, rows_of
+from agent.gaia.report.tables import Table, facts, headline, tables
 from agent.store.redact import Redactor
 from mcp_tools.text import one_line, printable
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
-from agent.browser.protocol import Ask, Outcome, Task, Tell
 from agent.browser.tabs import Tabs, keep_picture
+from agent.browser.tasks import Ask, Outcome, Task, Tell
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.grounding import has_words
@@ -19,7 +19,7 @@ from agent.small.browser.actions import Action, perform, reason_of, settle
 from agent.small.browser.memory import Memory
 from agent.small.browser.questions import PART, ask_next, with_text
 from agent.small.browser.quoted import is_asked, next_named, next_quoted, repeated
-from agent.small.browser.rules import banner, choices, does_first, finished, log_in, questions_in
+from agent.small.browser.reflexes import banner, choices, does_first, finished, log_in, questions_in
 from agent.small.browser.snapshot import look
 from agent.small.browser.view import ELEMENT, Element, View
 from agent.small.instructions import LOOKS, without_instructions

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.browser.inside import Host, serve
 from agent.browser.launching import ARRIVING
-from agent.browser.protocol import Job, Outcome
+from agent.browser.tasks import Job, Outcome
 from agent.small.browser.driver import Compact
 from agent.web.fetching.proxy import GuardedProxy
 

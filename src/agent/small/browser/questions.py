@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.browser.protocol import Ask
+from agent.browser.tasks import Ask
 from agent.grounding import plain
 from agent.small.browser.actions import Action
-from agent.small.browser.rules import asked_value
+from agent.small.browser.reflexes import asked_value
 from agent.small.browser.view import Element, View
 from mcp_tools.prompt import DataText, data_block, load_prompt
 

@@ -14,10 +14,10 @@ from agent.answer_format import asked_of
 from agent.attached import files_text, granted, is_missing, readable
 from agent.context import Context
 from agent.events import Note, ToolCalled
-from agent.gaia.answers import in_asked_format
+from agent.gaia.final_answer import in_asked_format
 from agent.models.protocol import Message, Role
 from agent.programs.scripts import failure_of
-from agent.small.programs.opening import MODULE, modules_for, openable, packages_of, variables_of
+from agent.small.programs.attached_variables import MODULE, modules_for, openable, packages_of, variables_of
 from agent.state import Action, State, Step
 from agent.steps import preview, reading_of, step, value_text
 from agent.strategy import Update

@@ -20,8 +20,8 @@ from agent.files.decoding import encoding_of
 from agent.files.kinds import kind_of
 from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
+from agent.files.readers import READERS
 from agent.files.reading import read as reading_of
-from agent.files.registry import READERS
 from agent.web.engines.index_store import Entry, Place
 from agent.web.reading.source import number_links
 from mcp_tools.text import one_line, printable

@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from agent.files.registry import READERS
-from agent.web.protocol import Page, PageReader, Reason, WebProblem
+from agent.files.readers import READERS
 from agent.web.reading.videos import video_id
+from agent.web.results import Page, PageReader, Reason, WebProblem
 
 _NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
 """What another reader must not get round."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.gaia.report.comparison import as_markdown, compare, sentence, shown
 from agent.gaia.report.opened import report_of
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.text import as_terminal
+from agent.gaia.report.tables import as_terminal
 from support.attempts import attempt, tasks
 
 

@@ -12,9 +12,9 @@ import pytest
 from agent.events import Event
 from agent.settings import ENGINES, Settings
 from agent.settings_sources import read_settings
-from agent.web.engines.opening import engine_states, open_engines, open_reader
-from agent.web.protocol import Page, WebProblem
+from agent.web.engines.configured_engines import engine_states, open_engines, open_reader
 from agent.web.reading.first_of import FirstOf
+from agent.web.results import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
 
 
@@ -159,7 +159,7 @@ def test_opening_is_light(tmp_path: Path) -> None:
     """Opening engines imports no SDK; asking does."""
     code = (
         "import sys\nfrom agent.settings_sources import read_settings\n"
-        "from agent.web.engines.opening import open_engines\n"
+        "from agent.web.engines.configured_engines import open_engines\n"
         "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}))\n"
         "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
     )

@@ -8,13 +8,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli.interactive.commands import (
-    answers,
     basics,
+    conversations,
     costs,
+    last_answer,
+    library,
     machine,
-    runs,
-    sessions,
-    tools,
+    past_runs,
 )
 from agent.errors import UsageError
 
@@ -44,23 +44,27 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("help", "[COMMAND]", "list commands and keys, or tell about one", basics.help_, "commands"),
     Command("exit", "", "leave; the session is saved", basics.exit_),
-    Command("new", "", "begin a new session", sessions.new),
+    Command("new", "", "begin a new session", conversations.new),
     Command("model", "[NAME]", "show the model, or use another", machine.model, "models"),
-    Command("route", "[RUN]", "show what was decided in the last run, step by step", runs.route, "runs"),
-    Command("tools", "[WORDS]", "list the tools, or those that fit the words", tools.list_),
-    Command("show", "TOOL", "show a tool: its source and what is known of it", tools.show, "tools"),
-    Command("create", "QUESTION", "make a tool for questions like this one", tools.create),
+    Command("route", "[RUN]", "show what was decided in the last run, step by step", past_runs.route, "runs"),
+    Command("tools", "[WORDS]", "list the tools, or those that fit the words", library.list_),
+    Command("show", "TOOL", "show a tool: its source and what is known of it", library.show, "tools"),
+    Command("create", "QUESTION", "make a tool for questions like this one", library.create),
     Command("approve", "[MODE]", "show or set whether new tools are kept: ask, auto or never", basics.approve, "modes"),
     Command("cost", "", "show tokens and money of each turn", costs.cost),
-    Command("trace", "[RUN]", "show every call of the last run", runs.trace, "runs"),
-    Command("sessions", "", "list the sessions, the newest first", sessions.list_),
-    Command("resume", "[SESSION]", "go on with an earlier session", sessions.resume, "sessions"),
-    Command("continue", "[RUN]", "go on with a run that was stopped, the newest if not named", runs.continue_, "runs"),
-    Command("attach", "[FILE]", "attach a file to the next question; - drops those attached", answers.attach, "files"),
-    Command("copy", "", "copy the last answer", answers.copy),
-    Command("save", "FILE", "write the last answer to a file", answers.save, "files"),
-    Command("retry", "", "ask the last question again, not from the cache", sessions.retry),
-    Command("undo", "", "forget the last turn", sessions.undo),
+    Command("trace", "[RUN]", "show every call of the last run", past_runs.trace, "runs"),
+    Command("sessions", "", "list the sessions, the newest first", conversations.list_),
+    Command("resume", "[SESSION]", "go on with an earlier session", conversations.resume, "sessions"),
+    Command(
+        "continue", "[RUN]", "go on with a run that was stopped, the newest if not named", past_runs.continue_, "runs"
+    ),
+    Command(
+        "attach", "[FILE]", "attach a file to the next question; - drops those attached", last_answer.attach, "files"
+    ),
+    Command("copy", "", "copy the last answer", last_answer.copy),
+    Command("save", "FILE", "write the last answer to a file", last_answer.save, "files"),
+    Command("retry", "", "ask the last question again, not from the cache", conversations.retry),
+    Command("undo", "", "forget the last turn", conversations.undo),
     Command("edit", "", "write the next question in your editor", basics.edit_),
     Command("verbose", "", "show model calls too, or no longer", basics.verbose),
     Command("mcp", "", "list the servers of other people's tools", machine.mcp),

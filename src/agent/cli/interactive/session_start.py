@@ -67,7 +67,7 @@ def open_terminal(
     screen = open_screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)
     make_reader = _reader(settings, stream, screen)
 
-    from agent.cli.interactive.commands.sessions import show_turns
+    from agent.cli.interactive.commands.conversations import show_turns
     from agent.cli.interactive.terminal import Terminal
 
     terminal = Terminal(flags, screen, make_reader, settings=settings, session=session)

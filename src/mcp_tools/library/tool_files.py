@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_tools.library.folder import read
-from mcp_tools.library.names import valid_name
+from mcp_tools.library.tool_names import valid_name
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 META_STATUS = "alita/status"

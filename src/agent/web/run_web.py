@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.events import Event, Note
-from agent.web.protocol import Page, PageReader, Result
+from agent.web.results import Page, PageReader, Result
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -36,7 +36,7 @@ class RunWeb:
         return await self._open()[0].search(query, limit=limit, freshness=freshness)
 
     async def read(self, url: str) -> Page:
-        """The page at an address; see `agent.web.protocol.PageReader`."""
+        """The page at an address; see `agent.web.results.PageReader`."""
         return await self._open()[1].read(url)
 
     async def aclose(self) -> None:
@@ -50,7 +50,7 @@ class RunWeb:
 
     def _open(self) -> tuple[Engines, PageReader]:
         if self._opened is None:
-            from agent.web.engines.opening import open_engines, open_reader
+            from agent.web.engines.configured_engines import open_engines, open_reader
             from agent.web.fetching.http import Http
             from agent.web.reading.reader import WebReader
 
