@@ -76,7 +76,7 @@ class StoredKeys:
             kept = json.loads(self.path.read_bytes())
             if not isinstance(kept, dict) or not all(isinstance(value, str | None) for value in kept.values()):
                 raise ValueError("it holds no keys by name")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError) as error:
             raise SettingsError(

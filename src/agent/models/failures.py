@@ -178,7 +178,7 @@ class Failure(Exception):
         known = f"It offers: {', '.join(models)}. " if models else ""
         choose = f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}."
         if e.model in models:
-            choose = f"It does offer that model: check the base URL {e.shown_url}; most end in /v1."
+            choose = f"{known}So it does offer that model: check the base URL {e.shown_url}; most end in /v1."
         return {
             Kind.AUTH: (
                 f"Set {e.key_variable} to a key that {e.host} accepts, "

@@ -42,8 +42,8 @@ AllWithheld = list[Withheld]
 class Library:
     """The tools of one folder.
 
-    Two files make a tool (see `mcp_tools.library.tool_files`). Everything else is kept in the folder's `.alita/`: the lock,
-    the index, which may be deleted at any time, the counts of calls, and old versions of tools.
+    Two files make a tool (see `mcp_tools.library.tool_files`). Everything else is kept in the folder's `.alita/`: the
+    lock, the index, which may be deleted at any time, the counts of calls, and old versions of tools.
 
     Args:
         folder: Where the tools are. It is created with the first tool.

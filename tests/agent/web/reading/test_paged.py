@@ -59,7 +59,7 @@ def test_words_are_found_with_their_screen() -> None:
     line = TEXT.splitlines().index("The bridge of place 17 is 187 m long. " + "Words. " * 40) + 1
     assert f"> {line}: The bridge of place 17 is 187 m long." in found
     assert "187 m long" in view.at(number).text
-    assert "nowhere" in view.find("aqueduct").label
+    assert "no match" in view.find("aqueduct").label
     assert "no line has all of" in view.find("bridge aqueduct").label
     assert "place 1 is" not in view.find("bridge", page=3).text
     with pytest.raises(WebProblem):
