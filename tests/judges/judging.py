@@ -75,6 +75,8 @@ class Served:
     token: str = ""
     """What it asks of clients over HTTP."""
     pid: int = 0
+    program: Path | None = None
+    """A script that serves in place of `alita serve`."""
 
     @property
     def tools_dir(self) -> Path:
@@ -84,6 +86,8 @@ class Served:
     @property
     def command(self) -> list[str]:
         """What starts it over stdio."""
+        if self.program is not None:
+            return [sys.executable, str(self.program), *self.arguments]
         return [*ALITA, "serve", "--tools-dir", str(self.tools_dir), *self.arguments]
 
     @property

@@ -37,7 +37,7 @@ def test_every_scenario_of_what_is_offered_passes(node: Path, tmp_path: Path, ve
     """A failure that the baseline does not name fails the suite, and so does an entry of the baseline that passes."""
     home = tmp_path / "home"
     home.mkdir()
-    with over_http(Served(home), "--conformance-fixtures") as served:
+    with over_http(Served(home, program=HERE / "serve_conformance.py")) as served:
         done = judged(node, served.url, version, tmp_path)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     assert "Baseline check passed" in done.stdout

@@ -32,7 +32,6 @@ def serve(
         str,
         typer.Option("--tools", metavar="WHICH", help="all, meta, or patterns of names: 'convert_*,is_*'."),
     ] = "all",
-    conformance_fixtures: Annotated[bool, typer.Option("--conformance-fixtures", hidden=True)] = False,
     model: options.Model = None,
     base_url: options.BaseUrl = None,
     max_steps: options.MaxSteps = None,
@@ -52,4 +51,4 @@ def serve(
     flags = options.flags(context.params)
     from agent.cli.serving import Wanted, run
 
-    run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools, conformance_fixtures))
+    run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools))

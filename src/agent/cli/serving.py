@@ -8,13 +8,12 @@ import gc
 import os
 import signal
 import sys
-import tempfile
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.cli import exits
 from agent.cli.output import print_note
@@ -40,12 +39,22 @@ class Wanted:
     no_token: bool = False
     allow_host: tuple[str, ...] = ()
     tools: str = "all"
-    fixtures: bool = False
-    """Whether the tools of the MCP conformance suite are served, in place of the user's."""
 
 
-def run(flags: dict[str, Any], wanted: Wanted) -> None:
+class Own(NamedTuple):
+    """What is served in place of the user's tools."""
+
+    library: Library
+    extra: Extra
+
+
+def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
     """Serves until the client leaves, or a signal ends it.
+
+    Args:
+        flags: Settings from the command line.
+        wanted: How it is served.
+        own: A library of the caller's, with prompts and documents; the user's tools when not given.
 
     Raises:
         UserError: A flag cannot be what was meant, the machine offers no isolation, or the address is taken.
@@ -67,10 +76,10 @@ def run(flags: dict[str, Any], wanted: Wanted) -> None:
         contextlib.suppress(KeyboardInterrupt),
         exits.Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0),
     ):
-        exits.run(_serve(settings, wanted, door, ending))
+        exits.run(_serve(settings, wanted, door, ending, own))
 
 
-async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: list[float]) -> None:
+async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: list[float], own: Own | None) -> None:
     task = asyncio.current_task()
     assert task is not None
 
@@ -81,10 +90,10 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, end)
     with contextlib.suppress(asyncio.CancelledError):
-        await _open_and_serve(settings, wanted, door)
+        await _open_and_serve(settings, wanted, door, own)
 
 
-async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None) -> None:
+async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
     from agent.sandboxes import isolation_lowered, open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
@@ -94,30 +103,25 @@ async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None)
         await importing
         if lowered := isolation_lowered(settings, sandbox.isolation):
             print_note(f"Warning: {lowered}")
-        with _library(settings, wanted) as library:
-            await _with(settings, wanted, door, library, sandbox)
+        from mcp_tools.library import Library
+
+        if own is not None:
+            await _with(settings, wanted, door, own.library, sandbox, own.extra)
+            return
+        with contextlib.closing(Library(settings.tools_dir, settings.approvals_file)) as library:
+            await _with(settings, wanted, door, library, sandbox, None)
     finally:
         await _shielded(sandbox.aclose())
 
 
-@contextlib.contextmanager
-def _library(settings: Settings, wanted: Wanted) -> Iterator[Library]:
-    if wanted.fixtures:
-        from mcp_tools.serving.conformance.tools import conformance_library
-
-        with tempfile.TemporaryDirectory(prefix="alita-") as folder, conformance_library(Path(folder)) as library:
-            yield library
-        return
-    from mcp_tools.library import Library
-
-    opened = Library(settings.tools_dir, settings.approvals_file)
-    try:
-        yield opened
-    finally:
-        opened.close()
-
-
-async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: Library, sandbox: Sandbox) -> None:
+async def _with(
+    settings: Settings,
+    wanted: Wanted,
+    door: Door | None,
+    library: Library,
+    sandbox: Sandbox,
+    extra: Extra | None,
+) -> None:
     from agent.serving import ServedAlita
     from agent.store.redact import Redactor
     from mcp_tools.server import build_server, serve_stdio
@@ -125,7 +129,7 @@ async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: 
 
     agent = ServedAlita(settings)
     audit = AuditLog(settings.data_dir / "audit" / "calls.jsonl", redact=Redactor(settings.secrets).text)
-    server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=_extra(wanted))
+    server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=extra)
     _greet(library, sandbox)
     gc.freeze()
     gc.enable()
@@ -139,14 +143,6 @@ async def _with(settings: Settings, wanted: Wanted, door: Door | None, library: 
     finally:
         await _shielded(agent.aclose())
         audit.close()
-
-
-def _extra(wanted: Wanted) -> Extra | None:
-    if not wanted.fixtures:
-        return None
-    from mcp_tools.serving.conformance.extra import conformance_extra
-
-    return conformance_extra()
 
 
 async def _shielded(ending: Awaitable[None]) -> None:

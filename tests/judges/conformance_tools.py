@@ -1,6 +1,6 @@
 """The tools that the MCP conformance suite calls by name. They lie in a real library and run in the real sandbox.
 
-`alita serve --conformance-fixtures` serves them from a folder that is gone afterwards. What the suite asks for and no
+`serve_conformance.py` serves them from a folder that is gone afterwards. What the suite asks for and no
 tool in a sandbox can do has no fixture: the baselines in tests/judges say why.
 """
 

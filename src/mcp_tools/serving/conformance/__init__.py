@@ -1,1 +1,0 @@
-"""What the MCP conformance suite asks for by name; `alita serve --conformance-fixtures` serves it."""
