@@ -13,7 +13,7 @@ from agent.web.address import canonical, is_address
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
-    from agent.web.results import Page
+    from agent.web.page import Page
     from agent.workspace import Workspace
 
 _LINK = re.compile(r"link\s*#?\[?(\d{1,7})\]?", re.IGNORECASE)

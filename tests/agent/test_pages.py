@@ -17,7 +17,7 @@ from agent.pages import (
     was_read,
 )
 from agent.state import Decision
-from agent.web.results import Page
+from agent.web.page import Page
 from agent.workspace import Workspace
 from support.decisions import done, state_of
 

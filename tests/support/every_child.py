@@ -61,8 +61,8 @@ def reader() -> None:
 
 def drawing() -> None:
     from agent.web.fetching.guard import AddressGuard
+    from agent.web.page import WebProblem
     from agent.web.reading.renderer import Renderer
-    from agent.web.results import WebProblem
 
     async def run() -> None:
         renderer = Renderer(AddressGuard(allow_private=True), NO_BROWSER)
@@ -78,7 +78,7 @@ def browser() -> None:
     from agent.browser.outside import OutsideBrowser
     from agent.browser.tasks import Task
     from agent.small.browser import DRIVER
-    from agent.web.results import WebProblem
+    from agent.web.page import WebProblem
 
     async def never(*_: object, **__: object) -> Any:
         raise AssertionError
@@ -130,7 +130,7 @@ def model_server() -> None:
 
 def chromium_fetch() -> None:
     from agent.web import chromium_fetch
-    from agent.web.results import WebProblem
+    from agent.web.page import WebProblem
 
     program = SCRATCH / "fetch"
     program.write_text("#!/bin/sh\necho 'Error: no network'\nexit 1\n")
@@ -147,7 +147,7 @@ def chromium_fetch() -> None:
 
 
 def _no_chromium(chrome: Path | None) -> None:
-    from agent.web.results import WebProblem
+    from agent.web.page import WebProblem
 
     raise WebProblem("browser", "There is none.", remedy="")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from agent.web.results import Page, Result, WebProblem
+from agent.web.page import Page, Result, WebProblem
 
 Find = Callable[[str], list[Result]]
 

@@ -22,7 +22,7 @@ from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import GuardedProxy
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

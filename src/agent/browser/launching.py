@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.web.chromium import FLAGS, SANDBOXES, UNSANDBOXED
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

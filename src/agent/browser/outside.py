@@ -19,7 +19,7 @@ from agent.errors import AlitaError, ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Usage
 from agent.web.chromium import end_all, new_profile, sweep
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
 

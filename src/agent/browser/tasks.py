@@ -129,7 +129,7 @@ class Browser(Protocol):
         """Does a task; what goes wrong on the way is in the outcome.
 
         Raises:
-            agent.web.results.WebProblem: There is no browser, or it does not start.
+            agent.web.page.WebProblem: There is no browser, or it does not start.
             agent.errors.ModelError: The model could not be reached, or refused.
         """
         ...

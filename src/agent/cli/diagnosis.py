@@ -203,7 +203,7 @@ def _search(settings: Settings) -> Iterator[Finding]:
 def _browser(settings: Settings) -> Finding:
     """Which Chromium draws pages."""
     from agent.web.chromium import SANDBOXES, find_chromium
-    from agent.web.results import WebProblem
+    from agent.web.page import WebProblem
 
     try:
         chromium = find_chromium(settings.chrome)

@@ -22,7 +22,7 @@ from agent.provenance import FINE, Origins, of_address, of_task
 from agent.state import CitedSource, Picture, State, Step
 from agent.steps import decision_of, kept_whole, step
 from agent.web.address import addresses_in, host_of
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 
 _SITE = re.compile(
     r"(?<![\w@./-])(?:localhost(?::\d+)?|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:[\w-]+\.)+(?:com|org|net|io|edu|gov|info|dev|app|eu"

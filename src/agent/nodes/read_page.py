@@ -16,7 +16,7 @@ from agent.provenance import of_address
 from agent.state import CitedSource, Decision, State
 from agent.steps import decision_of, step
 from agent.web.address import canonical
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
 _NO_WEB = "Nothing reads the web here: answer without."

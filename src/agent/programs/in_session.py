@@ -21,7 +21,7 @@ from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number
 from agent.strategy import Update
 from agent.web.address import is_address
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.errors import ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import SessionOutcome
 from mcp_tools.text import one_line

@@ -16,7 +16,7 @@ from agent.models.protocol import Usage
 from agent.store.blobs import Blobs, canonical, digest
 from agent.store.jsonl_log import AppendedLines, read_lines
 from agent.store.redact import Redactor
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

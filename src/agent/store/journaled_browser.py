@@ -11,7 +11,7 @@ from agent.budget import Budget
 from agent.events import Event, Note
 from agent.provenance import Origins
 from agent.store.journal import Journal
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.tool import Json
 
 KIND = "browse"

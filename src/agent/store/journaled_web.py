@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from agent.events import Event, PageRead, WebSearched
 from agent.store.journal import Journal
 from agent.web.address import canonical
-from agent.web.results import Page, PageReader, Result, WebProblem
+from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _DEBIAN = (Path("/usr/bin/chromium"), Path("/usr/lib/chromium/chromium"), Path("/snap/bin/chromium"))

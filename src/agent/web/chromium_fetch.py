@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from agent.web.chromium import INSTALL, Chromium, find_chromium
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
 

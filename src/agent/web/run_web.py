@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.events import Event, Note
-from agent.web.results import Page, PageReader, Result
+from agent.web.page import Page, PageReader, Result
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -36,7 +36,7 @@ class RunWeb:
         return await self._open()[0].search(query, limit=limit, freshness=freshness)
 
     async def read(self, url: str) -> Page:
-        """The page at an address; see `agent.web.results.PageReader`."""
+        """The page at an address; see `agent.web.page.PageReader`."""
         return await self._open()[1].read(url)
 
     async def aclose(self) -> None:

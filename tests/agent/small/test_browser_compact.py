@@ -14,7 +14,7 @@ from agent.browser.logins import Login
 from agent.browser.tabs import Tabs
 from agent.errors import ModelOutputError
 from agent.models.protocol import Completion
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from support.browser import CHROMIUM
 from support.browsing import Desk, wait_for
 from support.site.forms import PASSWORD, USER

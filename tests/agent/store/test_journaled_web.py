@@ -15,7 +15,7 @@ from agent.store.journal import Journal
 from agent.store.journaled_web import Heard, JournaledWeb
 from agent.web.engines.fallback import Engines
 from agent.web.leak_guard import LeakGuard
-from agent.web.results import Page, Result, WebProblem
+from agent.web.page import Page, Result, WebProblem
 from support.small_web import Pages
 
 URL = "https://a.example/x"

@@ -8,7 +8,7 @@ import pytest
 
 from agent.web import chromium
 from agent.web.chromium import find_chromium
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 
 
 def _program(path: Path) -> Path:

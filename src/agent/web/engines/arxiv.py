@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.web.engines.query import Query, oldest, parse_query
 from agent.web.engines.wire import Asked, Wire, date_of, nonsense_problem, package_problem
-from agent.web.results import Result, WebProblem
+from agent.web.page import Result, WebProblem
 
 HOSTED = "https://export.arxiv.org"
 _MOST = 100

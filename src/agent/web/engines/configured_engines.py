@@ -20,8 +20,8 @@ from agent.web.engines.tavily import Tavily
 from agent.web.engines.wikipedia import Wikipedia
 from agent.web.engines.wire import INSTALL
 from agent.web.fetching.guard import AddressGuard
+from agent.web.page import PageReader, Search
 from agent.web.reading.first_of import FirstOf
-from agent.web.results import PageReader, Search
 
 Tell = Callable[[Event], None]
 _UNINSTALLED = "its package is not installed"

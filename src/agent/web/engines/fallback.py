@@ -13,7 +13,7 @@ from math import isinf
 
 from agent.events import Event, WebSearched
 from agent.web.address import is_address
-from agent.web.results import Reason, Result, Search, WebProblem
+from agent.web.page import Reason, Result, Search, WebProblem
 from mcp_tools.text import one_line, printable
 
 _FOR_THE_RUN: tuple[Reason, ...] = ("no_key", "bad_key", "quota", "tls")

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent.web.engines.query import Query, match_of, spaced, unspaced
-from agent.web.results import Result
+from agent.web.page import Result
 
 _VERSION = 2
 """Of the schema and of how text gets into it: another one makes the index anew."""

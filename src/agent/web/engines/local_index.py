@@ -17,7 +17,7 @@ from agent.files.reader_process import ReadingProcesses
 from agent.web.engines.index_files import MOST_PLACES, digest_of, path_of, places_in, read_place
 from agent.web.engines.index_store import Entry, IndexStore, Place, is_damage
 from agent.web.engines.query import oldest, parse_query
-from agent.web.results import Page, PageReader, Result, WebProblem
+from agent.web.page import Page, PageReader, Result, WebProblem
 from mcp_tools.text import one_line
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.web.engines.query import parse_query
 from agent.web.engines.wire import Asked, Wire, date_of, nonsense_problem, text_of
-from agent.web.results import Result
+from agent.web.page import Result
 
 HOSTED = "https://api.tavily.com"
 VARIABLE = "TAVILY_API_KEY"

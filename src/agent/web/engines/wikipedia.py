@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from agent.web.engines.query import oldest, parse_query
 from agent.web.engines.wire import Asked, Wire, nonsense_problem, text_of
-from agent.web.results import Result, WebProblem
+from agent.web.page import Result, WebProblem
 
 HOSTED = "https://{language}.wikipedia.org"
 _LONGEST_QUERY = 300

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:

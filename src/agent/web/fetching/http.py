@@ -18,7 +18,7 @@ from agent.web.fetching.guard import AddressGuard, Resolver, read_address
 from agent.web.fetching.problems import StatusProblem, foreign_errors, problem_of_status
 from agent.web.fetching.response import Response, response_of
 from agent.web.fetching.robots import TOKEN, Robots, parse_robots
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.web.results import Reason, WebProblem
+from agent.web.page import Reason, WebProblem
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

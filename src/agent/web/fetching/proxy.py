@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from agent.web.fetching.guard import AddressGuard
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 
 _HEAD = 64 * 2**10
 _PIECE = 64 * 2**10

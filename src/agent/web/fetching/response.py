@@ -11,7 +11,7 @@ from email.message import Message
 from typing import TYPE_CHECKING
 
 from agent.files.decoding import FALLBACK, encoding_of
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

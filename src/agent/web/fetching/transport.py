@@ -11,7 +11,7 @@ import httpx2
 
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.proxy import proxy_for, proxy_problem
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 
 _ADDRESSES = 4
 """Addresses of one host that are tried."""

@@ -12,7 +12,7 @@ from agent.web.address import is_local
 from agent.web.fetching.guard import is_private
 from agent.web.fetching.http import Http
 from agent.web.fetching.response import Response
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 
 ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")

@@ -8,8 +8,8 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from agent.files.readers import READERS
+from agent.web.page import Page, PageReader, Reason, WebProblem
 from agent.web.reading.videos import video_id
-from agent.web.results import Page, PageReader, Reason, WebProblem
 
 _NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
 """What another reader must not get round."""

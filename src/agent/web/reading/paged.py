@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from agent.files.contents import ReadLimits, Section, TextContents
-from agent.web.results import Page, WebProblem
+from agent.web.page import Page, WebProblem
 from mcp_tools.text import one_line
 
 _LINKED = re.compile(r"(?<=\])\[\d{1,7}\]")

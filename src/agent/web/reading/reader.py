@@ -19,10 +19,10 @@ from agent.web.fetching.guard import read_address
 from agent.web.fetching.http import Http
 from agent.web.fetching.problems import StatusProblem
 from agent.web.fetching.response import PAGE_TYPES, Response, media_type, pieces
+from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.archive import ARCHIVE, Archive
 from agent.web.reading.renderer import Drawn, Renderer
 from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, Video, YouTube, video_id
-from agent.web.results import Page, Reason, WebProblem
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:

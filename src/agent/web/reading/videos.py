@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from agent.web.fetching.http import Http
 from agent.web.fetching.problems import StatusProblem
 from agent.web.fetching.response import Response
-from agent.web.results import Reason, WebProblem
+from agent.web.page import Reason, WebProblem
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agent.web.address import canonical, source_of
-from agent.web.results import Result
+from agent.web.page import Result
 from agent.web.specialist.credibility import credibility_of, rank, words_of_hit
 from agent.web.specialist.terms import Terms
 

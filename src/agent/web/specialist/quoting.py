@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.web.address import source_of
-from agent.web.results import Page
+from agent.web.page import Page
 from agent.web.specialist.evidence import Quote, Wanted
 from agent.web.specialist.passages import Passage, passages_of
 from agent.web.specialist.planning import usable, words_of

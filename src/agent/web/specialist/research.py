@@ -13,7 +13,7 @@ from agent.permission import may_be_done
 from agent.provenance import of_query
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
-from agent.web.results import Page, Result, WebProblem
+from agent.web.page import Page, Result, WebProblem
 from agent.web.specialist.credibility import credibility_of, rank, relevance_of
 from agent.web.specialist.evidence import Evidence, Quote, Source, Wanted
 from agent.web.specialist.hits import Hits

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.web.engines.ddgs import Ddgs
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from support.search_proxy import SearchProxy, duckduckgo_page, mojeek_page
 
 ELBE = ("https://rivers.example/elbe", "The Elbe", "The Elbe is 1,094 km long.")

@@ -10,7 +10,7 @@ import pytest
 
 from agent.events import Event, WebSearched
 from agent.web.engines.fallback import Engines
-from agent.web.results import Reason, Result, WebProblem
+from agent.web.page import Reason, Result, WebProblem
 
 HIT = Result("https://rivers.example/elbe", "The Elbe", "1,094 km", "")
 

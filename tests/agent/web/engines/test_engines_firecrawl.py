@@ -9,7 +9,7 @@ import pytest
 
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.fetching.guard import AddressGuard
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from support.firecrawl_server import FirecrawlServer
 from support.json_server import Reply
 

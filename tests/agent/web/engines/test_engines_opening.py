@@ -13,8 +13,8 @@ from agent.events import Event
 from agent.settings import ENGINES, Settings
 from agent.settings_sources import read_settings
 from agent.web.engines.configured_engines import engine_states, open_engines, open_reader
+from agent.web.page import Page, WebProblem
 from agent.web.reading.first_of import FirstOf
-from agent.web.results import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
 
 

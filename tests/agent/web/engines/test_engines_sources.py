@@ -10,7 +10,7 @@ import pytest
 from agent.web.engines.arxiv import Arxiv
 from agent.web.engines.tavily import Tavily
 from agent.web.engines.wikipedia import Wikipedia, language_of
-from agent.web.results import Result, WebProblem
+from agent.web.page import Result, WebProblem
 from support.json_server import JsonServer, Reply
 
 _FEED = """<?xml version="1.0" encoding="UTF-8"?>

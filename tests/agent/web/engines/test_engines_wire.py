@@ -14,7 +14,7 @@ from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.tavily import Tavily
 from agent.web.engines.wikipedia import Wikipedia
-from agent.web.results import Search, WebProblem
+from agent.web.page import Search, WebProblem
 from support.certificates import tls_server
 from support.json_server import JsonServer, Reply
 

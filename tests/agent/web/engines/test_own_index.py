@@ -21,8 +21,8 @@ from agent.web.engines.index_store import Entry, IndexStore
 from agent.web.engines.local_index import OwnIndex
 from agent.web.engines.query import parse_query, spaced, unspaced
 from agent.web.fetching.http import Http
+from agent.web.page import Page, WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.results import Page, WebProblem
 from support.json_server import JsonServer, Reply
 from support.pdf_bytes import PdfBytes
 

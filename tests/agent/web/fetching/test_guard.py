@@ -9,7 +9,7 @@ import pytest
 
 from agent.web.fetching.guard import AddressGuard, Resolver
 from agent.web.fetching.http import Http
-from agent.web.results import WebProblem
+from agent.web.page import WebProblem
 from support.web_server import Answer, WebServer
 
 PRIVATE = (

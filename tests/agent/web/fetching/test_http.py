@@ -15,7 +15,7 @@ import pytest
 
 from agent.web.fetching.http import MOST, Http
 from agent.web.fetching.problems import StatusProblem
-from agent.web.results import Reason, WebProblem
+from agent.web.page import Reason, WebProblem
 from support.web_server import Answer, WebServer, certificate
 
 

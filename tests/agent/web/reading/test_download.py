@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.web.fetching.http import Http
+from agent.web.page import WebProblem
 from agent.web.reading.reader import download_file
-from agent.web.results import WebProblem
 from support.pdf_bytes import PdfBytes
 from support.web_server import Answer, WebServer
 

@@ -13,10 +13,10 @@ import pytest
 from agent.web.chromium import UNSANDBOXED
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.http import Http
+from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Renderer
 from agent.web.reading.renderer_worker import launched
-from agent.web.results import WebProblem
 from support.public_web import public_client
 from support.site.server import Site
 from support.web_server import Answer, Asked, WebServer

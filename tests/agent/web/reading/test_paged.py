@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.web.page import Page, WebProblem
 from agent.web.reading.paged import PagedView
-from agent.web.results import Page, WebProblem
 
 TEXT = "# Bridges\n\n" + "\n\n".join(
     f"## Part {n}\n\nThe bridge of place {n} is {n * 11} m long. " + "Words. " * 40 for n in range(1, 31)

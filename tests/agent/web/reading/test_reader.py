@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agent.web.fetching.http import MOST, Http
+from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
-from agent.web.results import WebProblem
 from support.pdf_bytes import PdfBytes
 from support.public_web import public_client
 from support.web_server import Answer, Asked, WebServer

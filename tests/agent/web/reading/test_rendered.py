@@ -17,9 +17,9 @@ import pytest
 
 from agent.web.fetching.guard import AddressGuard
 from agent.web.fetching.http import Http
+from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Drawn, Renderer
-from agent.web.results import WebProblem
 from support.web_server import Answer, WebServer
 
 PROSE = "The ferry to the islands leaves the east quay three times a day, and twice on Sundays in winter. "

@@ -10,9 +10,9 @@ import pytest
 import youtube_transcript_api
 
 from agent.web.fetching.http import Http
+from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.videos import Gemini, YouTube, video_id
-from agent.web.results import WebProblem
 from support.web_server import Answer, WebServer
 from support.youtube_server import NUMBER, GeminiServer, serve_video
 

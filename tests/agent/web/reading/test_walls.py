@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from agent.web.page import WebProblem
 from agent.web.reading.block_pages import look_for_login, look_for_wall, look_for_wall_in_words
-from agent.web.results import WebProblem
 
 ASKED, LED = "https://a.example/x", "https://a.example/login"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.small.research import labelled
-from agent.web.results import Page, Result
+from agent.web.page import Page, Result
 from agent.web.specialist.credibility import credibility_of, relevance_of
 from agent.web.specialist.hits import Hits
 from agent.web.specialist.planning import broader, freshness_of, plan_by_rule, words_of
