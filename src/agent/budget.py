@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from agent.errors import StoppedError
 from agent.models.protocol import Usage
+from agent.models.retry import PAUSE
 
 T = TypeVar("T")
 
@@ -136,6 +137,21 @@ class Budget:
                 yield
             finally:
                 self._deadlines.discard(deadline)
+
+    async def asking(self, call: Coroutine[Any, Any, T]) -> T:
+        """What a model says, within tokens, money and wall time; the wait for its endpoint's rate limit costs no time.
+
+        Raises:
+            StoppedError: A limit is reached, or the time is over.
+        """
+        if not self.last_call and (limit := self.exceeded(0)):
+            call.close()
+            raise StoppedError(f"the limit of {limit} is reached")
+        before = PAUSE.set(self.waiting)
+        try:
+            return await self.within(call)
+        finally:
+            PAUSE.reset(before)
 
     async def within(self, call: Awaitable[T]) -> T:
         """What a call gives, within the wall time.

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.errors import ModelDeclinedError, ModelOutputError, ModelRefusedError
 from agent.events import Note
-from agent.models.protocol import Completion, Message, Model, Request, Role
+from agent.models.protocol import Message, Request, Role
 from agent.state import AttachedFile, Picture, State, Step
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line, printable
@@ -247,25 +247,11 @@ def _texts(content: Any) -> Any:
     return [part for part in content if part.get("type") == "text"] if isinstance(content, list) else content
 
 
-class WithPictures:
-    """A model whose messages name pictures by their place, which become data when they are sent."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """The model's own."""
-        return self._model.name
-
-    async def complete(self, request: Request) -> Completion:
-        """Completes messages; see `agent.models.protocol.Model`."""
-        filled = [_filled(message) for message in request.messages]
-        return await self._model.complete(replace(request, messages=filled))
-
-    async def aclose(self) -> None:
-        """Closes the model."""
-        await self._model.aclose()
+def with_pictures(request: Request) -> Request:
+    """The request with the data of the pictures that its messages name by their place."""
+    if not any(isinstance(message.get("content"), list) for message in request.messages):
+        return request
+    return replace(request, messages=[_filled(message) for message in request.messages])
 
 
 def _filled(message: Message) -> Message:

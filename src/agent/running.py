@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer, Citation, status_of
 from agent.approval import Approval, Approve
@@ -19,13 +19,11 @@ from agent.context import Context
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.follow_up import FOLLOWS, FollowUp, understand
-from agent.models.budgeted import BudgetedModel
 from agent.models.protocol import Model, Role
 from agent.models.roles import Models
-from agent.pictures import Sight, WithPictures
+from agent.pictures import Sight
 from agent.python_session import PythonSession
 from agent.run_settings import SCHEMA, wish_of
-from agent.sandboxes import BudgetedSandbox
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
@@ -51,10 +49,6 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 
-_SEEING = frozenset({Role.COORDINATOR, Role.VISION, Role.BROWSER})
-"""Roles whose messages may name pictures."""
-
-
 class RunModels:
     """The models of one run by role.
 
@@ -77,13 +71,10 @@ class RunModels:
     def for_role(self, role: str) -> Model:
         """The model that fulfils a role."""
         if role not in self._by_role:
-            model = None
-            if self._models is not None:
-                asked = self._models.for_role(role)
-                asked = WithPictures(asked) if role in _SEEING else asked
-                model = cast(Model, BudgetedModel(asked, self._budget))
-            self._by_role[role] = JournaledModel(model, self._journal, name=self._names(role)[0], role=role)
-        return cast(Model, self._by_role[role])
+            model = self._models.for_role(role) if self._models is not None else None
+            name = self._names(role)[0]
+            self._by_role[role] = JournaledModel(model, self._journal, self._budget, name=name, role=role)
+        return self._by_role[role]
 
 
 PICTURES = "browser"
@@ -251,7 +242,7 @@ class Running:
         context = Context(
             models=RunModels(models, self.settings.models_for, journal, budget),
             library=JournaledLibrary(opened.library(self.settings), journal),
-            sandbox=JournaledSandbox(BudgetedSandbox(sandbox, budget) if sandbox else None, journal),
+            sandbox=JournaledSandbox(sandbox, journal, budget),
             journal=journal,
             budget=budget,
             emit=self._around.tell,

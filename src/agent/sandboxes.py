@@ -1,10 +1,9 @@
-"""The sandbox that the settings ask for, within the time of a run."""
+"""The sandbox that the settings ask for."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.errors import StorageError
@@ -12,15 +11,8 @@ from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from agent.budget import Budget
     from agent.settings import Settings
-    from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Outcome, Problem, Sandbox, Session
-
-_SHORTEST = 0.5
-"""Seconds that a call has even when the run's time is over: what is short may end."""
+    from mcp_tools.sandbox.protocol import Isolation, Sandbox
 
 
 async def open_for(settings: Settings) -> Sandbox:
@@ -61,42 +53,3 @@ def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
         f"tools are isolated less than before here: {isolation.level} ({isolation.backend}), it was {before}; "
         f'`alita doctor` tells how to get it back, and isolation = "{isolation.backend}" in your settings accepts it'
     )
-
-
-class BudgetedSandbox:
-    """A sandbox in which no call outlasts the run that asked for it."""
-
-    def __init__(self, sandbox: Sandbox, budget: Budget) -> None:
-        self._sandbox = sandbox
-        self._budget = budget
-
-    @property
-    def isolation(self) -> Isolation:
-        """The sandbox's own."""
-        return self._sandbox.isolation
-
-    async def run(self, job: Job) -> Outcome:
-        """Runs one call in its own time, or in what is left to the run."""
-        left = self._budget.seconds_left
-        if left is not None and left < job.limits.wall_seconds:
-            job = replace(job, limits=replace(job.limits, wall_seconds=max(left, _SHORTEST)))
-        return await self._sandbox.run(job)
-
-    async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
-        """Derives both schemas."""
-        return await self._sandbox.describe(source, function, packages=packages)
-
-    def session(
-        self,
-        *,
-        read: Sequence[Path] = (),
-        modules: Mapping[str, str] | None = None,
-        functions: Sequence[str] = (),
-        host: Host | None = None,
-    ) -> Session:
-        """The sandbox's own."""
-        return self._sandbox.session(read=read, modules=modules, functions=functions, host=host)
-
-    async def aclose(self) -> None:
-        """Ends the sandbox."""
-        await self._sandbox.aclose()

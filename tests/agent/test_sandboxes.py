@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from agent.budget import Budget, Limits
-from agent.sandboxes import BudgetedSandbox
+from agent.store.journal import Journal
+from agent.store.journaled import JournaledSandbox
+from agent.store.redact import Redactor
 from mcp_tools.sandbox import Job, open_sandbox
 
 ENDLESS = "def f() -> int:\n    while True:\n        pass\n"
 SHORT = "def f() -> int:\n    return 7\n"
 
 
-async def test_a_call_ends_with_the_time_of_its_run() -> None:
-    sandbox = BudgetedSandbox(await open_sandbox(), Budget(Limits(seconds=1)))
+def journal_in(folder: Path) -> Journal:
+    return Journal.create(folder / "journal.jsonl", Redactor())
+
+
+async def test_a_call_ends_with_the_time_of_its_run(tmp_path: Path) -> None:
+    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(Limits(seconds=1)))
     started = time.monotonic()
     outcome = await sandbox.run(Job(ENDLESS, "f"))
     await sandbox.aclose()
@@ -22,15 +29,15 @@ async def test_a_call_ends_with_the_time_of_its_run() -> None:
     assert time.monotonic() - started < 5
 
 
-async def test_a_short_call_is_answered_even_when_the_time_is_over() -> None:
-    sandbox = BudgetedSandbox(await open_sandbox(), Budget(Limits(seconds=0)))
+async def test_a_short_call_is_answered_even_when_the_time_is_over(tmp_path: Path) -> None:
+    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(Limits(seconds=0)))
     outcome = await sandbox.run(Job(SHORT, "f"))
     await sandbox.aclose()
     assert outcome.value == 7
 
 
-async def test_without_a_limit_the_call_keeps_its_own() -> None:
-    sandbox = BudgetedSandbox(await open_sandbox(), Budget(Limits()))
+async def test_without_a_limit_the_call_keeps_its_own(tmp_path: Path) -> None:
+    sandbox = JournaledSandbox(await open_sandbox(), journal_in(tmp_path), Budget(Limits()))
     outcome = await sandbox.run(Job(SHORT, "f"))
     await sandbox.aclose()
     assert outcome.ok

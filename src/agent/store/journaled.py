@@ -1,4 +1,4 @@
-"""A model and a sandbox whose every call goes through a journal."""
+"""A model, a sandbox and a library whose every call goes through a journal, and within the budget of the run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from agent.budget import Budget
 from agent.models.protocol import Completion, Model, Request, ToolCall, Usage
+from agent.pictures import with_pictures
 from agent.store.journal import Journal
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Level, Outcome, Problem, Sandbox, Session
 from mcp_tools.tool import Json, Status, Tool
+
+_SHORTEST = 0.5
+"""Seconds that a call in the sandbox has even when the run's time is over: what is short may end."""
 
 
 class JournaledModel:
@@ -20,13 +25,17 @@ class JournaledModel:
     Args:
         model: None for a replay, which asks none.
         journal: Records every call.
+        budget: Refuses a call past the run's tokens or money, and ends one that outlasts its time; None for none.
         name: What the user calls the model, where there is none to ask.
         role: What it is asked as, for whoever reads the journal.
     """
 
-    def __init__(self, model: Model | None, journal: Journal, *, name: str = "", role: str = "") -> None:
+    def __init__(
+        self, model: Model | None, journal: Journal, budget: Budget | None = None, *, name: str = "", role: str = ""
+    ) -> None:
         self._model = model
         self._journal = journal
+        self._budget = budget
         self._role = role
         self._wanted = name or (model.name if model else "")
         self._answering = self._wanted
@@ -44,7 +53,8 @@ class JournaledModel:
             nonlocal live
             live = True
             model = self._asked()
-            completion = await model.complete(request)
+            call = model.complete(with_pictures(request))
+            completion = await (self._budget.asking(call) if self._budget else call)
             return {"by": model.name, "role": self._role, **_plain(completion)}
 
         completion = self._heard(await self._journal.call("model", self._key(request), perform))
@@ -78,11 +88,13 @@ class JournaledSandbox:
     Args:
         sandbox: None for a replay, which runs nothing.
         journal: Records every call.
+        budget: No call outlasts the run; None where nothing limits it.
     """
 
-    def __init__(self, sandbox: Sandbox | None, journal: Journal) -> None:
+    def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget | None = None) -> None:
         self._sandbox = sandbox
         self._journal = journal
+        self._budget = budget
 
     @property
     def isolation(self) -> Isolation:
@@ -93,12 +105,19 @@ class JournaledSandbox:
         """Runs one call, or gives the recorded outcome."""
 
         async def perform() -> Json:
-            outcome = await self._asked().run(job)
+            outcome = await self._asked().run(self._in_time(job))
             problem = asdict(outcome.problem) if outcome.problem else None
             return {**_shallow(outcome), "isolation": _shallow(outcome.isolation), "problem": problem}
 
         request = {**_shallow(job), "read": [str(path) for path in job.read], "limits": _shallow(job.limits)}
         return _outcome(await self._journal.call("sandbox", request, perform))
+
+    def _in_time(self, job: Job) -> Job:
+        """The call in its own time, or in what is left to the run."""
+        left = self._budget.seconds_left if self._budget else None
+        if left is None or left >= job.limits.wall_seconds:
+            return job
+        return replace(job, limits=replace(job.limits, wall_seconds=max(left, _SHORTEST)))
 
     async def describe(self, source: str, function: str, *, packages: tuple[str, ...] = ()) -> Description | Problem:
         """Derives both schemas, or gives the recorded ones."""
