@@ -68,7 +68,6 @@ class Settings(BaseSettings):
     writer: Names = Field((), description="Models that write tools.")
     examiner: Names = Field((), description="Models that write tests.")
     vision: Names = Field((), description="Models that read pictures.")
-    overseer: Names = Field((), description="Reserved: no model is asked in this role.")
     browser: Names = Field((), description="Models that drive the browser.")
 
     max_steps: int = Field(

@@ -146,7 +146,6 @@ class Role:
     WRITER = "writer"
     EXAMINER = "examiner"
     VISION = "vision"
-    OVERSEER = "overseer"
     BROWSER = "browser"
 
 
