@@ -13,6 +13,9 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import call_text
 
 LONGEST_NOTE = 2_000
+LONGEST_SPOKEN = 400
+_SPOKEN = {" → ": " gives ", " ✗ ": " failed: ", " — ": ", because: ", " · ": ", "}
+"""What the signs of a line say, so that a reader does not say their names."""
 
 
 class Line(NamedTuple):
@@ -29,6 +32,19 @@ class Line(NamedTuple):
     def plain(self, width: int) -> str:
         """The line as text of at most `width` characters, unless it must be whole."""
         return one_line_kept(f"{self.mark} {self.label:<7} ", self.text, LONGEST_NOTE if self.whole else width)
+
+    @property
+    def spoken(self) -> str:
+        """The line as a sentence for those who hear it: no signs."""
+        text = one_line(self.text, LONGEST_SPOKEN)
+        for sign, words in _SPOKEN.items():
+            text = text.replace(sign, words)
+        return ended(f"{self.label.capitalize()}: {text}" if self.label else text[:1].upper() + text[1:])
+
+
+def ended(text: str) -> str:
+    """The text with a full stop, unless it ends otherwise."""
+    return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."
 
 
 def one_line_kept(head: str, text: str, width: int) -> str:
@@ -117,6 +133,7 @@ def _model(event: e.ModelCalled) -> Line:
 
 
 _LINES: dict[type, Callable[[Any], Line | None]] = {
+    e.RunFinished: lambda event: summary(event.answer),
     e.RunStarted: _started,
     e.StepStarted: _step,
     e.ToolFound: _found,

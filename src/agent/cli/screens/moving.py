@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from agent.cli.output import print_text
-from agent.cli.screens.lines import Line, line_of, summary
+from agent.cli.screens.lines import Line, line_of
 from agent.cli.screens.live_line import LiveLine
 from agent.cli.screens.rich_text import Safe, answer_text, code_text
 from agent.cli.screens.wrapping import rows_of
-from agent.events import Event, RunFinished
+from agent.events import Event
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line, printable
 
@@ -64,10 +64,7 @@ class MovingScreen:
 
     def event(self, event: Event, *, verbose: bool = False) -> None:
         """The event's line, if it has one."""
-        line = line_of(event, verbose=verbose)
-        if isinstance(event, RunFinished):
-            line = summary(event.answer)
-        if line is not None:
+        if (line := line_of(event, verbose=verbose)) is not None:
             self.line(line)
 
     def line(self, line: Line) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from agent.cli.output import print_text
-from agent.cli.screens.lines import Line, line_of, summary
+from agent.cli.screens.lines import Line, ended, line_of
 from agent.cli.screens.moving import columns, hanging
 from agent.cli.screens.rich_text import numbered
-from agent.cli.screens.sentences import ended, sentence_of
 from agent.cli.screens.wrapping import rows_of
-from agent.events import Event, ModelStarting, RunFinished, Warned
+from agent.events import Event, ModelStarting, Warned
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import printable
 
@@ -62,22 +61,16 @@ class PlainScreen:
         """The event's line or sentence, if it has one."""
         if isinstance(event, ModelStarting) and not self._is_news(event):
             return
-        if self._spoken:
-            if told := sentence_of(event, verbose=verbose):
-                self._rows(told)
-            return
         line = line_of(event, verbose=verbose)
         if isinstance(event, ModelStarting):
             line = Line("model", event.progress)
-        if isinstance(event, RunFinished):
-            line = summary(event.answer)
         if line is not None:
             self.line(line)
 
     def line(self, line: Line) -> None:
         """One line of the account of a run."""
         if self._spoken:
-            self._rows(ended(f"{line.label.capitalize()}: {line.text}" if line.label else line.text))
+            self._rows(line.spoken)
         elif line.whole and self._folds:
             self._rows(line.text, head=f"{line.mark} {line.label:<7} ", indent=" " * 10)
         else:

@@ -155,15 +155,15 @@ def test_a_run_at_60_columns() -> None:
 
 def test_a_run_read_aloud() -> None:
     assert story(spoken_screen) == snapshot("""\
-  Step 1 of 12: write a tool, because: no tool of the
-  library computes this.
-  The tool wanted is fibonacci(n: int) -> int.
-  Candidate 1 fails the checks: typed: annotate n.
-  Candidate 2 was tried and gave 365435296162.
+  Decide: create_tool, because: no tool of the library
+  computes this.
+  Spec: fibonacci(n: int) -> int.
+  Check: candidate 1 failed: typed: annotate n.
+  Trial: candidate 2 gives 365435296162.
   Note: search is not configured; a long reason a long
   reason a long reason a long reason a long reason a long
   reason.
-  Done: 2 steps, 3.2 seconds.
+  Done: answered, 2 steps, 3.2 s, run 261121-104055-k3f9.
 The answer is:
   365435296162
 """)

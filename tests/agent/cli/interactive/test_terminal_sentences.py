@@ -4,11 +4,10 @@ import pytest
 
 from agent import events as e
 from agent.answer import Answer
-from agent.cli.screens.sentences import LONGEST, sentence_of
+from agent.cli.screens.lines import LONGEST_SPOKEN, line_of
 from agent.models.protocol import Usage
 
 EVENTS: list[e.Event] = [
-    e.ModelStarting("fetching the model", 0.5),
     e.StepStarted(1, 12, "create_tool", "no tool does it"),
     e.ToolFound("area"),
     e.SpecWritten("def area(r: float) -> float:", "x"),
@@ -38,26 +37,32 @@ EVENTS: list[e.Event] = [
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
 def test_each_event_is_a_sentence_without_signs(event: e.Event) -> None:
-    sentence = sentence_of(event)
-    assert sentence is not None
-    assert sentence[0].isupper()
-    assert sentence.endswith((".", "?"))
-    assert not set("●│┌─→✗✓·—") & set(sentence)
+    line = line_of(event)
+    assert line is not None
+    assert line.spoken[0].isupper()
+    assert line.spoken.endswith((".", "?"))
+    assert not set("●│┌─→✗✓·—") & set(line.spoken)
 
 
 def test_model_calls_are_for_those_who_ask_for_them() -> None:
     called = e.ModelCalled("writer", "m", Usage(1, 2), 0.5)
-    assert sentence_of(called) is None
-    assert sentence_of(called, verbose=True) == "The model m answered as writer, 3 tokens, 0.5 seconds."
+    assert line_of(called) is None
+    told = line_of(called, verbose=True)
+    assert told is not None
+    assert told.spoken == "Model: writer: m, 1 + 2 tokens (500 ms)."
 
 
-def test_the_end_says_what_it_took_and_that_a_price_is_unknown() -> None:
-    assert sentence_of(EVENTS[-1]) == "Done: 1 step, 2 model calls, 15 tokens, 1.2 seconds, cost unknown."
+def test_signs_are_said_in_words() -> None:
+    step, called, ended = (line_of(EVENTS[at]) for at in (0, 10, -1))
+    assert step is not None and called is not None and ended is not None  # noqa: PT018
+    assert step.spoken == "Decide: create_tool, because: no tool does it."
+    assert called.spoken == "Call: area(r=1) gives 3.14 (0 ms)."
+    assert ended.spoken == "Done: answered, 1 step, 2 model calls, 15 tokens, 1.2 s, cost unknown."
 
 
 def test_text_of_others_is_one_line_of_limited_length() -> None:
-    told = sentence_of(e.Note("a\x1b[2J\nalita (ask)> b" + "x" * 1000))
+    told = line_of(e.Note("a\x1b[2J\nalita (ask)> b" + "x" * 1000))
     assert told is not None
-    assert "\n" not in told
-    assert "\x1b" not in told
-    assert len(told) <= LONGEST + 1
+    assert "\n" not in told.spoken
+    assert "\x1b" not in told.spoken
+    assert len(told.spoken) <= LONGEST_SPOKEN + 10

@@ -138,7 +138,7 @@ def test_read_aloud_there_are_whole_sentences_and_no_signs(start: Start) -> None
     terminal.wait_for("Keep this tool?")
     terminal.enter("y")
     shown = terminal.wait_for("The answer is:\n  365435296162")
-    assert "Step 1 of 12: write a tool" in shown
+    assert "Decide: create_tool" in shown
     assert not set("●│┌─⠋→✓✗") & set(shown)
     terminal.wait_for("alita (ask)>", count=2)
     terminal.press("C-d")
