@@ -11,8 +11,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+)
 
 from agent.models.named import NamedModel, endpoint_address
 from agent.models.reserved_names import EMBEDDED, FIRST_LISTED
@@ -47,10 +55,10 @@ class Explained(NamedTuple):
     """`default`, a file's path, `variable NAME`, or `flag --name`."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Everything that can be set. Read with `agent.settings_sources.read_settings`, never from the environment."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), validate_default=True)
 
     model: str = Field("", description="Model to use: a name, embedded, or scripted:FILE.")
     fallback: Names = Field((), description="Models to try when the model fails.")
@@ -147,18 +155,6 @@ class Settings(BaseSettings):
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
     _chosen_by_project: frozenset[str] = PrivateAttr(default=frozenset())
     _project: Path = PrivateAttr(default_factory=Path.cwd)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `agent.settings_sources` merged: it alone knows which file may set what."""
-        return (init_settings,)
 
     @field_validator("base_url", "speech_base_url", "firecrawl_api_url")
     @classmethod

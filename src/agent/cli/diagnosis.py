@@ -20,7 +20,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Isolation
 
-CORE = ("langgraph", "openai", "mcp", "jsonschema", "pydantic_settings", "httpx2", "rich")
+CORE = ("langgraph", "openai", "mcp", "jsonschema", "pydantic", "httpx2", "rich")
 EXTRAS = {
     "local": ("xllamacpp",),
     "web": ("firecrawl", "ddgs", "lxml", "markdownify"),
