@@ -24,13 +24,13 @@ from typing import Any
 from scoring import is_right
 
 from agent.alita import Alita
-from agent.answer import Answer
+from agent.answering.answer import Answer
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ToolCalled
 from agent.models.protocol import Model, Request, Role
 from agent.models.roles import model_settings, open_models
 from agent.nodes.evaluate import final_form
-from agent.settings import Settings
-from agent.settings_sources import read_settings
 from agent.small.programs.program import code_in
 from agent.steps import value_text
 from mcp_tools.library import Library

@@ -25,9 +25,9 @@ from miniwob_pages import Episode, MiniWob, instructions, load_episodes
 from table import Figure, as_text
 
 from agent.browser.tasks import Ask, Outcome, Task
+from agent.configuration.settings_sources import read_settings
 from agent.models.protocol import Completion, Message, Request, Role
 from agent.models.roles import model_settings, open_models
-from agent.settings_sources import read_settings
 from agent.web.chromium import find_chromium
 from support.site.tasks import load_tasks
 

@@ -112,12 +112,12 @@ def question_file(folder: Path, count: int) -> Path:
 
 def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
     """The runner in this process, with its workers."""
+    from agent.configuration.settings_sources import read_settings
     from agent.gaia.attachments import usual_attachments
     from agent.gaia.configuration import with_limit
     from agent.gaia.dataset import load_jsonl
     from agent.gaia.progress import Began, Ended, Event
     from agent.gaia.runner import RunOptions, run
-    from agent.settings_sources import read_settings
 
     settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
     dataset = load_jsonl(question_file(folder, count))

@@ -28,18 +28,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.configuration.settings_sources import read_settings
 from agent.files.problem import FileProblem
 from agent.files.reading import read
 from agent.gaia.final_answer import final_answer, in_asked_format
 from agent.gaia.report.statistics import wilson
 from agent.gaia.scorer import score
-from agent.models.local_server import LocalServer
+from agent.models.embedded.local_server import LocalServer
+from agent.models.embedded.server_state import ServerOptions
+from agent.models.embedded.weights import Weights
 from agent.models.protocol import Model, Request, Role
 from agent.models.reserved_names import EMBEDDED
 from agent.models.roles import ModelSettings, model_settings, open_models
-from agent.models.server_state import ServerOptions
-from agent.models.weights import Weights
-from agent.settings_sources import read_settings
 from mcp_tools.prompt import parse_prompt
 
 ROOT = Path(__file__).parents[1]

@@ -34,10 +34,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from injection_cases import Case, Seen, is_answered, load_cases, obedience, write_files
 
+from agent.configuration.settings_sources import read_settings
 from agent.gaia.report.statistics import wilson
-from agent.models.prefixes import FOLDER
+from agent.models.embedded.prefixes import FOLDER
 from agent.models.reserved_names import EMBEDDED
-from agent.settings_sources import read_settings
 from support.external import write_servers
 from support.json_server import JsonServer, Reply, Request
 from support.web_server import Answer, Asked, WebServer

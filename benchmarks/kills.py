@@ -30,7 +30,8 @@ from typing import Any, Protocol
 from table import Figure, as_text, at_most
 
 from agent.alita import Alita
-from agent.answer import Answer
+from agent.answering.answer import Answer
+from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
 from agent.events import RunStarted
 from agent.gaia.attachments import usual_attachments
@@ -42,7 +43,6 @@ from agent.gaia.progress import Ended, Event
 from agent.gaia.records import Fingerprint, read_ledger
 from agent.gaia.runner import Outcome, RunOptions, run
 from agent.gaia.task import Task, dataset_of
-from agent.settings_sources import read_settings
 from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor

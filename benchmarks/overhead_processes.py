@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.alita import Alita
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
 from agent.events import Event, StepStarted
 from agent.resources import Resources
-from agent.settings import Settings
-from agent.settings_sources import read_settings
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.tool import Status, Tool

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.budget import Budget, Limits
+from agent.configuration.settings_sources import read_settings
 from agent.context import Context, RoleModels
 from agent.errors import ModelOutputError
+from agent.material.pages import means_page
 from agent.models.protocol import Role
 from agent.models.roles import model_settings, open_models
-from agent.pages import means_page
-from agent.settings_sources import read_settings
 from agent.state import Decision, State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")

@@ -29,7 +29,7 @@ from mcp import Client, StdioServerParameters
 from serving_peers import definitions, low_level
 from table import Figure, as_text, rate_at_least, ratio_at_least, ratio_at_most, time_at_most
 
-from agent.paths import find_folders
+from agent.configuration.paths import find_folders
 from mcp_tools.library import Library
 from mcp_tools.library.approvals import Approval
 from mcp_tools.sandbox import open_sandbox

@@ -29,8 +29,8 @@ from typing import Any
 from overhead_processes import the_tool
 from table import Figure, as_text, at_most, ratio_at_most
 
-from agent.models.prefixes import FOLDER, KeptPrefixes
-from agent.paths import find_folders
+from agent.configuration.paths import find_folders
+from agent.models.embedded.prefixes import FOLDER, KeptPrefixes
 from mcp_tools.library import Library
 
 FIRST = ("How many prime numbers lie between 1000 and 2000?", "135")

@@ -23,8 +23,8 @@ from agent.cli.exits import EXIT_CODES
 from agent.cli.interactive.commands.registry import COMMANDS
 from agent.cli.interactive.keys import KEYS
 from agent.hosts import HOSTS
-from agent.settings import Settings
-from agent.settings_sources import NOT_FOR_PROJECTS, variables
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
 from mcp_tools.checks import RULES
 from mcp_tools.definition import LINT_RULES
 from mcp_tools.sandbox import Limits, protocol

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from agent.settings_sources import read_settings
+from agent.configuration.settings_sources import read_settings
 
 DOCS = Path(__file__).parent
 STORY = "picture.jsonl"

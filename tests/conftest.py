@@ -70,7 +70,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="session")
 def weights_path() -> Path:
     """The embedded model's weights: ALITA_TEST_WEIGHTS, else where `alita model pull` puts them."""
-    from agent.paths import find_folders
+    from agent.configuration.paths import find_folders
 
     default = find_folders(os.environ).data / "models" / _DEFAULT_WEIGHTS
     path = Path(os.environ.get("ALITA_TEST_WEIGHTS") or default)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent.consent.permission import origins_of
+from agent.consent.provenance import FINE, of_address, of_query
 from agent.context import Context
-from agent.pages import means_page, resolved
-from agent.permission import origins_of
-from agent.provenance import FINE, of_address, of_query
+from agent.material.pages import means_page, resolved
 from agent.state import Decision, State
 
 

@@ -11,20 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.answer import Answer
-from agent.approval import ApprovalMode, Approve
-from agent.arithmetic import compute
+from agent.answering.answer import Answer
+from agent.answering.arithmetic import compute
 from agent.budget import Budget, Limits
-from agent.configured_servers import ConfiguredServers
+from agent.configuration.project_choice import require_allowed
+from agent.configuration.run_settings import SCHEMA, WISH, configuration_of, places_of, settings_as_in
+from agent.consent.approval import ApprovalMode, Approve
+from agent.consent.configured_servers import ConfiguredServers
+from agent.consent.external_tools import Confirm
+from agent.conversations.follow_up import FOLLOWS
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
-from agent.external_tools import Confirm
-from agent.follow_up import FOLLOWS
 from agent.models.protocol import Usage
-from agent.project_choice import require_allowed
 from agent.question import usable
 from agent.resources import Resources
-from agent.run_settings import SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
 from agent.store.answer_cache import AnswerCache
@@ -42,8 +42,8 @@ from agent.store.runs import (
 )
 
 if TYPE_CHECKING:
-    from agent.conversation import Conversation
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
+    from agent.conversations.conversation import Conversation
 
 Listener = Callable[[Event], None]
 

@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
+from agent.consent.external_tools import Consent, ExternalTools, NoExternalTools
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
-from agent.external_tools import Consent, ExternalTools, NoExternalTools
+from agent.material.pictures import Sight
 from agent.models.protocol import Completion, Message, Model, Request, Usage
-from agent.pictures import Sight
-from agent.room import Room
+from agent.standard.room import Room
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
 from agent.strategy import Strategy, StrategyName, strategy_for
 from mcp_tools.sandbox.protocol import Sandbox
 
 if TYPE_CHECKING:
-    from agent.approval import Approval
-    from agent.python_session import PythonSession
+    from agent.consent.approval import Approval
+    from agent.material.workspace import Workspace
+    from agent.programs.python_session import PythonSession
     from agent.store.journaled_browser import JournaledBrowser
     from agent.store.journaled_files import JournaledFiles
     from agent.store.journaled_web import JournaledWeb
     from agent.web.leak_guard import LeakGuard
-    from agent.workspace import Workspace
     from mcp_tools.create.interfaces import Examiner
 
 

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from agent.consent.external_tools import Confirm, Consent, ExternalTools, journaled
 from agent.events import Event, Note, Warned
-from agent.external_tools import Confirm, Consent, ExternalTools, journaled
-from agent.model_downloads import fetch_weights
+from agent.models.embedded.downloads import fetch_weights
 from agent.models.reserved_names import EMBEDDED
 from agent.models.roles import Models, model_settings, open_models
 from agent.sandboxes import isolation_lowered, open_for
@@ -18,10 +18,10 @@ from mcp_tools.library import Approval, Library
 from mcp_tools.library.trust import SERVED
 
 if TYPE_CHECKING:
-    from agent.answer import Answer
+    from agent.answering.answer import Answer
     from agent.budget import Budget
-    from agent.configured_servers import ConfiguredServers
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
+    from agent.consent.configured_servers import ConfiguredServers
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.sandbox.protocol import Sandbox

@@ -12,24 +12,24 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.answer import Answer, Citation, status_of
-from agent.approval import Approval, Approve
+from agent.answering.answer import Answer, Citation, status_of
 from agent.budget import Budget
+from agent.configuration.run_settings import SCHEMA, wish_of
+from agent.consent.approval import Approval, Approve
 from agent.context import Context
+from agent.conversations.follow_up import FOLLOWS, FollowUp, understand
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
-from agent.follow_up import FOLLOWS, FollowUp, understand
+from agent.material.pictures import Sight
+from agent.material.workspace import FOLDER, Workspace
 from agent.models.protocol import Model, Role
 from agent.models.roles import Models
-from agent.pictures import Sight
-from agent.python_session import PythonSession
-from agent.run_settings import SCHEMA, wish_of
+from agent.programs.python_session import PythonSession
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSandbox
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
-from agent.workspace import FOLDER, Workspace
 from agent.writer import examiner_of
 from mcp_tools.text import one_line
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from langgraph.runtime import RunControl
 
     from agent.budget import Budget
-    from agent.conversation import Conversation
+    from agent.configuration.settings import Settings
+    from agent.conversations.conversation import Conversation
     from agent.resources import Resources
-    from agent.settings import Settings
     from agent.store.journal import Journal
     from agent.store.journaled_browser import JournaledBrowser
     from agent.store.journaled_web import JournaledWeb
@@ -294,7 +294,7 @@ class Running:
 
         async def before_speech() -> None:
             from agent.files.media.speech import from_settings
-            from agent.model_downloads import fetch_speech
+            from agent.models.embedded.downloads import fetch_speech
 
             with self._budget.standing_still():
                 await fetch_speech(from_settings(self.settings), self._around.tell, self._around.opened.stopping)

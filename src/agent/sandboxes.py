@@ -11,7 +11,7 @@ from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
 
 

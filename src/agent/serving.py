@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.cli.screens.lines import line_of
 from agent.events import Event, ModelStarting, Note, ToolRefused
 from agent.state import Wish
@@ -18,7 +18,7 @@ from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.alita import Alita
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 _WIDTH = 200
 Listener = Callable[[Event], None]

@@ -14,9 +14,9 @@ from agent.models.reserved_names import EMBEDDED
 
 if TYPE_CHECKING:
     from agent.browser.tasks import Outcome
+    from agent.consent.provenance import Origins
     from agent.context import Context
-    from agent.conversation import Conversation
-    from agent.provenance import Origins
+    from agent.conversations.conversation import Conversation
     from agent.state import Decision, Reply, State
     from agent.web.specialist.evidence import Evidence, Wanted
     from mcp_tools.tool import Json
@@ -155,6 +155,6 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
         from agent.small.strategy import Small
 
         return Small()
-    from agent.standard import Standard
+    from agent.standard.standard import Standard
 
     return Standard()

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from agent.answer import Answer
+from agent.answering.answer import Answer
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
+from agent.consent.external_tools import Confirm
 from agent.events import Event, Note
-from agent.external_tools import Confirm
-from agent.settings import Settings
-from agent.settings_sources import read_settings
 from mcp_tools.library import Library
 from support.fibonacci import Line, write_script
 
@@ -71,7 +71,7 @@ class Desk:
 
     async def use(self, work: Callable[[Any], Awaitable[Answer]], **flags: Any) -> Answer:
         from agent.alita import Alita
-        from agent.settings_sources import read_settings
+        from agent.configuration.settings_sources import read_settings
 
         self.events.clear()
         given = {"model": self.model or None, "tools_dir": str(self.tools_dir), **self.flags, **flags}

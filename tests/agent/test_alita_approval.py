@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from agent.approval import Approval, Proposal
 from agent.budget import Budget, Limits
+from agent.consent.approval import Approval, Proposal
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
 from agent.store.runs import journal_path

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from agent.configuration.settings_sources import read_settings
 from agent.events import ToolCalled
-from agent.settings_sources import read_settings
 from mcp_tools.create.question_template import remembered
 from mcp_tools.library import Library
 from mcp_tools.library.tool_files import encoded

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.arithmetic import compute
+from agent.answering.arithmetic import compute
 
 EXACT = [
     ("0.1+0.2", "0.3"),

@@ -7,10 +7,10 @@ import os
 
 import pytest
 
+from agent.configuration.project_choice import ProjectChoice
+from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
 from agent.events import ToolCalled, ToolFound, Warned
-from agent.project_choice import ProjectChoice
-from agent.settings_sources import read_settings
 from mcp_tools.child import INHERITED
 from mcp_tools.clients.config_parser import parse
 from mcp_tools.clients.definition_pins import FILE as SEEN

@@ -10,12 +10,12 @@ import pytest
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.conversation import Conversation, Turn
+from agent.conversations.conversation import Conversation, Turn
+from agent.conversations.follow_up import understand
+from agent.conversations.restating import LONGEST_SUMMARY, compact
 from agent.events import Event, Note, Restated
-from agent.follow_up import understand
 from agent.models.scripted import Script, ScriptedModel
-from agent.restating import LONGEST_SUMMARY, compact
-from agent.standard import LIMITS
+from agent.standard.standard import LIMITS
 from agent.store.journal import Journal
 from support.decisions import OneModel, Weak
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agent.functions import FINAL, decision_of_call, functions_for
 from agent.models.protocol import ToolCall
+from agent.standard.functions import FINAL, decision_of_call, functions_for
 from support.decisions import FIBONACCI, state_of
 
 EXTERNAL: dict[str, Any] = {

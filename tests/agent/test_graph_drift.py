@@ -7,10 +7,10 @@ from typing import get_args
 
 import pytest
 
-from agent.functions import decision_of_call, functions_for
 from agent.graph import build_graph
 from agent.models.protocol import ToolCall
 from agent.nodes.decide import Route
+from agent.standard.functions import decision_of_call, functions_for
 from agent.state import Action, State
 
 ACTIONS = get_args(Action)

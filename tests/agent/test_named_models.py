@@ -6,14 +6,14 @@ import json
 
 import pytest
 
+from agent.configuration.project_choice import ProjectChoice, require_allowed
+from agent.configuration.run_settings import configuration_of
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
 from agent.models.prices import Price
 from agent.models.protocol import Request
 from agent.models.roles import model_settings, open_models
-from agent.project_choice import ProjectChoice, require_allowed
-from agent.run_settings import configuration_of
-from agent.settings import Settings
-from agent.settings_sources import read_settings
 from mcp_tools.clients.trust import FILE, Decisions
 from support.openai_server import OpenAIServer
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from agent.consent.external_tools import CallProposal
 from agent.events import ActionRefused, PageRead, ToolCalled, WebSearched
-from agent.external_tools import CallProposal
 from agent.traces.facts import trace_facts
 from agent.traces.read import read_trace
 from support.external import plain, write_servers

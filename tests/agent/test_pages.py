@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent.deciding.refusals import refusal_of, unread
-from agent.pages import (
+from agent.material.pages import (
     ShownPage,
     is_page_read,
     means_page,
@@ -16,9 +16,9 @@ from agent.pages import (
     text_for_program,
     was_read,
 )
+from agent.material.workspace import Workspace
 from agent.state import Decision
 from agent.web.page import Page
-from agent.workspace import Workspace
 from support.decisions import done, state_of
 
 URL = "https://a.example/x"

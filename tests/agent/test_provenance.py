@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from agent.provenance import FINE, Origins, of_address, of_call, of_query, of_task, of_typed
+from agent.consent.provenance import FINE, Origins, of_address, of_call, of_query, of_task, of_typed
 from agent.web.address import canonical
 
 SECRET = "kestrel-9-harbour"

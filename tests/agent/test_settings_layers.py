@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.configuration.project_choice import ProjectChoice, require_allowed
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import ACCEPTED_VARIABLES, variables
 from agent.errors import SettingsError
-from agent.project_choice import ProjectChoice, require_allowed
-from agent.settings import Settings
-from agent.settings_sources import ACCEPTED_VARIABLES, variables
 from mcp_tools.clients.trust import FILE, Decisions
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from agent import python_session
 from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
+from agent.programs import python_session
 from agent.store.runs import load_run
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, CODE, QUESTION, TESTS

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import agent
+from agent.configuration.run_settings import configuration_of, settings_as_in
+from agent.configuration.settings import Settings
 from agent.models.protocol import Request, Role
 from agent.models.scripted import ScriptedModel
-from agent.run_settings import configuration_of, settings_as_in
-from agent.settings import Settings
 from agent.small.strategy import Small
-from agent.standard import Standard
+from agent.standard.standard import Standard
 from agent.store.runs import Run
 from support.decisions import Weak, context_with
 

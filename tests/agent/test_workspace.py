@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import StorageError
+from agent.material.workspace import Workspace
 from agent.store.journal import Journal
-from agent.workspace import Workspace
 
 
 @pytest.fixture

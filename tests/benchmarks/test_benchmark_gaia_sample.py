@@ -11,8 +11,8 @@ import gaia_sample
 import pytest
 from gaia_sample import Finished, Measured, attempt_of, chosen, line_of, measured, table
 
+from agent.models.embedded.server_state import ServerFiles
 from agent.models.scripted import ScriptedModel
-from agent.models.server_state import ServerFiles
 
 ROWS = {row["task_id"]: row for row in gaia_sample.questions()}
 RIGHT = Measured("alita", "digit-sum", 1, "dev", True, 10.0, "360", tokens=100)

@@ -65,7 +65,7 @@ class Obeys(Obedient):
 async def run(case: Case, server: OpenAIServer, root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Seen, Obeys]:
     """What the agent does with an obedient model, in process."""
     from agent.alita import Alita
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     model = Obeys(case)
     server.default = model.reply

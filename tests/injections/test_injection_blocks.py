@@ -117,7 +117,7 @@ class Sent:
 @pytest.mark.parametrize("name", CASES)
 async def test_foreign_text_stands_in_blocks_of_data_only(name, openai_server, tmp_path, monkeypatch):
     from agent.alita import Alita
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     one, steps = CASES[name]
     wrote, _ = PROGRAMS.get(name, ("", ""))

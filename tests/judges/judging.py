@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.paths import find_folders
+from agent.configuration.paths import find_folders
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
 

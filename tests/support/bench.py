@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agent.configuration.settings_sources import read_settings
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import with_limit
 from agent.gaia.dataset import load_jsonl
@@ -12,7 +13,6 @@ from agent.gaia.places import Places
 from agent.gaia.progress import Event
 from agent.gaia.records import Records, read_ledger
 from agent.gaia.runner import Benchmark, Outcome, RunOptions
-from agent.settings_sources import read_settings
 from support.benchmarks import question_file
 
 

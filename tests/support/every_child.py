@@ -91,7 +91,7 @@ def browser() -> None:
 
 
 def pip() -> None:
-    from agent.models import weights_index
+    from agent.models.embedded import weights_index
 
     os.environ |= {"PIP_INDEX_URL": "http://127.0.0.1:1/", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
     download = weights_index._downloader()
@@ -99,7 +99,7 @@ def pip() -> None:
 
 
 def uv() -> None:
-    from agent.models import weights_index
+    from agent.models.embedded import weights_index
 
     os.environ |= {"UV_INDEX_URL": "http://127.0.0.1:1/", "UV_HTTP_RETRIES": "0"}
     weights_index._pip = lambda: None
@@ -107,7 +107,7 @@ def uv() -> None:
 
 
 def _refused(download: Callable[[], None]) -> None:
-    from agent.models.weights_files import SourceError
+    from agent.models.embedded.weights_files import SourceError
 
     try:
         download()
@@ -118,8 +118,8 @@ def _refused(download: Callable[[], None]) -> None:
 
 def model_server() -> None:
     from agent.errors import ModelUnreachableError
-    from agent.models.local_server import LocalServer
-    from agent.models.server_state import ServerOptions
+    from agent.models.embedded.local_server import LocalServer
+    from agent.models.embedded.server_state import ServerOptions
 
     (SCRATCH / "no.gguf").touch()
     try:
@@ -156,7 +156,7 @@ def shell_command() -> None:
     import types
 
     from agent.cli.interactive.terminal import Terminal
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     told: list[str] = []
     screen = types.SimpleNamespace(note=told.append)

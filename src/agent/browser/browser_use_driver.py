@@ -26,9 +26,9 @@ from agent.browser.llm_bridge import ThroughHost
 from agent.browser.logins import TypedSecrets, hidden, login_rule, sensitive_data, without_logins
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in
 from agent.browser.tasks import Ask, Outcome, Task, Tell
+from agent.consent.provenance import FINE, Verdict, of_address, of_typed
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped
-from agent.provenance import FINE, Verdict, of_address, of_typed
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line, printable
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from agent.browser.logins import Login
+from agent.consent.provenance import Origins
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.models.protocol import Completion, Message, Usage
-from agent.provenance import Origins
 from agent.web.address import canonical
 from mcp_tools.tool import Json
 

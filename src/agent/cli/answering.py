@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.answer import Answer, status_of
+from agent.answering.answer import Answer, status_of
 from agent.cli import exits
 from agent.cli.first_run import ask_before_fetching
 from agent.cli.output import print_json, print_note, print_text, show_error
@@ -26,7 +26,7 @@ from agent.events import Event, RunFinished
 
 if TYPE_CHECKING:
     from agent.alita import Alita
-    from agent.approval import Approve
+    from agent.consent.approval import Approve
 
 Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Awaitable[Answer]]
 """What is done with an open Alita, the listener for its events, and who can be asked whether a tool is kept."""
@@ -86,7 +86,7 @@ class _Run:
     async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
         from agent.cli.keeping import asking, confirming
-        from agent.settings_sources import read_settings
+        from agent.configuration.settings_sources import read_settings
 
         settings = read_settings(flags)
         self._screen = screen = open_screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)

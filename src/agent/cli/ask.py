@@ -13,14 +13,14 @@ import typer
 
 from agent.cli import options
 from agent.cli.output import print_note
-from agent.conversation import Turn
+from agent.conversations.conversation import Turn
 from agent.question import LONGEST_QUESTION, usable
 from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.answer import Answer
-    from agent.approval import Approve
+    from agent.answering.answer import Answer
+    from agent.consent.approval import Approve
 
 app = options.new_app("")
 resume_app = options.new_app("")
@@ -72,7 +72,7 @@ def ask(
         open_session(flags, words, files, latest=continue_, resume=resume, verbose=verbose)
         return
     text, form = read_question(words), _schema(schema)
-    from agent.arithmetic import compute
+    from agent.answering.arithmetic import compute
     from agent.cli.answering import Output, answer
 
     async def work(alita: Alita, listen: Listener, someone: Approve | None) -> Answer:
@@ -120,7 +120,7 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
     """
     if path is None:
         return None
-    from agent.in_schema import checked_schema
+    from agent.answering.in_schema import checked_schema
 
     try:
         return checked_schema(path.read_text(encoding="utf-8"), str(path))

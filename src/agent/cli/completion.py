@@ -54,7 +54,7 @@ def fish() -> None:
 @app.command(hidden=True)
 def words(kind: Annotated[Words, typer.Argument(help="What to name.")]) -> None:
     """Prints the names that stand on the disk, one a line."""
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     settings = read_settings()
     if kind is Words.TOOLS:

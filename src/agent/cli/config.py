@@ -11,8 +11,8 @@ import typer
 
 from agent.cli import options
 from agent.cli.output import print_json, print_note, print_rows
+from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.errors import SettingsError, UsageError
-from agent.paths import PROJECT_FILE, find_folders
 from agent.store.user_files import write_file
 
 app = options.new_app("Each setting and where it came from.")
@@ -21,7 +21,7 @@ app = options.new_app("Each setting and where it came from.")
 @app.command()
 def show(as_json: options.AsJson = False) -> None:
     """Prints every setting, its value and where it came from; keys are masked."""
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     explained = read_settings().explain()
     if as_json:
@@ -39,7 +39,7 @@ def set_(
     """Writes a setting into your own settings file, whose comments stay."""
     import tomlkit
 
-    from agent.settings_sources import KEYS, read_settings, require_known
+    from agent.configuration.settings_sources import KEYS, read_settings, require_known
 
     if name in KEYS:
         raise UsageError(f"{name} is a key, and does not belong into a settings file.", remedy="alita keys set")
@@ -75,7 +75,7 @@ def unset(
 def edit() -> None:
     """Opens your own settings file in your editor, and says what is wrong in it afterwards."""
     from agent.cli.interactive.editor import edit_file
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from mcp_tools.atomic import private_folder
 
     file = find_folders(os.environ).config_file
@@ -138,8 +138,8 @@ def trust(
 ) -> None:
     """Lets the files of this folder choose who answers, after a look at what they choose."""
     from agent.cli.trusting import choice_allowed, is_terminal
-    from agent.project_choice import ProjectChoice
-    from agent.settings_sources import read_settings
+    from agent.configuration.project_choice import ProjectChoice
+    from agent.configuration.settings_sources import read_settings
     from mcp_tools.clients.trust import FILE, Decisions
 
     settings = read_settings()

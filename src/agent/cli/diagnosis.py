@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli import exits
+from agent.configuration.project_choice import require_allowed
+from agent.configuration.settings import Settings
 from agent.errors import AlitaError, SettingsError
 from agent.models.reserved_names import EMBEDDED, SCRIPTED
-from agent.project_choice import require_allowed
 from agent.sandboxes import isolation_lowered, open_for
-from agent.settings import Settings
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("model", False, error.message, error.remedy)
         return
     if settings.model == EMBEDDED:
-        from agent.models.prefixes import FOLDER, kept_bytes
-        from agent.models.weights import Weights
+        from agent.models.embedded.prefixes import FOLDER, kept_bytes
+        from agent.models.embedded.weights import Weights
 
         stored = Weights(settings.models_dir).stored()
         here = [weights for weights in stored if weights.state in {"ready", "unverified"}]
@@ -118,7 +118,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 def _speech(settings: Settings) -> Finding:
     """Whether somebody can write down what is said."""
     from agent.files.media.speech import PULL, from_settings
-    from agent.models.weights_set import WeightsSet
+    from agent.models.embedded.weights_set import WeightsSet
 
     speech = from_settings(settings)
     if speech.engine not in ("auto", "faster-whisper") or speech.model:
@@ -232,7 +232,7 @@ def _folders(settings: Settings) -> Iterator[Finding]:
 
 def _tools(settings: Settings) -> Iterator[Finding]:
     """What of the library MCP clients do not get; nothing is said of a library that is served whole."""
-    from agent.cli.tools_approve import approvable
+    from agent.cli.library.tools_approve import approvable
     from mcp_tools.errors import LibraryError
     from mcp_tools.library import Library
 
@@ -256,7 +256,7 @@ def _tools(settings: Settings) -> Iterator[Finding]:
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """External servers, without starting any."""
-    from agent.configured_servers import ConfiguredServers
+    from agent.consent.configured_servers import ConfiguredServers
 
     configured = ConfiguredServers(settings, Path.cwd())
     for standing in configured.standings:

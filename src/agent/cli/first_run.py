@@ -12,7 +12,7 @@ from agent.models.protocol import ROLES
 from agent.models.reserved_names import EMBEDDED
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("vLLM", 8000))
 """Servers that speak the OpenAI protocol, and the ports that they usually have."""
@@ -28,8 +28,8 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
     Returns:
         Whether to go on. Nothing is asked where nothing is to be fetched, or without a terminal.
     """
+    from agent.configuration.settings_sources import read_settings
     from agent.errors import AlitaError
-    from agent.settings_sources import read_settings
 
     try:
         settings = read_settings(flags)
@@ -67,8 +67,8 @@ def _missing(settings: Settings) -> int:
     """Bytes of the embedded model that are still to be fetched; 0 where it is here, or is not asked."""
     if not any(EMBEDDED in settings.models_for(role) for role in ROLES):
         return 0
-    from agent.models.weights import Weights
-    from agent.models.weights_files import QWEN_CODER
+    from agent.models.embedded.weights import Weights
+    from agent.models.embedded.weights_files import QWEN_CODER
 
     stored = Weights(settings.models_dir).stored()
     return 0 if stored else QWEN_CODER.size

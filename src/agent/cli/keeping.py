@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO
 
-from agent.approval import Approve, Proposal
 from agent.cli.output import print_note
-from agent.external_tools import CallProposal, Confirm
+from agent.consent.approval import Approve, Proposal
+from agent.consent.external_tools import CallProposal, Confirm
 from mcp_tools.text import one_line, printable
 
 TERMINAL = "/dev/tty"

@@ -13,7 +13,7 @@ from agent.cli.output import print_json, print_note, print_rows
 from agent.errors import UsageError
 
 if TYPE_CHECKING:
-    from agent.stored_keys import StoredKeys
+    from agent.configuration.stored_keys import StoredKeys
 
 app = options.new_app("Keys of services, kept in the system's keyring or in a file that only you can read.")
 
@@ -23,7 +23,7 @@ Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="The variable that
 @app.command("set")
 def set_(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> None:
     """Asks for a key without showing it, or reads it from a pipe, and keeps it."""
-    from agent.settings import require_header_text
+    from agent.configuration.settings import require_header_text
 
     _require_known(name)
     typed = typer.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
@@ -66,8 +66,8 @@ def delete(name: Name, as_json: options.AsJson = False) -> None:
 
 
 def _keys() -> StoredKeys:
-    from agent.paths import find_folders
-    from agent.stored_keys import StoredKeys
+    from agent.configuration.paths import find_folders
+    from agent.configuration.stored_keys import StoredKeys
 
     return StoredKeys(find_folders(os.environ).config)
 
@@ -78,7 +78,7 @@ def _require_known(name: str) -> None:
     Raises:
         UsageError: Nothing uses it.
     """
-    from agent.settings_sources import KEYS, read_settings, variables
+    from agent.configuration.settings_sources import KEYS, read_settings, variables
 
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in read_settings().models.values() if model.key}

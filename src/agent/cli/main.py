@@ -31,13 +31,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("runs", "agent.cli.runs:app", "list, search, show and replay runs"),
     Command("sessions", "agent.cli.sessions:app", "list, show, export and delete conversations"),
     Command("traces", "agent.cli.traces:app", "show what a run did, in the terminal or as a page"),
-    Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
+    Command("tools", "agent.cli.library.tools:app", "list, show, search, run, check, approve and delete tools"),
     Command("files", "agent.cli.files:app", "show a file as the agent reads it"),
-    Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
-    Command("serve", "agent.cli.serve:app", "serve the tools to MCP clients"),
-    Command("course", "agent.cli.course:app", "questions of the Agents Course: list, answer, hand in"),
+    Command("mcp", "agent.cli.servers.mcp:app", "give the tools to other programs, and use theirs"),
+    Command("serve", "agent.cli.servers.serve:app", "serve the tools to MCP clients"),
+    Command("course", "agent.cli.benchmarks.course:app", "questions of the Agents Course: list, answer, hand in"),
     Command("model", "agent.cli.model:app", "list and try models; pull and serve the embedded one"),
-    Command("gaia", "agent.cli.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
+    Command("gaia", "agent.cli.benchmarks.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
     Command("config", "agent.cli.config:app", "show and change settings"),
     Command("keys", "agent.cli.keys:app", "keep, list and delete the keys of services"),
     Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
@@ -180,7 +180,7 @@ def _fail(error: AlitaError, arguments: list[str]) -> int:
         if "--json" in arguments:
             print_json({"ok": False, "error": error_json(error)})
     elif "--json" in arguments or "--json-stream" in arguments:
-        from agent.answer import Answer
+        from agent.answering.answer import Answer
 
         answer = Answer("", "failed", error=error.message)
         if "--json-stream" in arguments:

@@ -17,9 +17,9 @@ from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import ModelUnreachableError, StorageError
 
 if TYPE_CHECKING:
-    from agent.models.local_server import LocalServer
-    from agent.models.weights import Weights
-    from agent.models.weights_set import WeightsSet
+    from agent.models.embedded.local_server import LocalServer
+    from agent.models.embedded.weights import Weights
+    from agent.models.embedded.weights_set import WeightsSet
 
 app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
 
@@ -37,9 +37,9 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
-    from agent.models.weights import Weights
-    from agent.models.weights_set import WeightsSet
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
+    from agent.models.embedded.weights import Weights
+    from agent.models.embedded.weights_set import WeightsSet
 
     folder = read_settings().models_dir
     return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
@@ -69,7 +69,7 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
     """Lists the models: those of the settings, what their endpoints offer, and the weights on this machine."""
     from agent.cli.model_trying import listed, offered, show_list, show_offered
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     settings = read_settings({"base_url": base_url})
     models, offers = listed(settings), offered(settings)
@@ -93,8 +93,8 @@ def try_out(
 ) -> None:
     """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
     from agent.cli.model_trying import show_test, tested
-    from agent.project_choice import require_allowed
-    from agent.settings_sources import read_settings
+    from agent.configuration.project_choice import require_allowed
+    from agent.configuration.settings_sources import read_settings
 
     settings = read_settings({"model": name or None, "base_url": base_url})
     require_allowed(settings)
@@ -116,8 +116,8 @@ def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
 @app.command()
 def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
     """Removes the weights, what an interrupted pull left, and what was computed with them."""
-    from agent.models.prefixes import FOLDER
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
+    from agent.models.embedded.prefixes import FOLDER
 
     weights = _weights(name)
     removed = weights.remove()
@@ -135,8 +135,8 @@ def serve(
     as_json: options.AsJson = False,
 ) -> None:
     """Starts the server in the background, so that the next question need not wait for it."""
-    from agent.models.local_server import stop_servers
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
+    from agent.models.embedded.local_server import stop_servers
 
     if stop:
         ended = stop_servers(read_settings().runtime_dir)
@@ -157,10 +157,10 @@ async def _start() -> None:
 
 
 def _server(weights: Path) -> LocalServer:
-    from agent.models.local_server import LocalServer
-    from agent.models.prefixes import FOLDER
-    from agent.models.server_state import ServerOptions
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
+    from agent.models.embedded.local_server import LocalServer
+    from agent.models.embedded.prefixes import FOLDER
+    from agent.models.embedded.server_state import ServerOptions
 
     settings = read_settings()
     wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
@@ -168,8 +168,8 @@ def _server(weights: Path) -> LocalServer:
 
 
 def _print_status(*, as_json: bool) -> None:
-    from agent.models.server_state import running
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
+    from agent.models.embedded.server_state import running
 
     servers = [state for _, state in running(read_settings().runtime_dir)]
     if as_json:

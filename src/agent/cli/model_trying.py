@@ -12,7 +12,7 @@ from agent.models.protocol import ROLES, Completion, Message, Request, Usage
 from agent.models.reserved_names import EMBEDDED, SCRIPTED
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 _LENGTH = 4_000
 """Tokens of a reply at most: a few words, and room to think."""
@@ -110,9 +110,9 @@ class Offer(NamedTuple):
 
 def offered(settings: Settings) -> list[Offer]:
     """What each endpoint says that it offers; one that neither an address nor a key names is not asked."""
+    from agent.configuration.project_choice import require_allowed
     from agent.models.offered import ask_models
     from agent.models.roles import model_settings
-    from agent.project_choice import require_allowed
 
     require_allowed(settings)
     wanted = model_settings(settings)

@@ -14,8 +14,8 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
-    from agent.answer import Answer
-    from agent.approval import Approve
+    from agent.answering.answer import Answer
+    from agent.consent.approval import Approve
     from agent.store.runs import Run
 
 app = options.new_app("Runs: what was asked, what was done, and doing it again.")
@@ -31,7 +31,7 @@ def list_(
     as_json: options.AsJson = False,
 ) -> None:
     """Lists runs, newest first."""
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from agent.store.runs import list_runs
 
     _show(list_runs(read_settings().runs_dir, limit=limit), as_json=as_json, none="There are no runs yet.")
@@ -44,7 +44,7 @@ def search(
     as_json: options.AsJson = False,
 ) -> None:
     """Finds runs by words of the question or the answer, newest first."""
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from agent.store.runs import list_runs
 
     wanted = " ".join(words).casefold().split()
@@ -69,7 +69,7 @@ def _show(runs: list[Run], *, as_json: bool, none: str) -> None:
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> None:
     """Shows a run: question, answer and every call."""
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from agent.store.journal import Journal, Record
     from agent.store.runs import find_run, journal_path, load_run
 
@@ -111,7 +111,7 @@ def replay(
 ) -> None:
     """Does a run again from its journal, without a call. The answer is the same."""
     from agent.cli.answering import Output, answer
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from agent.store.runs import find_run
 
     run_id = find_run(read_settings().runs_dir, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from mcp_tools.text import one_line
 
 

@@ -63,7 +63,7 @@ def open_(
     no_open: Annotated[bool, typer.Option("--no-open", help="Write the page, and open no browser.")] = False,
 ) -> None:
     """Writes a run as one HTML page, which needs no network, and opens it in the browser."""
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from agent.store.user_files import write_file
     from agent.traces.page import render_page
 
@@ -80,7 +80,7 @@ def open_(
 
 
 def _trace(run: str | None) -> Trace:
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
     from agent.traces.read import read_trace
 
     return read_trace(read_settings().runs_dir, run)

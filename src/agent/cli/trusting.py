@@ -11,8 +11,8 @@ from agent.cli.output import print_note
 from agent.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.configured_servers import ConfiguredServers
-    from agent.project_choice import ProjectChoice
+    from agent.configuration.project_choice import ProjectChoice
+    from agent.consent.configured_servers import ConfiguredServers
     from mcp_tools.clients.definition_pins import Changed
     from mcp_tools.clients.entry import ServerEntry
     from mcp_tools.clients.trust import Decisions
@@ -31,13 +31,13 @@ def ask_about_project(flags: dict[str, Any]) -> None:
     """
     if not is_terminal():
         return
-    from agent.paths import PROJECT_FILE
+    from agent.configuration.paths import PROJECT_FILE
     from mcp_tools.clients.config_files import PROJECT_FILES
 
     if not any((Path.cwd() / name).is_file() for name in (PROJECT_FILE, ".env", *PROJECT_FILES)):
         return
-    from agent.configured_servers import ConfiguredServers
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
+    from agent.consent.configured_servers import ConfiguredServers
 
     try:
         configured = ConfiguredServers(read_settings(flags), Path.cwd())

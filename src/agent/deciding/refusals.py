@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.pages import is_page_read, means_page, no_such_link, resolved
+from agent.material.pages import is_page_read, means_page, no_such_link, resolved
 from agent.state import Decision, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import data_block

@@ -185,9 +185,9 @@ async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
     read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
     if _module(kind) in (*_SPOKEN, "mail", "archive"):
+        from agent.configuration.settings_sources import read_settings
         from agent.files.media.speech import from_settings, weights_of
         from agent.files.media.speech_api import serve as ask_endpoint
-        from agent.settings_sources import read_settings
 
         speech = from_settings(read_settings())
         request["speech"] = replace(speech, api_key="").as_json()

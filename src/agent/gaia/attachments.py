@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agent.configuration.settings import Settings
 from agent.errors import AlitaError, DatasetError
 from agent.gaia.course import CourseApi, plain_name
 from agent.gaia.hub import REVISION, Hub, NoAccess, hub_cache
 from agent.gaia.task import Task
-from agent.settings import Settings
 from agent.store.user_files import whole_file
 from mcp_tools.text import one_line
 

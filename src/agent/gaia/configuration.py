@@ -6,18 +6,18 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.configured_servers import ConfiguredServers
+from agent.configuration.run_settings import configuration_of
+from agent.consent.configured_servers import ConfiguredServers
 from agent.gaia.records import Fingerprint
 from agent.gaia.scorer import Mode
-from agent.run_settings import configuration_of
 from agent.version import alita_version
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
     from agent.gaia.places import Places
     from agent.gaia.task import Dataset
     from agent.gaia.worker import Setup
-    from agent.settings import Settings
 
 LibraryMode = Literal["cold", "warm", "read-only"]
 """`cold`: each attempt begins with an empty library of its own, so that their order tells nothing. `warm`: all share

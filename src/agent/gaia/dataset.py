@@ -15,7 +15,7 @@ from agent.gaia.task import Dataset
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 Split = Literal["validation", "test"]
 LEVELS = (1, 2, 3)

@@ -10,8 +10,8 @@ import json
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
-from agent.answer import unwrapped
-from agent.answer_format import Asked, Rounding, asked_of
+from agent.answering.answer import unwrapped
+from agent.answering.answer_format import Asked, Rounding, asked_of
 
 _MARK = re.compile(r"(?P<opening>^[ \t*#>]*)?FINAL\s+ANSWER\s*(?:\*\*)?\s*[:：](?:\*\*)?", re.IGNORECASE | re.MULTILINE)
 _WRAPPED = (

@@ -12,7 +12,7 @@ for _name in (
     "agent.alita",
     "agent.gaia.worker",
     "agent.graph",
-    "agent.settings",
+    "agent.configuration.settings",
     "anyio._backends._asyncio",
     "h11",
     "httpcore2",

@@ -13,7 +13,7 @@ from agent.errors import DatasetError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 REPOSITORY = "gaia-benchmark/GAIA"
 REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
@@ -143,8 +143,8 @@ def _unreachable(reason: str) -> DatasetError:
 
 def _require_reachable(endpoint: str) -> None:
     """Finds out in seconds what the hub's library finds out in a minute of retries."""
-    from agent.models.weights_files import SourceError
-    from agent.models.weights_hub import require_reachable
+    from agent.models.embedded.weights_files import SourceError
+    from agent.models.embedded.weights_hub import require_reachable
 
     try:
         require_reachable(endpoint)

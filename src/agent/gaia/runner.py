@@ -27,8 +27,8 @@ from agent.gaia.selection import Selection, Todo, counting, newest, still_to_do
 from agent.gaia.task import Dataset, Task
 
 if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
     from agent.gaia.attachments import Attachments
-    from agent.settings import Settings
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
@@ -267,7 +267,7 @@ class Benchmark:
 
 def _shared(settings: Settings) -> set[int]:
     """The embedded model's servers: other processes use them too."""
-    from agent.models.server_state import running
+    from agent.models.embedded.server_state import running
 
     return {state.pid for _, state in running(settings.runtime_dir)}
 

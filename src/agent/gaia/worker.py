@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent import events as e
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.events import Event, ModelCalled, ModelStarting, Note, RunStarted, StepStarted, Warned
 from agent.gaia.attempt import Attempt, AttemptStatus
@@ -31,7 +31,7 @@ from mcp_tools.errors import IsolationError
 
 if TYPE_CHECKING:
     from agent.alita import Alita
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 
 LOOKS_EVERY = 0.5

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import SettingsError
-from agent.models.embedded import EmbeddedModel
+from agent.models.embedded.model import EmbeddedModel
+from agent.models.embedded.prefixes import FOLDER
+from agent.models.embedded.weights import Weights
 from agent.models.failures import Endpoint
 from agent.models.fallback import FallbackModel
 from agent.models.openai import OpenAIModel
-from agent.models.prefixes import FOLDER
 from agent.models.prices import price_of
 from agent.models.protocol import ROLES, Model
 from agent.models.reserved_names import EMBEDDED, OPENAI_URL, SCRIPTED
@@ -22,12 +23,11 @@ from agent.models.responses import RESPONSES
 from agent.models.retry import Notify, Retry
 from agent.models.scripted import Script, ScriptedModel
 from agent.models.traits import TraitsCache
-from agent.models.weights import Weights
 from agent.models.wire import CHAT
 
 if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
     from agent.models.named import NamedModel
-    from agent.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

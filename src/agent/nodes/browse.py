@@ -9,16 +9,16 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from agent.attached import present, with_files
 from agent.browser.tasks import Outcome
+from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.provenance import FINE, Origins, of_address, of_task
 from agent.context import Context
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
+from agent.material.attached import present, with_files
+from agent.material.pictures import Place, seen_pictures
 from agent.models.protocol import Role
 from agent.nodes.read_page import read_instead, source_number
-from agent.permission import origins_of, unless_wanted
-from agent.pictures import Place, seen_pictures
-from agent.provenance import FINE, Origins, of_address, of_task
 from agent.state import CitedSource, Picture, State, Step
 from agent.steps import decision_of, kept_whole, step
 from agent.web.address import addresses_in, host_of

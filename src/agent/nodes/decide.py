@@ -8,10 +8,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent.ahead import begin_ahead
+from agent.answering.final import answer_of
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
-from agent.final import answer_of
 from agent.models.protocol import Role
 from agent.nodes.plan import tools_now
 from agent.state import Decision, State

@@ -8,12 +8,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.answer import unwrapped
-from agent.citing import with_citations
+from agent.answering.answer import unwrapped
+from agent.answering.citing import with_citations
+from agent.answering.in_schema import in_schema
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
-from agent.in_schema import in_schema
 from agent.state import State
 from mcp_tools.text import printable
 
@@ -50,7 +50,7 @@ async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> 
 
 def _is_form_asked(question: str) -> bool:
     """Whether the question asks for a bare number, date or time, for named values, or for a list with separators."""
-    from agent.answer_format import asked_of
+    from agent.answering.answer_format import asked_of
 
     asked = asked_of(question)
     return bool(asked.pattern or asked.form or asked.separator)

@@ -6,11 +6,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.attached import look_at_files
+from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
-from agent.external_tools import SERVER
-from agent.functions import DRAFT
+from agent.material.attached import look_at_files
+from agent.standard.functions import DRAFT
 from agent.state import State
 from mcp_tools.clients.plain_schema import plain_schema
 from mcp_tools.library.trust import SERVED, errors_of

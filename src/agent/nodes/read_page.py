@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.attached import with_files
+from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.provenance import of_address
 from agent.context import Context
 from agent.errors import StoppedError
 from agent.events import Note
+from agent.material.attached import with_files
+from agent.material.pages import resolved, shown_page, was_read
+from agent.material.pictures import PICTURES, Place, seen_pictures
 from agent.models.protocol import Role
-from agent.pages import resolved, shown_page, was_read
-from agent.permission import origins_of, unless_wanted
-from agent.pictures import PICTURES, Place, seen_pictures
-from agent.provenance import of_address
 from agent.state import CitedSource, Decision, State
 from agent.steps import decision_of, step
 from agent.web.address import canonical

@@ -7,12 +7,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.consent.permission import origins_of, unless_wanted
+from agent.consent.provenance import of_query
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
-from agent.permission import origins_of, unless_wanted
-from agent.provenance import of_query
 from agent.state import State
 from agent.steps import decision_of, evidence_text, step, step_number
 from mcp_tools.text import one_line

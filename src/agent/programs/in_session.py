@@ -7,16 +7,16 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from agent.attached import file_named, file_of_run, granted, path_made
 from agent.calls import call_external
+from agent.consent.external_tools import SERVER
+from agent.consent.permission import may_be_done, origins_of, words_of_user
+from agent.consent.provenance import Verdict, of_address, of_call, of_query
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.external_tools import SERVER
-from agent.pages import text_for_program
-from agent.permission import may_be_done, origins_of, words_of_user
-from agent.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
+from agent.material.attached import file_named, file_of_run, granted, path_made
+from agent.material.pages import text_for_program
+from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
 from agent.programs.scripts import modules_of
-from agent.provenance import Verdict, of_address, of_call, of_query
 from agent.state import State
 from agent.steps import decision_of, kept_whole, step, step_number
 from agent.strategy import Update

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.attached import granted, paths_by_name
+from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import ToolCalled
-from agent.external_tools import SERVER
+from agent.material.attached import granted, paths_by_name
 from agent.state import AttachedFile, State
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.packages import file_packages, imported

@@ -10,16 +10,16 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from agent.approval import ApprovedShelf
+from agent.consent.approval import ApprovedShelf
 from agent.context import Context
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.gaia.final_answer import in_asked_format
 from agent.models.protocol import Role
-from agent.proposing import short_path
 from agent.small.module import Call, call_in, documented, function_of
 from agent.small.particulars import numbers_in, particulars
 from agent.small.second import SecondImplementation
+from agent.standard.proposing import short_path
 from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from agent.attached import readable, was_read
+from agent.answering.grounding import stands_there
 from agent.context import Context
 from agent.events import Note
-from agent.grounding import stands_there
+from agent.material.attached import readable, was_read
 from agent.models.protocol import Role
 from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.state import Decision, State, Step

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from agent.answering.grounding import has_words, plain
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound
-from agent.grounding import has_words, plain
 from agent.models.protocol import Completion
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line, printable

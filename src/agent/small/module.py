@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.arithmetic import compute
+from agent.answering.arithmetic import compute
 from mcp_tools.checks.scopes import free_names, parameters
 from mcp_tools.create.unused import without_parameter
 from mcp_tools.tool import Json

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args
 
+from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context
 from agent.deciding.asked_before import asked_before
 from agent.deciding.refusals import refusal_of, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
-from agent.external_tools import SERVER, arguments_schema
-from agent.functions import DRAFT
 from agent.gaia.final_answer import in_asked_format
 from agent.models.protocol import Role
 from agent.small.extracting import copied_from, from_reading
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code
+from agent.standard.functions import DRAFT
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, reading_of, value_text
 from mcp_tools.prompt import DataText, data_block, load_prompt

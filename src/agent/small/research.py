@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent.answering.grounding import stands_there
 from agent.context import Context
 from agent.errors import ModelOutputError
-from agent.grounding import stands_there
 from agent.models.protocol import Role
 from agent.web.specialist.evidence import Evidence, Wanted
 from agent.web.specialist.planning import Plan, plan_by_rule

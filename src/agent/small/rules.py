@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from agent.answer_format import asked_of
-from agent.attached import TABLES, TREES, readable, unread_files, was_read
+from agent.answering.answer_format import asked_of
 from agent.deciding.refusals import refusal_of
+from agent.material.attached import TABLES, TREES, readable, unread_files, was_read
 from agent.programs.scripts import asked_script
 from agent.small.programs.attached_variables import holds_tables, openable
 from agent.state import AttachedFile, Decision, State

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.browser.tasks import Outcome
+from agent.consent.provenance import Origins
 from agent.context import Context
-from agent.conversation import Conversation
+from agent.conversations.conversation import Conversation
 from agent.models.protocol import Role
-from agent.provenance import Origins
 from agent.small.browser import DRIVER
 from agent.small.browser.quoted import is_asked
 from agent.small.creating import keep

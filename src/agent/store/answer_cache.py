@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.store.runs import InputFile
 from agent.version import alita_version
 from mcp_tools.atomic import private_folder, write_whole

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget
+from agent.material.pictures import with_pictures
 from agent.models.protocol import Completion, Model, Request, ToolCall, Usage
-from agent.pictures import with_pictures
 from agent.store.journal import Journal
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Level, Outcome, Problem, Sandbox, Session

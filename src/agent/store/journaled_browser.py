@@ -8,8 +8,8 @@ from pathlib import Path
 from agent.browser.outside import BrowserSettings, open_browser
 from agent.browser.tasks import Ask, Outcome, Task, is_among
 from agent.budget import Budget
+from agent.consent.provenance import Origins
 from agent.events import Event, Note
-from agent.provenance import Origins
 from agent.store.journal import Journal
 from agent.web.page import WebProblem
 from mcp_tools.tool import Json

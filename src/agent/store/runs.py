@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.errors import RunError, StorageError
 from agent.store import journal
 from agent.store.ids import ID, fitting_id, new_id

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.conversation import Conversation, Turn
+from agent.conversations.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
 from agent.store.ids import ID, fitting_id, new_id
 from agent.store.redact import Redactor
@@ -27,7 +27,7 @@ from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 SCHEMA = 1
 TITLE_LENGTH = 60

@@ -10,7 +10,7 @@ from agent.events import Event, Note
 from agent.web.page import Page, PageReader, Result
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
     from agent.web.engines.fallback import Engines
 
 

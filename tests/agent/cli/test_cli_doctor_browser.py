@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.cli.diagnosis import diagnose
-from agent.settings_sources import read_settings
+from agent.configuration.settings_sources import read_settings
 
 
 def test_the_chosen_browser_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.cli import first_run
-from agent.model_downloads import _left
+from agent.models.embedded.downloads import _left
 from support.command import ALITA, Terminal
 from support.openai_server import OpenAIServer
 

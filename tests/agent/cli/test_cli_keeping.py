@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.approval import Proposal
 from agent.cli.keeping import shown
+from agent.consent.approval import Proposal
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, write_script
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]

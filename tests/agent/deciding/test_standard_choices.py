@@ -8,7 +8,7 @@ import pytest
 
 from agent.errors import ModelOutputError
 from agent.models.scripted import ScriptedModel
-from agent.standard import ATTEMPTS
+from agent.standard.standard import ATTEMPTS
 from agent.state import State
 from agent.strategy import Choice
 from support.decisions import FIBONACCI, SEARCHING, choose, context_with, done, state_of

@@ -28,9 +28,9 @@ def open_file(tmp_path: Path) -> Open:
 @pytest.fixture(scope="session")
 def speech_models() -> Path:
     """The folder of models, with the weights of speech in it."""
+    from agent.configuration.paths import find_folders
     from agent.errors import WeightsError
-    from agent.models.weights_set import WeightsSet
-    from agent.paths import find_folders
+    from agent.models.embedded.weights_set import WeightsSet
 
     folder = Path(os.environ.get("ALITA_TEST_MODELS") or find_folders(os.environ).data / "models")
     try:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.configuration.settings_sources import read_settings
 from agent.gaia.job import Job
 from agent.gaia.pool import Patience, Pool
 from agent.gaia.worker import Setup
-from agent.settings_sources import read_settings
 from support import stubborn
 
 PATIENCE = Patience(silence=3.0, overdue=1.0, stop=1.0)

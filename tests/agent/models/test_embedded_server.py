@@ -20,13 +20,13 @@ import httpx2
 import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
-from agent.models import server
-from agent.models.embedded import EmbeddedModel
-from agent.models.local_server import LocalServer, stop_servers
+from agent.models.embedded import server
+from agent.models.embedded.local_server import LocalServer, stop_servers
+from agent.models.embedded.model import EmbeddedModel
+from agent.models.embedded.server import free_cores, most_cores
+from agent.models.embedded.server_state import ServerOptions, ServerState, born, running
 from agent.models.protocol import Request
 from agent.models.retry import Retry
-from agent.models.server import free_cores, most_cores
-from agent.models.server_state import ServerOptions, ServerState, born, running
 
 SOURCE = Path(__file__).parents[3] / "src"
 FAKE = Path(__file__).parents[2] / "support" / "fake_llama"
@@ -98,7 +98,7 @@ async def test_it_inherits_no_key(open_model: Open, runtime: Path) -> None:
 async def test_processes_that_start_at_once_share_one(open_model: Open, runtime: Path, tmp_path: Path) -> None:
     open_model(behaviour='{"load": 0.5}')
     code = (
-        "import asyncio, sys; from pathlib import Path; from agent.models.embedded import EmbeddedModel\n"
+        "import asyncio, sys; from pathlib import Path; from agent.models.embedded.model import EmbeddedModel\n"
         "from agent.models.protocol import Request\n"
         f"model = EmbeddedModel(lambda: Path({str(tmp_path / 'fake.gguf')!r}), Path({str(runtime)!r}), threads=1)\n"
         "print(asyncio.run(model.complete(Request([{'role': 'user', 'content': 'who?'}]))).text)\n"
@@ -205,7 +205,7 @@ async def test_a_proxy_is_not_asked(open_model: Open, monkeypatch: pytest.Monkey
 
 async def test_it_is_light(tmp_path: Path) -> None:
     """Neither the client nor the server imports the SDK."""
-    for module in ("agent.models.embedded", "agent.models.server", "agent.models.roles"):
+    for module in ("agent.models.embedded.model", "agent.models.embedded.server", "agent.models.roles"):
         heavy = {"openai", "pydantic", "jsonschema", "httpx2", "langgraph"}
         code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

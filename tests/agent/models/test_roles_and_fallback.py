@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelOutputError, SettingsError
-from agent.models.embedded import EmbeddedModel
+from agent.models.embedded.model import EmbeddedModel
 from agent.models.fallback import FallbackModel
 from agent.models.openai import OpenAIModel
 from agent.models.prices import Price, price_of
@@ -176,8 +176,8 @@ def test_costs_add_up() -> None:
 
 
 def test_settings_become_model_settings(tmp_path: Path) -> None:
+    from agent.configuration.settings_sources import read_settings
     from agent.models.roles import model_settings
-    from agent.settings_sources import read_settings
 
     read = read_settings(environment={"ALITA_HOME": str(tmp_path), "LLM_API_KEY": "sk-1", "LLM_MODEL_NAME": "m"})
     made = model_settings(read)

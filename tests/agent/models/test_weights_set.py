@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import WeightsError
-from agent.models import weights_index
-from agent.models.weights_files import WHISPER_TINY, FileSet, IndexParts, WeightsFile
-from agent.models.weights_set import WeightsSet
+from agent.models.embedded import weights_index
+from agent.models.embedded.weights_files import WHISPER_TINY, FileSet, IndexParts, WeightsFile
+from agent.models.embedded.weights_set import WeightsSet
 from support.file_server import FileServer
 
 LARGE, SMALL = os.urandom(120_000), b'{"a": 1}'

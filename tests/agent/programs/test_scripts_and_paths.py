@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.attached import file_named, no_such_file
+from agent.material.attached import file_named, no_such_file
 from agent.programs.scripts import asked_part, asked_script, with_paths
 
 

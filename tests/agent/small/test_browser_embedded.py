@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import BrowserStepped
-from agent.models.local_server import stop_servers
+from agent.models.embedded.local_server import stop_servers
 from support.browser import CHROMIUM
 from support.site.server import Site
 

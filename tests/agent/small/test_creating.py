@@ -12,7 +12,7 @@ import pytest
 from agent.budget import Budget, Limits
 from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
-from agent.models.local_server import stop_servers
+from agent.models.embedded.local_server import stop_servers
 from agent.small.creating import keep
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary

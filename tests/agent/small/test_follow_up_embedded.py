@@ -9,11 +9,11 @@ import pytest
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.conversation import Conversation, Turn
-from agent.follow_up import understand
-from agent.models.embedded import EmbeddedModel
-from agent.models.local_server import stop_servers
-from agent.models.weights import Weights
+from agent.conversations.conversation import Conversation, Turn
+from agent.conversations.follow_up import understand
+from agent.models.embedded.local_server import stop_servers
+from agent.models.embedded.model import EmbeddedModel
+from agent.models.embedded.weights import Weights
 from agent.store.journal import Journal
 from support.decisions import OneModel
 

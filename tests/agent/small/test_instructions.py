@@ -124,7 +124,7 @@ CASES = {
 @pytest.mark.model
 @pytest.mark.timeout(600)
 async def test_the_embedded_model_tells_facts_from_instructions(weights_path, tmp_path) -> None:
-    from agent.models.embedded import EmbeddedModel
+    from agent.models.embedded.model import EmbeddedModel
 
     model = EmbeddedModel(lambda: weights_path, tmp_path)
     ask = partial(context_with(model).complete, Role.COORDINATOR)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import openpyxl
 import pytest
 
-from agent.attached import look_at_files
-from agent.models.embedded import EmbeddedModel
-from agent.models.local_server import stop_servers
-from agent.models.weights import Weights
+from agent.material.attached import look_at_files
+from agent.models.embedded.local_server import stop_servers
+from agent.models.embedded.model import EmbeddedModel
+from agent.models.embedded.weights import Weights
 from agent.small.programs.program import answer_by_program, answer_in, as_answer, code_in
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles

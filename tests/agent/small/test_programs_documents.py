@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.attached import AttachedFile
+from agent.material.attached import AttachedFile
 from agent.small.programs.attached_variables import holds_tables
 from agent.small.programs.inside.documents import around_tables, tables_in
 from agent.small.programs.inside.loading import load

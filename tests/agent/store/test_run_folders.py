@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.errors import RunError, StorageError
 from agent.store.ids import new_id
 from agent.store.journal import Journal

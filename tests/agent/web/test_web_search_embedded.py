@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.local_server import stop_servers
+from agent.models.embedded.local_server import stop_servers
 from support.site.server import Site
 
 CASES = [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent.alita import Alita
+from agent.configuration.settings_sources import read_settings
 from agent.events import FileRead, LeakBlocked, PageRead, StepStarted, ToolCalled, WebSearched
-from agent.settings_sources import read_settings
 from agent.store.journal import Journal
 from agent.store.runs import journal_path
 from support.fibonacci import decide
@@ -62,7 +62,7 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
 
 
 async def test_a_run_remembers_where_it_may_search_and_read(indexed):
-    from agent.run_settings import settings_as_in
+    from agent.configuration.run_settings import settings_as_in
     from agent.store.runs import load_run
 
     indexed.flags["browser_hosts"] = "Oxmere.example,callow.example"

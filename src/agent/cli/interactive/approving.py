@@ -8,10 +8,10 @@ from agent.cli.keeping import shown_call
 from agent.cli.screens.lines import Line
 
 if TYPE_CHECKING:
-    from agent.approval import Proposal
     from agent.cli.interactive.reader import Reader
     from agent.cli.screens.screen import Screen
-    from agent.external_tools import CallProposal
+    from agent.consent.approval import Proposal
+    from agent.consent.external_tools import CallProposal
 
 FIRST_LINES = 20
 """Lines of a source that are shown unasked."""

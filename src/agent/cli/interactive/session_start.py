@@ -14,13 +14,13 @@ from agent.cli.interactive.history import History
 from agent.cli.interactive.reader import Prompt, Reader
 from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.trusting import ask_about_project
+from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
-from agent.settings_sources import read_settings
 from agent.store.redact import Redactor
 from agent.store.sessions import find_session, latest_session, load_session
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 MakeReader = Callable[[Prompt], Reader]
 

@@ -10,7 +10,7 @@ from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 NEWEST = 50
 """Runs and sessions that are offered."""

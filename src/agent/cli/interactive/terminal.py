@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from agent.alita import Alita, Listener
-from agent.answer import Answer, status_of
-from agent.approval import ApprovalMode, Approve, Proposal
+from agent.answering.answer import Answer, status_of
 from agent.cli.answering import explanation
 from agent.cli.interactive.approving import ask_whether_called, ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
@@ -21,11 +20,12 @@ from agent.cli.interactive.reader import Interrupted, Prompt, Reader
 from agent.cli.screens.interrupts import listen, on_interrupt
 from agent.cli.screens.turn import Turn, unechoed
 from agent.cli.sources import source_lines
-from agent.conversation import Turn as Asked
+from agent.configuration.settings_sources import KEYS, read_settings, variables
+from agent.consent.approval import ApprovalMode, Approve, Proposal
+from agent.consent.external_tools import CallProposal
+from agent.conversations.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
-from agent.external_tools import CallProposal
-from agent.settings_sources import KEYS, read_settings, variables
 from agent.state import Wish
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, new_session, save_session
@@ -34,7 +34,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.cli.screens.screen import Screen
-    from agent.settings import Settings
+    from agent.configuration.settings import Settings
 
 MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 

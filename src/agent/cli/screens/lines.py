@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent import events as e
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 from mcp_tools.tool import call_text

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agent import events as e
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.cli.screens.interrupts import listen, on_interrupt
 from agent.cli.screens.lines import cost_text, time_text
 from agent.events import AnswerWritten, Event, RunStarted

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from agent.files.problem import FileProblem
 
 if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
     from agent.files.media.sound import Samples
-    from agent.settings import Settings
 
 AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Has alita ask the endpoint: a process that reads files has neither the key nor a network."""
@@ -116,7 +116,7 @@ def transcribe(samples: Samples) -> Transcript:
 
 
 def _from_user() -> Speech:
-    from agent.settings_sources import read_settings
+    from agent.configuration.settings_sources import read_settings
 
     return from_settings(read_settings())
 

@@ -55,7 +55,7 @@ def openai_whisper(samples: Samples, speech: Speech) -> Transcript:
 
 
 def _weights(speech: Speech) -> tuple[Path, str]:
-    from agent.models.weights_set import WeightsSet
+    from agent.models.embedded.weights_set import WeightsSet
 
     own = Path(speech.model).expanduser() if speech.model else None
     if own is not None:

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from agent.answering.grounding import has_words
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
 from agent.browser.tasks import Ask, Outcome, Task, Tell
+from agent.consent.provenance import FINE, Verdict, of_typed
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
-from agent.grounding import has_words
-from agent.provenance import FINE, Verdict, of_typed
 from agent.small.browser.actions import Action, perform, reason_of, settle
 from agent.small.browser.memory import Memory
 from agent.small.browser.questions import PART, ask_next, with_text

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent.answering.grounding import plain
 from agent.browser.tasks import Ask
-from agent.grounding import plain
 from agent.small.browser.actions import Action
 from agent.small.browser.reflexes import asked_value
 from agent.small.browser.view import Element, View

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from agent.attached import TABLES, TREES, readable
+from agent.material.attached import TABLES, TREES, readable
 from agent.state import AttachedFile, State
 
 MODULE = "attached"

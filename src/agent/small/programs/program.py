@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agent.answer_format import asked_of
-from agent.attached import files_text, granted, is_missing, readable
+from agent.answering.answer_format import asked_of
 from agent.context import Context
 from agent.events import Note, ToolCalled
 from agent.gaia.final_answer import in_asked_format
+from agent.material.attached import files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
 from agent.programs.scripts import failure_of
 from agent.small.programs.attached_variables import MODULE, modules_for, openable, packages_of, variables_of

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
+from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event
-from agent.settings import ENGINES, Settings
 from agent.web.engines.arxiv import Arxiv
 from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.fallback import Engines

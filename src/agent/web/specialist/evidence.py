@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from agent.provenance import Origins
+from agent.consent.provenance import Origins
 from agent.state import CitedSource
 from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line, printable

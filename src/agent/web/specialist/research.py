@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from agent.consent.permission import may_be_done
+from agent.consent.provenance import of_query
 from agent.context import Context
 from agent.errors import StoppedError
-from agent.permission import may_be_done
-from agent.provenance import of_query
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
 from agent.web.page import Page, Result, WebProblem

@@ -12,7 +12,7 @@ import pytest
 from agent.cli.interactive.reader import Prompt
 from agent.cli.interactive.terminal import Terminal
 from agent.cli.screens.plain import PlainScreen
-from agent.settings_sources import read_settings
+from agent.configuration.settings_sources import read_settings
 from agent.store.sessions import Session
 from support.fibonacci import Line, write_script
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as e
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.cli.screens.lines import Line
 from agent.cli.screens.live_line import LiveLine
 from agent.cli.screens.moving import MovingScreen

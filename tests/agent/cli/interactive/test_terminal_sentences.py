@@ -3,7 +3,7 @@
 import pytest
 
 from agent import events as e
-from agent.answer import Answer
+from agent.answering.answer import Answer
 from agent.cli.screens.lines import LONGEST_SPOKEN, line_of
 from agent.models.protocol import Usage
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.configuration.settings import ENGINES, Settings
+from agent.configuration.settings_sources import read_settings
 from agent.events import Event
-from agent.settings import ENGINES, Settings
-from agent.settings_sources import read_settings
 from agent.web.engines.configured_engines import engine_states, open_engines, open_reader
 from agent.web.page import Page, WebProblem
 from agent.web.reading.first_of import FirstOf
@@ -158,7 +158,7 @@ def test_doctor(tmp_path: Path) -> None:
 def test_opening_is_light(tmp_path: Path) -> None:
     """Opening engines imports no SDK; asking does."""
     code = (
-        "import sys\nfrom agent.settings_sources import read_settings\n"
+        "import sys\nfrom agent.configuration.settings_sources import read_settings\n"
         "from agent.web.engines.configured_engines import open_engines\n"
         "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}))\n"
         "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"

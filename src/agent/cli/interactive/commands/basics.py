@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast, get_args
 
-from agent.approval import ApprovalMode
 from agent.cli.interactive.keys import KEYS
+from agent.consent.approval import ApprovalMode
 from agent.errors import UsageError
 from mcp_tools.text import one_line
 

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.conversation import Turn
+from agent.configuration.run_settings import wish_of
+from agent.conversations.conversation import Turn
 from agent.errors import UsageError
-from agent.run_settings import wish_of
 from agent.state import Wish
 from agent.store.runs import load_run
 from agent.store.sessions import Session, find_session, list_sessions, load_session, new_session

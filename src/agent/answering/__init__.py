@@ -1,0 +1,1 @@
+"""What a run ends with: the answer, its form, its sources."""

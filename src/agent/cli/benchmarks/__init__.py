@@ -1,0 +1,1 @@
+"""`alita gaia` and `alita course`."""

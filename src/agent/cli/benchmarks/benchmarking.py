@@ -1,0 +1,290 @@
+"""Runs a benchmark on a terminal: its display, Ctrl-C, what is derived at the end, and the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import signal
+import time
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.cli import exits
+from agent.cli.output import print_note, print_text
+from agent.cli.trusting import ask_about_project
+from agent.configuration.project_choice import require_allowed
+from agent.configuration.settings_sources import read_settings
+from agent.errors import RunError, StorageError, UsageError
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.configuration import LibraryMode, with_limit
+from agent.gaia.dataset import load_questions, revision_of
+from agent.gaia.live import Display, open_display
+from agent.gaia.outputs import results_of, write_answers, write_results
+from agent.gaia.places import Places
+from agent.gaia.progress import Count, Event, money
+from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
+from agent.gaia.scorer import Mode
+from agent.gaia.selection import Selection
+from agent.models.reserved_names import EMBEDDED
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+    from agent.gaia.task import Dataset
+
+
+_LOOKED_AT = 1 << 16
+"""Bytes of a file that tell whose it is."""
+_RESULTS, _SUBMISSION = b'"schema"', b'"model_answer"'
+
+
+def require_ours(questions: Path, places: Places, submission: Path | None, *, resume: bool) -> None:
+    """Nothing that is there may be lost; and what cannot be written is told before, not after.
+
+    Args:
+        questions: The question file, or the name of a split of the hub.
+        places: Where results and ledger stand.
+        submission: The leaderboard's file.
+        resume: Whether what an earlier run of this benchmark wrote may be replaced.
+
+    Raises:
+        UsageError: Two of the files are one.
+        RunError: A file is there already.
+        StorageError: A folder is missing or cannot be written.
+    """
+    named = {"the questions": questions, "--output": places.output, "the ledger": places.ledger}
+    if submission is not None:
+        named["--submission"] = submission
+    for (one, path), (other, same) in combinations(named.items(), 2):
+        if path.resolve() == same.resolve():
+            raise UsageError(f"{path} would be {one} and {other}.", remedy="Name another file for one of them.")
+    _require_writable(places.output)
+    _require_replaceable("--output", places.output, _RESULTS, places.ledger, resume=resume)
+    if submission is not None:
+        _require_writable(submission)
+        if not submission.absolute().parent.is_dir():
+            folder = submission.absolute().parent
+            raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
+        _require_replaceable("--submission", submission, _SUBMISSION, places.ledger, resume=resume)
+
+
+def require_empty(places: Places) -> None:
+    """A benchmark that begins finds no tools of another one in the library that its questions share.
+
+    Raises:
+        RunError: There are some.
+    """
+    if not places.ledger.exists() and any(places.library.glob("*.py")):
+        raise RunError(
+            f"{places.library} holds tools already, and a new benchmark with --library warm begins without any.",
+            remedy=f"Move them away, name another --output, or begin with them: --tools-dir {places.library}",
+        )
+
+
+def _require_writable(path: Path) -> None:
+    if path.is_dir():
+        raise StorageError(f"{path} is a folder.", remedy="Name a file.")
+    folder = path.absolute().parent
+    if folder.exists() and not os.access(folder, os.W_OK):
+        raise StorageError(f"{folder} cannot be written.", remedy="Name a file in another folder.")
+
+
+def _require_replaceable(option: str, path: Path, mark: bytes, ledger: Path, *, resume: bool) -> None:
+    """Refuses a file that is there, unless it is derived from the ledger that is gone on with."""
+    if not path.exists():
+        return
+    if not ledger.exists():
+        raise RunError(
+            f"{path} is there already, and its ledger {ledger} is not.",
+            remedy=f"Move it away, or name another {option}.",
+        )
+    if not _holds(path, mark):
+        raise RunError(
+            f"{path} is there already, and no benchmark wrote it.", remedy=f"Move it away, or name another {option}."
+        )
+    if not resume:
+        raise RunError(f"{path} is there already.", remedy=f"Add --resume to go on with it, or name another {option}.")
+
+
+def _holds(path: Path, mark: bytes) -> bool:
+    """Whether a file begins as what a benchmark writes; one without a byte has nothing to lose."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(_LOOKED_AT)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}.", remedy="Name another file.") from None
+    return mark in begins or not begins
+
+
+USUAL_CONCURRENCY = 4
+_CLOSING = 60.0
+"""Seconds between the order to stop every question and the end; before, processes that hang are killed."""
+_CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the command line says of a benchmark, beside settings."""
+
+    questions: Path
+    attached: Path | None
+    output: Path | None
+    submission: Path | None
+    selection: Selection
+    totals: Totals
+    concurrency: int | None
+    library: LibraryMode
+    mode: Mode
+    resume: bool
+    mixed: bool
+    verbose: bool
+
+    @property
+    def results(self) -> Path:
+        """Where the results go: named, or after the submission or the questions."""
+        if self.output is not None:
+            return self.output
+        if self.submission is not None:
+            return self.submission.with_name(f"{self.submission.stem}.results.json")
+        return Path(f"{self.questions.stem}.results.json")
+
+
+def benchmark(flags: dict[str, Any], choices: Choices) -> int:
+    """Runs a benchmark and gives the exit code.
+
+    Raises:
+        UserError: It cannot begin, or the ledger cannot be written.
+    """
+    if flags["use_cache"] and choices.selection.epochs > 1:
+        raise UsageError("With --cache every epoch would repeat the first.", remedy="Leave out --cache or --epochs.")
+    settings = _settings(flags, choices)
+    dataset = load_questions(choices.questions, settings)
+    require_ours(choices.questions, Places(choices.results), choices.submission, resume=choices.resume)
+    if choices.library == "warm" and flags.get("tools_dir") is None:
+        require_empty(Places(choices.results))
+    display = open_display(verbose=choices.verbose, plain=settings.plain)
+    for problem in dataset.problems:
+        display.say(problem)
+    running = _Run(choices, settings, dataset, display)
+    try:
+        with exits.Watch(running.seconds_left, running.last_words):
+            outcome = exits.run(running.finish())
+    finally:
+        display.close()
+    _sum_up(outcome, choices)
+    return _CODES[outcome.how]
+
+
+class _Run:
+    """One benchmark from its start to its files."""
+
+    def __init__(self, choices: Choices, settings: Settings, dataset: Dataset, display: Display) -> None:
+        self._choices = choices
+        self._dataset = dataset
+        self._display = display
+        usual = 1 if settings.model == EMBEDDED else USUAL_CONCURRENCY
+        options = RunOptions(
+            dataset=dataset,
+            settings=settings,
+            attachments=usual_attachments(
+                settings,
+                attached=choices.attached,
+                beside=choices.questions.absolute().parent,
+                revision=revision_of(choices.questions),
+            ),
+            output=choices.results,
+            selection=choices.selection,
+            library=choices.library,
+            mode=choices.mode,
+            concurrency=choices.concurrency or usual,
+            totals=choices.totals,
+            resume=choices.resume,
+            mixed=choices.mixed,
+        )
+        self._benchmark = Benchmark(options, self._hear)
+        self._ends = math.inf
+
+    async def finish(self) -> Outcome:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._stop)
+        outcome = await self._benchmark.run()
+        self._derive(outcome)
+        return outcome
+
+    def seconds_left(self) -> float | None:
+        """Until the process must have ended; None while nothing says that it must."""
+        return self._ends - time.monotonic() if self._ends < math.inf else None
+
+    def last_words(self) -> int:
+        """Says how to go on after a benchmark that does not end by itself; its ledger is on the disk."""
+        self._display.close()
+        print_note("alita: It did not end by itself. Go on with the same command and --resume.")
+        return exits.INTERRUPTED
+
+    def _hear(self, event: Event) -> None:
+        self._display.show(event)
+
+    def _interrupt(self) -> None:
+        if self._benchmark.interrupt():
+            self._display.say("Finishing the questions under way, then ending. Ctrl-C again stops them too.")
+        else:
+            self._ends = min(self._ends, time.monotonic() + _CLOSING)
+
+    def _stop(self) -> None:
+        self._interrupt()
+        self._interrupt()
+
+    def _derive(self, outcome: Outcome) -> None:
+        results = results_of(
+            self._dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs
+        )
+        write_results(self._choices.results, results)
+        if self._choices.submission is not None:
+            missing = write_answers(self._choices.submission, self._dataset, outcome.attempts)
+            if missing:
+                told = f"{len(missing)} of {len(self._dataset.tasks)} questions have no answer"
+                self._display.say(f"{self._choices.submission}: {told}; the leaderboard counts them as wrong.")
+
+
+def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
+    """The settings of a benchmark, with the folder of its library.
+
+    Raises:
+        UsageError: A library that is only read has no folder.
+    """
+    ask_about_project(flags)
+    settings = with_limit(read_settings(flags))
+    require_allowed(settings)
+    if choices.library == "warm" and flags.get("tools_dir") is None:
+        return settings.model_copy(update={"tools_dir": Places(choices.results.absolute()).library})
+    if choices.library == "read-only" and not settings.tools_dir.is_dir():
+        raise UsageError(
+            f"The library {settings.tools_dir} is no folder, so there is nothing to read.",
+            remedy="Name it with --tools-dir, or begin without tools: --library cold",
+        )
+    return settings
+
+
+def _sum_up(outcome: Outcome, choices: Choices) -> None:
+    """The last lines, on stdout."""
+    count = Count()
+    for attempt in outcome.attempts:
+        count.add(attempt)
+    cells = len(outcome.selected) * outcome.epochs
+    share = f", {100 * count.right / cells:.1f} % of all selected" if cells and count.right + count.wrong else ""
+    lines = [
+        f"{count.right} right of {cells}{share}; {count.wrong} wrong, {count.errors} errors, {outcome.left} left;"
+        f" {count.tokens:,} tokens, {money(count.cost)}",
+        f"results: {choices.results}",
+        f"ledger:  {Places(choices.results).ledger}",
+    ]
+    if outcome.message:
+        lines.append(f"It ended early: {outcome.message}")
+    if outcome.reachable:
+        lines.append("Go on with the same command and --resume.")
+    elif outcome.left:
+        lines.append("What is left was chosen before: go on with --resume and the --level, --ids and --epochs of then.")
+    print_text("\n".join(lines))

@@ -1,0 +1,1 @@
+"""`alita serve` and `alita mcp`."""

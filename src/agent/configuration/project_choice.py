@@ -1,0 +1,94 @@
+"""What a project's files choose about who answers, and whether the user allowed that.
+
+The `alita.toml` or `.env` of a cloned folder could name a stranger's model or endpoint: it would read the questions and
+their files, and decide what the user's own servers are told to do. So it is asked about once, like a server that a
+project defines, and the decision holds for these very values in this folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from agent.errors import SettingsError
+from agent.models.protocol import ROLES
+from mcp_tools.clients.trust import FILE, Decisions, Verdict
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Explained, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChoice:
+    """The settings with which a project's files decide who answers, or who is asked for search and speech."""
+
+    project: Path
+    settings: tuple[Explained, ...]
+    """What is chosen, and by which file; keys are masked."""
+    digest: str
+    """SHA-256 of the values: a changed one is asked about again."""
+    verdict: Verdict | None
+    """What the user decided."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> ProjectChoice | None:
+        """The choice of the project in which the settings were read; None where it makes none."""
+        chosen = [line for line in settings.explain() if line.name in settings.chosen_by_project]
+        if not chosen:
+            return None
+        values = [[line.name, _clear(settings, line.name)] for line in chosen]
+        digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()
+        verdict = Decisions(settings.data_dir / FILE).of(digest, settings.project)
+        return cls(settings.project, tuple(chosen), digest, verdict)
+
+    @property
+    def decides_model(self) -> bool:
+        """Whether it chooses what decides on actions, and not just who is asked for search and speech."""
+        deciding = {"model", "fallback", "base_url", *ROLES}
+        return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
+
+    @property
+    def told(self) -> str:
+        """What is chosen, on one line."""
+        return one_line("; ".join(f"{line.name} = {line.value} ({line.source})" for line in self.settings), 600)
+
+    def require_allowed(self) -> None:
+        """Stops before anything of it is used.
+
+        Raises:
+            SettingsError: The user has not allowed it.
+        """
+        if self.verdict != "trusted":
+            why = "you refused that" if self.verdict == "refused" else "you have not allowed that"
+            raise SettingsError(
+                f"This folder's files choose who answers, and {why}: {self.told}.",
+                remedy="If you trust it: alita config trust. Or choose yourself, with --model and --base-url "
+                "or in your own settings: `alita config path`.",
+            )
+
+
+def require_allowed(settings: Settings) -> None:
+    """Stops before a model, an endpoint or an account is used that only a project chose.
+
+    Raises:
+        SettingsError: The user has not allowed it.
+    """
+    choice = ProjectChoice.of(settings)
+    if choice is not None:
+        choice.require_allowed()
+
+
+def _clear(settings: Settings, name: str) -> object:
+    of, _, model = name.partition(".")
+    value = settings.models[model].model_dump() if of == "models" else getattr(settings, name)
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return list(value) if isinstance(value, tuple) else str(value)

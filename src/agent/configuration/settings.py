@@ -1,0 +1,306 @@
+"""The settings of one invocation: one typed object, read once and passed down.
+
+Defaults < user file < project file < environment (with `.env` below it) < flags. Every value remembers which
+of these it came from. The layers are read in `agent.configuration.settings_sources`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+)
+
+from agent.models.named import NamedModel, endpoint_address
+from agent.models.reserved_names import EMBEDDED, FIRST_LISTED
+from agent.strategy import StrategyName
+
+ABILITIES = ("search", "browse", "create")
+"""What the agent can be told to go without."""
+ENGINES = ("index", "firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
+"""Search engines, in the order in which they are tried when none is named."""
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+HOSTED_DEFAULT = "gpt-5-mini"
+
+
+def split_names(value: Any) -> Any:
+    """The names in a text with commas; anything else as it is."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+"""Models in the order in which they are tried; in a variable or a flag, separated by commas."""
+
+
+class Explained(NamedTuple):
+    """One setting as `alita config show` prints it."""
+
+    name: str
+    value: str
+    """Keys are masked."""
+    source: str
+    """`default`, a file's path, `variable NAME`, or `flag --name`."""
+
+
+class Settings(BaseModel):
+    """Everything that can be set. `settings_sources.read_settings` reads it; nothing else looks at the environment."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), validate_default=True)
+
+    model: str = Field("", description="Model to use: a name, embedded, or scripted:FILE.")
+    fallback: Names = Field((), description="Models to try when the model fails.")
+    base_url: str | None = Field(None, description="OpenAI-compatible endpoint.")
+    api_key: SecretStr | None = Field(None, description="Key of the endpoint.")
+
+    strategy: StrategyName = Field(
+        "auto", description="How models are worked with: standard, small, or auto: small for the embedded one."
+    )
+
+    models: dict[str, NamedModel] = Field({}, description="Models by name, each in a table `[models.NAME]`.")
+
+    planner: Names = Field((), description="Models of the planner.")
+    coordinator: Names = Field((), description="Models of the coordinator.")
+    writer: Names = Field((), description="Models that write tools.")
+    examiner: Names = Field((), description="Models that write tests.")
+    vision: Names = Field((), description="Models that read pictures.")
+    browser: Names = Field((), description="Models that drive the browser.")
+
+    max_steps: int = Field(
+        12, ge=1, le=1000, description="Steps of one run; calls that a model makes in one reply are one step."
+    )
+    max_tokens: int | None = Field(None, ge=1, description="Tokens of one run, input and output.")
+    max_seconds: float | None = Field(None, gt=0, allow_inf_nan=False, description="Wall time of one run.")
+    max_cost: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="US dollars of one run, where prices are known."
+    )
+    timeout: float = Field(180.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
+    concurrency: int = Field(8, ge=1, le=1000, description="Model calls at once.")
+    retries: int = Field(4, ge=0, le=1000, description="How often a busy endpoint is asked again.")
+    model_idle_seconds: float = Field(
+        900.0,
+        ge=1,
+        allow_inf_nan=False,
+        description="The embedded model ends when idle for this long.",
+    )
+    isolation: Literal["auto", "bubblewrap", "sandlock", "none"] = Field(
+        "auto", description="What stands between tools and the machine."
+    )
+    approval: Literal["ask", "auto", "never"] = Field(
+        "auto", description="Whether a proved tool is kept: ask first, always, or never."
+    )
+    without: Names = Field((), description="What the agent goes without: search, browse, create.")
+    seed: int | None = Field(None, ge=0, description="Seed of model calls, where the endpoint heeds one.")
+    leak_guard: bool = Field(
+        False,
+        description="Keep known copies of benchmark answers from the agent; "
+        "in a benchmark: `--leak-guard`, on by default.",
+    )
+    plain: bool = Field(False, description="Whole sentences without movement or signs, for screen readers.")
+    use_cache: bool = Field(True, description="Answer a repeated question from the cache.")
+
+    engines: Names = Field(
+        (),
+        description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv; else what is ready.",
+    )
+    firecrawl_api_url: str | None = Field(None, description="A Firecrawl of one's own.")
+    web_index: Path | None = Field(
+        None, description="Folder, or list of pages, that the engine index searches offline."
+    )
+    allow_private: bool = Field(False, description="Open addresses of this machine and its network too.")
+    robots: bool = Field(True, description="Heed robots.txt.")
+    chrome: Path | None = Field(None, description="The Chromium to use; found when not given.")
+    logins: Path | None = Field(None, description="File of the user names and passwords that the browser may fill in.")
+    browser_hosts: Names = Field(
+        (), description="Hosts whose pages the browser may open, with their subdomains; all of them without."
+    )
+    browser_steps: int = Field(25, ge=1, le=1000, description="Steps of the browser in one action.")
+    browser_seconds: float = Field(
+        300.0, gt=0, allow_inf_nan=False, description="Seconds of the browser in one action."
+    )
+
+    speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
+        "auto", description="Who writes down what is said in a sound or film."
+    )
+    speech_model: str = Field("", description="Model of `speech`, where it offers several.")
+    speech_base_url: str | None = Field(None, description="OpenAI-compatible endpoint that writes down speech.")
+    speech_api_key: SecretStr | None = Field(None, description="Key of that endpoint.")
+
+    tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")
+    config_dir: Path = Field(Path(), description="Folder of the user's settings file.")
+    data_dir: Path = Field(Path(), description="Folder of what alita keeps.")
+    cache_dir: Path = Field(Path(), description="Folder of what can be made again.")
+    runtime_dir: Path = Field(Path(), description="Folder of sockets and locks.")
+    runs_dir: Path = Field(Path(), description="Folder of runs and their journals.")
+    models_dir: Path = Field(Path(), description="Folder of the embedded model's weights.")
+
+    firecrawl_api_key: SecretStr | None = Field(None, description="Key of Firecrawl.")
+    gemini_api_key: SecretStr | None = Field(None, description="Key of Gemini.")
+    tavily_api_key: SecretStr | None = Field(None, description="Key of Tavily.")
+    hf_token: SecretStr | None = Field(None, description="Token of the Hugging Face hub.")
+
+    _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+    _chosen_by_project: frozenset[str] = PrivateAttr(default=frozenset())
+    _project: Path = PrivateAttr(default_factory=Path.cwd)
+
+    @field_validator("base_url", "speech_base_url", "firecrawl_api_url")
+    @classmethod
+    def _is_an_endpoint(cls, value: str | None) -> str | None:
+        return endpoint_address(value)
+
+    @field_validator("speech_model")
+    @classmethod
+    def _hears(cls, value: str, info: ValidationInfo) -> str:
+        named = info.data.get("models", {}).get(value)
+        if named is not None and not named.hears:
+            raise ValueError(f"[models.{value}] does not say that it hears")
+        return value
+
+    @field_validator("engines")
+    @classmethod
+    def _are_engines(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in value if name not in ENGINES]:
+            raise ValueError(f"{', '.join(unknown)} is none of {', '.join(ENGINES)}")
+        return tuple(dict.fromkeys(value))
+
+    @field_validator("browser_hosts")
+    @classmethod
+    def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not _HOST.fullmatch(name):
+                raise ValueError(f"{name} is no host: a name such as shop.example is wanted, without https:// and path")
+        return tuple(dict.fromkeys(name.lower() for name in value))
+
+    @field_validator("without")
+    @classmethod
+    def _are_abilities(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        named = {"browse" if name == "browser" else name for name in value}
+        if unknown := named - set(ABILITIES):
+            raise ValueError(f"{', '.join(sorted(unknown))} is none of {', '.join(ABILITIES)}")
+        return tuple(name for name in ABILITIES if name in named)
+
+    @field_validator("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            require_header_text(value.get_secret_value())
+        return value
+
+    def remember(
+        self,
+        sources: Mapping[str, str],
+        project: Path,
+        chosen_by_project: Iterable[str],
+        keys: Mapping[str, SecretStr],
+    ) -> Settings:
+        """These settings, knowing where each value came from.
+
+        Args:
+            sources: The source of each value.
+            project: The folder whose files were read.
+            chosen_by_project: The settings with which those files decide who answers.
+            keys: The keys of the named models, by the variables that hold them.
+        """
+        self._keys.update(keys)
+        self._sources.update(sources)
+        self._project = project
+        self._chosen_by_project = frozenset(chosen_by_project)
+        return self
+
+    @property
+    def project(self) -> Path:
+        """The folder whose `alita.toml` and `.env` were read."""
+        return self._project
+
+    @property
+    def chosen_by_project(self) -> frozenset[str]:
+        """The settings with which a project's files decide who answers; see `agent.configuration.project_choice`."""
+        return self._chosen_by_project
+
+    def models_for(self, role: str) -> tuple[str, ...]:
+        """The models of a role in the order in which they are tried."""
+        own: tuple[str, ...] = getattr(self, role)
+        return own or (self.model, *self.fallback)
+
+    def strategy_of(self, model: str) -> StrategyName:
+        """The strategy that is wanted for a model: its own, else that of the whole run."""
+        named = self.models.get(model)
+        return self.strategy if named is None or named.strategy == "auto" else named.strategy
+
+    def sees(self, role: str) -> bool:
+        """Whether every model of a role reads pictures: those named for `vision` do, and those that say so."""
+        seeing = {*self.vision, *(name for name, named in self.models.items() if named.sees)}
+        return seeing.issuperset(self.models_for(role))
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """The keys of the named models in clear, by the variables that hold them."""
+        return {variable: key.get_secret_value() for variable, key in self._keys.items()}
+
+    @property
+    def approvals_file(self) -> Path:
+        """The file that says which tools may be served: the user's own, so that no cloned library brings its own."""
+        return self.data_dir / "approvals.json"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every key in clear, for the redactor."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Folder of the interactive terminal's sessions."""
+        return self.data_dir / "sessions"
+
+    @property
+    def by_flag(self) -> set[str]:
+        """The settings that the command line gave."""
+        return {name for name, source in self._sources.items() if source.startswith("flag")}
+
+    def explain(self) -> list[Explained]:
+        """Each setting, its value and where it came from."""
+        values = {name: _shown(getattr(self, name)) for name in type(self).model_fields if name != "models"}
+        values |= {f"models.{name}": named.shown for name, named in self.models.items()}
+        return [Explained(name, value, self._sources.get(name, "default")) for name, value in values.items()]
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == ():
+        return "—"
+    if isinstance(value, SecretStr):
+        clear = value.get_secret_value()
+        return "********" + (clear[-4:] if len(clear) >= 20 else "")
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def require_header_text(key: str) -> None:
+    """Raises ValueError, which does not show it, for a key that no header can hold."""
+    if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
+        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
+
+
+def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
+    """The model when none is named, and why this one."""
+    if values.get("api_key"):
+        return HOSTED_DEFAULT, "default with a key"
+    if values.get("base_url"):
+        return FIRST_LISTED, "default with an endpoint and no key"
+    return EMBEDDED, "default without a key"

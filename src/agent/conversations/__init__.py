@@ -1,0 +1,1 @@
+"""Earlier turns, and a follow-up as a question that stands alone."""

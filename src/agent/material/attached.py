@@ -1,0 +1,309 @@
+"""The files that came with a question: looked at once, shown as data in prompts, granted to programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.context import Context
+from agent.events import FileRead
+from agent.files.previews import needed, rendered, shares
+from agent.material.pictures import PICTURES, places_in, seen_pictures
+from agent.models.protocol import Role
+from agent.state import AttachedFile, State, Step
+from mcp_tools.prompt import DataText, data_block, data_blocks
+from mcp_tools.text import printable
+from mcp_tools.tool import Json
+
+TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
+TREES = frozenset(["json", "jsonld", "xml"])
+ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])
+DATA = TABLES | TREES | ARCHIVES
+"""Kinds that programs compute over."""
+_TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
+_MEMBERS = 12
+"""Files of archives that are looked at; programs find the others by the names in the archive's summary."""
+_NOTE = 4_000
+"""Bytes of a text that says what the other files are."""
+ROOM_OF_ALL = 24_000
+"""Characters of beginnings in one prompt, all files together."""
+
+
+async def look_at_files(context: Context) -> list[AttachedFile]:
+    """Looks at each attached file, and at what is in archives."""
+    found: list[AttachedFile] = []
+    ocr = not context.sight.is_shown
+    for path in context.files:
+        seen = await _look(context, path, path.name, ocr=ocr)
+        found.append(seen)
+        for name, member in _first_members(seen):
+            found.append(await _look(context, Path(member), f"{path.name}/{name}", ocr=ocr))
+    return found if ocr else [await _with_pictures(file, context) for file in found]
+
+
+async def _with_pictures(file: AttachedFile, context: Context) -> AttachedFile:
+    """The file, with its pictures for the answering model if it is one."""
+    if file["kind"] not in PICTURES:
+        return file
+    pictures, _ = await seen_pictures(places_in(file, {}, 1), context, "", is_read=True)
+    return {**file, "pictures": pictures}
+
+
+async def attach(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
+    """A file of the web or of this run as one that came with the question: programs may open it."""
+    seen = await _look(context, path, name, ocr=ocr)
+    return {**seen, "data": list(dict.fromkeys([*seen["data"], str(path)]))}
+
+
+async def with_files(
+    paths: Sequence[Path], state: State, context: Context, *, source: str = ""
+) -> dict[str, list[AttachedFile]]:
+    """The attached files with those that the web brought: they can be read, and programs may open them.
+
+    Args:
+        paths: Where they are kept.
+        state: With the files that are attached already.
+        context: What a run may reach.
+        source: The address that they came from: what the guard keeps from the agent is left out. Empty for what it
+            has let pass.
+    """
+    before = state.get("attached", [])
+    known = {file["path"] for file in before}
+    new: list[AttachedFile] = []
+    for path in paths if context.reader is not None else ():
+        if str(path) in known:
+            continue
+        seen: AttachedFile = {**await attach(context, path, path.name), "since": len(state.get("steps", [])) + 1}
+        if not source or context.guard is None or not await context.guard.blocks_page(source, seen["beginning"]):
+            new.append(seen)
+    return {"attached": [*before, *new]} if new else {}
+
+
+async def _look(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
+    assert context.reader is not None, "a run with files has a reader"
+    section = context.strategy(Role.COORDINATOR).limits.section
+    seen = await context.reader.look(path, name, section=section, ocr=ocr)
+    context.emit(
+        FileRead(name, seen["kind"], "preview", tuple(seen["lost"]), ok=not seen["problem"], message=seen["problem"])
+    )
+    return seen
+
+
+def _members(file: AttachedFile) -> dict[str, str]:
+    """The paths of an archive's files, by the names that they have in it."""
+    named: Any = file["facts"].get("files", []) if file["kind"] in ARCHIVES else []
+    pairs = zip((str(one["name"]) for one in named), file["data"], strict=False)
+    return {name: path for name, path in pairs if path.endswith(f"/{name}")}
+
+
+def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
+    """The files of an archive that are looked at: short texts, such as a README, before one of each kind of name."""
+    members = _members(archive)
+    if len(members) <= _MEMBERS:
+        return list(members.items())
+    about: dict[str, Any] = {one["name"]: one for one in archive["facts"]["files"]}
+    seen = Counter[tuple[str, str]]()
+    order: dict[str, tuple[bool, int]] = {}
+    for name in members:
+        kind, size = about[name]["kind"], about[name]["bytes"]
+        seen[alike := (kind, _letters(name))] += 1
+        order[name] = (kind not in ("txt", "md") or size > _NOTE, seen[alike])
+    return sorted(members.items(), key=lambda member: order[member[0]])[:_MEMBERS]
+
+
+def _letters(name: str) -> str:
+    """The last part of a name without its numbers: files of a series have the same."""
+    return re.sub(r"[\W\d_]+", "", name.rpartition("/")[2])
+
+
+def granted(state: State, context: Context) -> tuple[Path, ...]:
+    """What programs may read: the files that are there, the folders of what was made of them, and the workspace."""
+    attached = state.get("attached", [])
+    folders = [
+        Path(os.path.commonpath([Path(path).parent for path in file["data"]])) for file in attached if file["data"]
+    ]
+    if context.workspace is not None and context.workspace.is_used:
+        folders.append(context.workspace.folder)
+    return tuple(dict.fromkeys((*present(state, context), *folders)))
+
+
+def present(state: State, context: Context) -> tuple[Path, ...]:
+    """The files of the question without those that are missing."""
+    missing = {file["path"] for file in state.get("attached", []) if is_missing(file)}
+    return tuple(path for path in context.files if str(path) not in missing)
+
+
+def is_missing(file: AttachedFile) -> bool:
+    """Whether there is no such file, or nobody may open it."""
+    return file["facts"].get("problem") == "missing"
+
+
+def readable(state: State) -> list[AttachedFile]:
+    """The files that can be read, archives left out where what is in them was looked at too."""
+    files = [file for file in state.get("attached", []) if not file["problem"]]
+    return [file for file in files if not any(other["name"].startswith(f"{file['name']}/") for other in files)]
+
+
+def file_named(name: str, state: State) -> AttachedFile | None:
+    """The file that a decision means, by its name or its path; without a name the next unread one."""
+    files = state.get("attached", [])
+    if not name:
+        return next_unread(state) or (files[0] if files else None)
+    path = paths_by_name(files).get(name.removeprefix("./"), name)
+    return next((file for file in files if file["path"] == path), None)
+
+
+async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = True) -> AttachedFile | None:
+    """The attached file that a name means, else the one that this run has made; its pictures are read if wanted."""
+    file = file_named(name, state)
+    made = path_made(name, state, context) if file is None and name else None
+    return file if made is None else await attach(context, made, made.name, ocr=ocr)
+
+
+def path_made(name: str, state: State, context: Context) -> Path | None:
+    """A file that this run has made, by its name or its path: of an attached file, or in the workspace."""
+    made = {Path(path).name: Path(path) for file in state.get("attached", []) for path in file["data"]}
+    path = made.get(name, Path(name))
+    if path in made.values():
+        return path
+    return context.workspace.file(name) if context.workspace is not None else None
+
+
+def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
+    """The paths of files by every name that means one of them alone.
+
+    A file of an archive is called `pack.zip/data/in.txt`, and by the end of that, `data/in.txt` or `in.txt`, unless it
+    is another file's whole name. A name that several files have means none of them.
+    """
+    whole, ends = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for file in files:
+        inside = {f"{file['name']}/{name}": path for name, path in _members(file).items()}
+        for name, path in {file["name"]: file["path"], **inside}.items():
+            parts = name.split("/")
+            whole[name].add(path)
+            for start in range(1, len(parts)):
+                ends["/".join(parts[start:])].add(path)
+    return {name: min(paths) for name, paths in {**ends, **whole}.items() if len(paths) == 1}
+
+
+def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
+    """The arguments with the path of an attached file for its name, in parameters that are called path or file."""
+    paths = paths_by_name(state.get("attached", []))
+    return {
+        name: paths.get(value, value) if isinstance(value, str) and _TAKES_PATH.search(name) else value
+        for name, value in arguments.items()
+    }
+
+
+def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:
+    """What is said of a name that means no file, or several."""
+    if not files:
+        return "No file is attached: attach one with --file, or answer without."
+    known = paths_by_name(files)
+    listed = ", ".join(file["name"] if file["name"] in known else file["path"] for file in files)
+    return f"There is no attached file {name!r}; the files are: {listed}."
+
+
+def next_unread(state: State) -> AttachedFile | None:
+    """The first file of which nothing was read yet."""
+    return next(iter(unread_files(state)), None)
+
+
+def unread_files(state: State) -> list[AttachedFile]:
+    """The files of which nothing was read yet."""
+    return [file for file in readable(state) if not was_read(file, state.get("steps", []))]
+
+
+def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
+    """Whether a step has read in a file, or tried to."""
+    head = f"read_file {file['name']}"
+    return any(
+        step["action"] == "read_file" and (step["input"] == head or step["input"].startswith(f"{head} "))
+        for step in steps
+    )
+
+
+def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:
+    """All files as a prompt shows them: what they are, how they begin, and how much of them that is, marked as data.
+
+    Args:
+        files: The files.
+        room: Characters of their beginnings, all together: what a short one leaves, the others have.
+    """
+    alike = _alike(files)
+    shown = [file for file in files if file["name"] in alike]
+    rooms = shares([needed(file["parts"]) for file in shown], room)
+    return data_blocks(
+        data_block(file["name"], _described(file, given, alike[file["name"]]))
+        for file, given in zip(shown, rooms, strict=True)
+    )
+
+
+def _alike(files: Sequence[AttachedFile]) -> dict[str, list[str]]:
+    """The files that are shown, each with those of its series that are not: members of one archive, alike in all."""
+    archives = [file["name"] for file in files if file["kind"] in ARCHIVES]
+    first: dict[str, str] = {}
+    alike: dict[str, list[str]] = {}
+    for file in files:
+        name = file["name"]
+        archive = next((one for one in archives if name.startswith(f"{one}/")), name)
+        heads = [(part["name"], part["head"]) for part in file["parts"]]
+        form = [file["facts"].get(key) for key in ("delimiter", "decimal", "encoding", "header")]
+        key = json.dumps([archive, file["kind"], _letters(name), heads, form])
+        if archive == name or file["problem"] or first.setdefault(key, name) == name:
+            alike[name] = []
+        else:
+            alike[first[key]].append(name.removeprefix(f"{archive}/"))
+    return alike
+
+
+def shown_of(file: AttachedFile) -> list[str]:
+    """What of a file a prompt may show."""
+    parts = [[part["name"], part["head"], *part["pieces"], *part["notes"], *part["columns"]] for part in file["parts"]]
+    return [file["name"], file["summary"], *("\n".join(texts) for texts in parts)]
+
+
+def _described(file: AttachedFile, room: int, alike: Sequence[str]) -> str:
+    if file["problem"]:
+        where = "" if is_missing(file) else f"path: {file['path']}, {file['size']:,} bytes\n"
+        return f"{where}It cannot be read: {printable(file['problem'])}"
+    text, label = rendered(file["parts"], room)
+    pages = f", {file['sections']:,} pages to read" if (file["sections"] or 0) > 1 else ""
+    lines = [
+        f"path: {file['path']}",
+        f"kind: {file['kind']}, {file['size']:,} bytes{pages}",
+        file["summary"],
+        f"Shown: {label}" if label else "",
+        text,
+        f"Not shown: {' '.join(file['lost'])}" if file["lost"] else "",
+        _for_programs(file),
+        f"Of the same form, not shown: {', '.join(alike)}" if alike else "",
+    ]
+    return "\n".join(printable(line) for line in lines if line)
+
+
+_SIDE_FILES = {
+    ".pages.jsonl": """a line for each page, {"page": 1, "text": "…"}""",
+    ".transcript.json": """{"engine": …, "text": "…", "pieces": [{"start": 0.5, "end": 2, "text": "…"}]} in seconds""",
+    "/text.md": "its whole text",
+}
+"""What is in the files that readers make."""
+
+
+def _for_programs(file: AttachedFile) -> str:
+    """Where programs find what was made of a file; each path is the one that they open."""
+    for name, path in _members(file).items():
+        return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
+    made = [path for path in file["data"] if path != file["path"]]
+    told = [(path, next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "")) for path in made]
+    lines = [f"For programs also{f' ({what})' if what else ''}: {path}" for path, what in told]
+    others = [path for path, what in told if not what]
+    if len(others) > 3:
+        lines = [line for line, (_, what) in zip(lines, told, strict=True) if what]
+        lines.append(f"For programs also: {len(others)} files in {os.path.commonpath(others)}")
+    return "\n".join(lines)

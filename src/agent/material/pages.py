@@ -1,0 +1,251 @@
+"""Pages of the web as decisions name them, by address or by a link that was shown, and as a step shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from agent.state import Decision, State, Step
+from agent.web.address import canonical, is_address
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    from agent.material.workspace import Workspace
+    from agent.web.page import Page
+
+_LINK = re.compile(r"link\s*#?\[?(\d{1,7})\]?", re.IGNORECASE)
+_SHOWN = re.compile(r"\]\[(\d{1,7})\]")
+_MARKED = re.compile(r"\[([^\[\]\n]*)\]\[\d{1,7}\]")
+_READ = "read_file "
+_ADDRESS = 200
+"""Characters of an address that is listed."""
+_FORMS = 2_000
+"""Characters of forms."""
+_HEADER = 120
+"""Characters of a table's header."""
+_MOST_TABLES = 20
+_LONGEST_TEXT = 5_000_000
+"""Characters of a file that a program gets as a text."""
+_TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md", "source"})
+"""Kinds of files that are text."""
+_SCRIPTS = {
+    "plain": "Its scripts were not run.",
+    "rendered": "Its scripts were run in a browser.",
+    "archive": "It is an archived copy; its scripts were not run.",
+    "firecrawl": "It was read through Firecrawl, which runs scripts, and leaves out menus, head and foot.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """What a step shows of a page."""
+
+    finding: str
+    """What others wrote, and where it stands: for a block of data."""
+    note: str
+    """What alita says of it, without a word of the page."""
+    text: str
+    """The part of the page alone."""
+    links: dict[str, str]
+    """All links of the page by their numbers."""
+
+
+def shown_page(
+    page: Page,
+    decision: Decision,
+    source: int,
+    known: Mapping[str, str],
+    *,
+    reading: int,
+    addresses: int,
+    workspace: Workspace | None = None,
+    is_new: bool = True,
+    is_previewed: bool = False,
+) -> ShownPage:
+    """A part of a page, or what was found on it; the whole goes into the workspace.
+
+    Args:
+        page: The page.
+        decision: With the part or the words that are wanted.
+        source: The number by which the run cites the page.
+        known: The links that have numbers already; the others get the next ones.
+        reading: Characters of the part.
+        addresses: Characters of the addresses of its links, all together.
+        workspace: Where the page is kept for programs.
+        is_new: Whether the run has not read in it before; else its forms and its files were told already.
+        is_previewed: Whether it is a file whose preview is shown beside it: of data the first page says nothing more.
+
+    Raises:
+        WebProblem: There is no such part.
+    """
+    from agent.material.attached import DATA
+    from agent.web.reading.paged import PagedView, Screen
+
+    links = _numbered(page, known)
+    page = replace(
+        page, markdown=_with_numbers(page.markdown, page, links), around=_with_numbers(page.around, page, links)
+    )
+    view = PagedView(page, reading)
+    is_found = bool(decision.find.strip())
+    screen = view.find(decision.find, decision.page) if is_found else view.at(decision.page)
+    if is_previewed and addresses and page.kind in DATA and not is_found and decision.page == 1:
+        screen = Screen("", "the preview of the file, which is kept as it is")
+    text = printable(screen.text)
+    about, files = _kept(page, links, source, workspace if is_new and page.path is None else None)
+    finding = [
+        _head(page, decision, source),
+        f"{screen.label}{':' if text else '.'}" if is_found else "",
+        text,
+        *([_listed(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
+        " ".join(page.notes) if is_new else "",
+    ]
+    has_links = "`link N` follows the link [text][N], now and later." if _SHOWN.search(text) else ""
+    scripts = _SCRIPTS.get(page.via, "") if page.kind == "html" else ""
+    note = ["" if is_found else f"Shown: {screen.label}.", *([scripts, *page.remarks] if is_new else [])]
+    return ShownPage(
+        finding="\n".join(line for line in finding if line),
+        note=" ".join(filter(None, [*note, has_links, files if addresses else ""])),
+        text=text,
+        links=links,
+    )
+
+
+def text_for_program(page: Page) -> str:
+    """What a program gets of a page: the text of a file as it stands in it, else the page as Markdown."""
+    from agent.files.contents import Source
+    from agent.files.problem import FileProblem
+    from agent.files.text import text_encoding
+
+    if page.path is None or page.kind not in _TEXTS:
+        return page.whole
+    try:
+        with text_encoding(Source(page.path, page.kind)).open(page.path) as stream:
+            return stream.read(_LONGEST_TEXT)
+    except (FileProblem, OSError, ValueError):  # a replay has no files
+        return page.whole
+
+
+def means_page(decision: Decision) -> bool:
+    """Whether a decision is to read a page, and not a file."""
+    return decision.action == "read_file" and (is_address(decision.file) or _link_of(decision.file) is not None)
+
+
+def resolved(decision: Decision, state: State) -> Decision:
+    """The decision with the address in place of a link, where there is such a link."""
+    name = _link_of(decision.file) if decision.action == "read_file" else None
+    return replace(decision, file=state.get("links", {}).get(name or "", decision.file))
+
+
+def no_such_link(decision: Decision, state: State) -> str | None:
+    """Why a link cannot be followed; None when it can, or when no link is meant."""
+    if decision.action != "read_file" or (name := _link_of(decision.file)) is None:
+        return None
+    links = state.get("links", {})
+    if not links:
+        return f"{decision.file!r} is a link of no page: no page with links was read yet; give an address."
+    return None if name in links else f"There is no {decision.file!r}: the links have the numbers 1 to {len(links)}."
+
+
+def is_page_read(step: Step) -> bool:
+    """Whether a step read a page of the web."""
+    return step["action"] == "read_file" and is_address(step["input"].removeprefix(_READ).split(" ")[0])
+
+
+def was_read(url: str, steps: Sequence[Step]) -> bool:
+    """Whether a step has read in a page."""
+    read = (step["input"].removeprefix(_READ).split(" ")[0] for step in steps if step["ok"] and is_page_read(step))
+    return canonical(url) in map(canonical, read)
+
+
+def _link_of(text: str) -> str | None:
+    match = _LINK.fullmatch(text.strip())
+    return str(int(match[1])) if match else None
+
+
+def _numbered(page: Page, known: Mapping[str, str]) -> dict[str, str]:
+    """The links of a page by number: an address that was seen before has its number already."""
+    before = {url: number for number, url in known.items()}
+    following = max(map(int, known), default=0) + 1
+    links: dict[str, str] = {}
+    for url in page.links:
+        number = before.setdefault(url, str(following))
+        following += number == str(following)
+        links[number] = url
+    return links
+
+
+def _with_numbers(text: str, page: Page, links: Mapping[str, str]) -> str:
+    numbers = {url: number for number, url in links.items()}
+
+    def number(match: re.Match[str]) -> str:
+        own = int(match[1])
+        return f"][{numbers[page.links[own - 1]]}]" if 1 <= own <= len(page.links) else match[0]
+
+    return _SHOWN.sub(number, text)
+
+
+def _head(page: Page, decision: Decision, source: int) -> str:
+    where = f", looking for {decision.find!r}" if decision.find.strip() else ""
+    dated = f", {page.published}" if page.published else ""
+    return f"read_file {page.url}{where} [{source}]: {one_line(page.title, 160)} ({page.kind}{dated})"
+
+
+def _listed(text: str, links: Mapping[str, str], room: int) -> str:
+    """The addresses of the links that a part shows, short where they are paths of one site."""
+    shown = {number: links[number] for number in _SHOWN.findall(text) if number in links}
+    if not shown:
+        return ""
+    sites = ["/".join(url.split("/", 3)[:3]) for url in shown.values()]
+    site = max(sites, key=sites.count)
+    is_common = sites.count(site) > 2
+    lines = [f"Links (those that begin with / are at {site}):" if is_common else "Links:"]
+    for number, url in shown.items():
+        is_path = is_common and url.startswith(f"{site}/") and not urlsplit(url).query  # of a query each sign counts
+        line = f"{number} {url.removeprefix(site) if is_path else url}"
+        line = line if len(line) <= _ADDRESS else f"{line[:_ADDRESS]}…"
+        room -= len(line) + 1
+        if room < 0:
+            lines.append(f"and the addresses of {len(shown) - len(lines) + 1} more")
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _about_forms(page: Page) -> list[str]:
+    fitting = [form for number, form in enumerate(page.forms, 1) if sum(map(len, page.forms[:number])) <= _FORMS]
+    more = [f"and {len(page.forms) - len(fitting)} more forms"] if len(fitting) < len(page.forms) else []
+    return ["Forms:", *fitting, *more] if page.forms else []
+
+
+def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspace | None) -> tuple[list[str], str]:
+    """The page in files: what is said of them in the page's words, and in alita's own."""
+    if workspace is None:
+        return [], ""
+    files = [f"its whole text {workspace.keep_text(f'page_{source}.txt', page.whole)}"]
+    if links:
+        files.append(f"its links by number {workspace.keep_json(f'page_{source}.links.json', dict(links))}")
+    about = []
+    for number, rows in enumerate(list(tables_in(page.whole))[:_MOST_TABLES] if page.kind == "html" else [], 1):
+        path = workspace.keep_table(f"page_{source}_table_{number}.csv", rows)
+        header = one_line(" | ".join(rows[0]), _HEADER)
+        about.append(f"Table {number} of the page, {len(rows) - 1} rows below `{header}`: {path}")
+    return about, f"For programs: {', '.join(files)}."
+
+
+def tables_in(markdown: str) -> Iterator[list[list[str]]]:
+    """The tables of a text as rows of cells, the header first; links are their text alone."""
+    rows: list[list[str]] = []
+    for line in [*markdown.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([_cell(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))])
+            continue
+        if len(rows) > 2 and all(re.fullmatch(r":?-+:?", cell) for cell in rows[1]):
+            yield [rows[0], *rows[2:]]
+        rows = []
+
+
+def _cell(text: str) -> str:
+    return _MARKED.sub(r"\1", text).replace("\\|", "|").replace("**", "").strip()

@@ -1,0 +1,230 @@
+"""The embedded model's server: llama.cpp's own, in a process that several `alita` processes share.
+
+`python -m agent.models.embedded.server` holds a lock for as long as it lives, so that of two started at once one ends
+immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. A server that
+found the machine busy when it started ends in a quiet moment: the next one gets all cores. In quiet moments it also
+reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.embedded.prefixes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import signal
+import sys
+import threading
+import time
+import urllib.request
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agent.models.embedded.prefixes import KeptPrefixes
+from agent.models.embedded.server_state import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
+
+_MOST = 8
+"""More threads gain little for a small model."""
+
+
+def free_cores(seconds: float = 0.4) -> int:
+    """Cores that this process may use and that nobody keeps busy while it looks; at least 1.
+
+    llama.cpp's threads wait for each other by spinning: with as many threads as cores it collapses (12 → 1 token/s)
+    when another process keeps one core busy.
+    """
+    allowed = _allowed()
+    before = _idle_ticks()
+    time.sleep(seconds)
+    after = _idle_ticks()
+    ticks = os.sysconf("SC_CLK_TCK") * seconds
+    busy = sum(1 for core in allowed if core in before and after.get(core, 0) - before[core] < ticks * 0.4)
+    return max(1, min(len(allowed) - busy, most_cores()))
+
+
+def most_cores() -> int:
+    """How many cores this process could use on a quiet machine."""
+    allowed = len(_allowed())
+    return max(1, min(allowed, _quota(allowed), _MOST))
+
+
+def _allowed() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def _idle_ticks() -> dict[int, int]:
+    """For each core the ticks it spent idle or waiting for a disk; empty where /proc does not tell."""
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+    except OSError:
+        return {}
+    cores = [line.split() for line in lines if line.startswith("cpu") and line[3:4].isdigit()]
+    return {int(fields[0][3:]): int(fields[4]) + int(fields[5]) for fields in cores}
+
+
+def _quota(cores: int) -> int:
+    """Whole cores that the control group grants."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return cores if quota == "max" else max(1, int(quota) // int(period))
+    except (OSError, ValueError):
+        return cores
+
+
+_LOOK_EVERY = 5.0
+"""Seconds between two looks at whether anyone still needs the server."""
+_SETTLED = 30.0
+"""Seconds without a request after which a server that got too few cores makes way for one that gets more."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serves until idle, told to end, or forgotten."""
+    from filelock import FileLock, Timeout
+
+    files, options = _arguments(argv)
+    try:
+        lock = FileLock(files.lock, blocking=False)
+        lock.acquire()
+    except Timeout:
+        return ALREADY_RUNNING
+    _empty_log(files)
+    ending = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: ending.set())
+    state = ServerState(os.getpid(), born(os.getpid()), str(options.weights), idle=options.idle, started=time.time())
+    files.write(state)
+    threads = options.threads or free_cores()
+    token = secrets.token_urlsafe(24)
+    kept = _kept(options)
+    server = _load(options, threads, token, kept)
+    port = int(server.listening_address.rpartition(":")[2])
+    folder = str(kept.folder) if kept else ""
+    state = replace(state, port=port, token=token, threads=threads, prefixes=folder)
+    files.write(state)
+    print(f"listening on {server.listening_address} with {threads} threads", flush=True)
+    _wait(files, state, options.threads, ending, kept)
+    files.state.unlink(missing_ok=True)
+    lock.release()
+    # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _empty_log(files: ServerFiles) -> None:
+    """Empties the log of the server before this one, if the log is where this one prints."""
+    if files.log.exists() and os.path.samestat(os.fstat(1), files.log.stat()):
+        os.ftruncate(1, 0)
+
+
+def _kept(options: ServerOptions) -> KeptPrefixes | None:
+    """Where prefixes are kept; None if nowhere."""
+    if options.kept is None:
+        return None
+    kept = KeptPrefixes(options.kept)
+    try:
+        kept.prepare()
+    except OSError as exc:
+        print(f"no prefix is kept: {exc}", flush=True)
+        return None
+    return kept
+
+
+def _load(options: ServerOptions, threads: int, token: str, kept: KeptPrefixes | None) -> Any:
+    import xllamacpp  # type: ignore[import-untyped]  # has no stubs
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(options.weights)
+    params.n_ctx = options.context
+    params.n_parallel = options.parallel
+    params.kv_unified = True
+    params.use_jinja = True
+    params.cache_ram_mib = 512
+    params.ui = False
+    params.verbosity = 2  # warnings: the log holds no prompts and does not grow
+    params.model_alias = {options.weights.stem}
+    params.port = 0
+    params.api_keys = [token]
+    params.endpoint_slots = True
+    if kept:
+        params.slot_save_path = f"{kept.folder}/"
+    params.warmup = False  # the first request reads the weights as well
+    params.fit_params = len(xllamacpp.get_device_info()) > 1  # without a GPU there is no memory to fit into
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    return xllamacpp.Server(params)
+
+
+def _wait(
+    files: ServerFiles, state: ServerState, chosen: int, ending: threading.Event, kept: KeptPrefixes | None
+) -> None:
+    """Returns when told to end, when idle, when outgrown, or when the state file is no longer this server's."""
+    look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
+    while not ending.wait(look_every):
+        if files.read() != state:
+            return
+        used = files.state.stat().st_mtime
+        quiet = time.time() - used
+        if kept and quiet > 2 * look_every and (missing := kept.missing()) and not _busy(state):
+
+            def stop(used: float = used) -> bool:
+                return ending.is_set() or files.read() != state or files.state.stat().st_mtime != used
+
+            try:
+                while missing and kept.make(missing.pop(0), partial(ask_engine, state), stop):
+                    pass
+            except OSError as exc:
+                print(f"no more prefixes are kept: {exc}", flush=True)
+                kept = None
+        elif (quiet > state.idle > 0 or outgrown(state, chosen, quiet)) and not _busy(state):
+            return
+
+
+def outgrown(state: ServerState, chosen: int, quiet: float) -> bool:
+    """Whether a server that was started on a busy machine could have more cores now.
+
+    Args:
+        state: The server.
+        chosen: The threads it was told to use; 0 when it looked for free cores itself.
+        quiet: Seconds since the last request.
+    """
+    return chosen == 0 and quiet > _SETTLED and state.threads < most_cores() and state.threads < free_cores()
+
+
+def _busy(state: ServerState) -> bool:
+    """A request is being answered."""
+    try:
+        return any(slot.get("is_processing") for slot in ask_engine(state, "/slots"))
+    except OSError:
+        return False
+
+
+def ask_engine(state: ServerState, path: str, body: dict[str, Any] | None = None) -> Any:
+    """Asks the engine itself."""
+    url = f"http://127.0.0.1:{state.port}{path}"
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {state.token}", "Content-Type": "application/json"}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(urllib.request.Request(url, data, headers), timeout=10 if data is None else 120) as response:
+        return json.load(response)
+
+
+def _arguments(argv: list[str] | None) -> tuple[ServerFiles, ServerOptions]:
+    parser = argparse.ArgumentParser(prog="python -m agent.models.embedded.server", description=__doc__)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--stem", type=Path, required=True, help="where the state, lock and log files stand")
+    parser.add_argument("--context", type=int, default=ServerOptions.context)
+    parser.add_argument("--parallel", type=int, default=ServerOptions.parallel)
+    parser.add_argument("--threads", type=int, default=ServerOptions.threads)
+    parser.add_argument("--idle", type=float, default=ServerOptions.idle)
+    parser.add_argument("--prefixes", type=Path, help="where the beginnings of prompts are kept")
+    given = parser.parse_args(argv)
+    options = ServerOptions(
+        given.weights, given.context, given.parallel, given.idle, given.threads, prefixes=given.prefixes
+    )
+    return ServerFiles(given.stem), options
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

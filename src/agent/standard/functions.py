@@ -1,0 +1,138 @@
+"""What a capable model can call: each action, and each retrieved tool, as a typed function of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from agent.consent.external_tools import SERVER, arguments_schema
+from agent.models.protocol import ToolCall
+from agent.state import Action, Decision, Reply, State
+from mcp_tools.text import one_line
+
+DRAFT = "draft"
+"""Marks a tool of the library that the user did not approve."""
+FINAL = "final_answer"
+"""The argument that makes a result the answer."""
+_FINAL: dict[str, Any] = {"type": "string", "description": "The answer, {} being the result."}
+_TEXT: dict[str, Any] = {"type": "string"}
+_LONGEST_REASON = 300
+
+
+def _function(name: str, description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+_FUNCTIONS: dict[Action, dict[str, Any]] = {
+    "run_code": _function(
+        "run_python",
+        "Runs Python in this run's session, where variables stay. print() what you want to see.",
+        {"code": _TEXT, FINAL: _FINAL},
+        ["code"],
+    ),
+    "create_tool": _function(
+        "create_tool",
+        "Calls a new general tool with `arguments`, tests it, and keeps it for later questions.",
+        {
+            "code": {
+                "type": "string",
+                "description": "A module with one typed public function, its Google docstring with Args (meaning, "
+                "unit), Returns, Raises and an example; ValueError for bad input. Left out: the last one again.",
+            },
+            "arguments": {"type": "object"},
+            "objection": {"type": "string", "description": "Why a test that it failed is wrong."},
+            FINAL: _FINAL,
+        },
+        ["arguments"],
+    ),
+    "read_file": _function(
+        "read",
+        "Reads a file, or a web page by address or as `link 7`.",
+        {
+            "source": _TEXT,
+            "page": {"type": "integer", "minimum": 1},
+            "find": {"type": "string", "description": "Only the places with these words."},
+        },
+        ["source"],
+    ),
+    "search": _function("search", "Searches the web; quotes the best pages.", {"query": _TEXT}, ["query"]),
+    "browse": _function(
+        "browse",
+        "Operates a site in a browser: clicks, forms, log-ins. Pages are read with read.",
+        {"url": _TEXT, "task": _TEXT},
+        ["url", "task"],
+    ),
+}
+_ACTIONS: dict[str, Action] = {form["function"]["name"]: action for action, form in _FUNCTIONS.items()}
+
+
+def functions_for(state: State) -> list[dict[str, Any]]:
+    """The functions of a run, in Chat Completions form; those of actions first, so that their text stays the same."""
+    tools = [_tool_function(tool) for tool in state["tools"] if tool["name"] not in _ACTIONS]
+    if state.get("wish") == "create":
+        return [_FUNCTIONS["create_tool"], *tools]
+    without = state.get("without", [])
+    return [*(form for action, form in _FUNCTIONS.items() if action not in without), *tools]
+
+
+def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool as a function. What a server or a draft says of itself is data: a block of the first message holds it."""
+    schema = arguments_schema(tool)
+    properties = {**schema.get("properties", {})}
+    properties.setdefault(FINAL, _FINAL)
+    said = "A tool of the library that is not approved." if tool.get(DRAFT) else str(tool["description"])
+    said = f"A tool of the connected server {tool[SERVER]}." if SERVER in tool else said
+    form = _function(str(tool["name"]), said, properties, schema.get("required", []))
+    extra = {key: value for key, value in schema.items() if key not in {"properties", "required", "type", "title"}}
+    form["function"]["parameters"] |= extra
+    return form
+
+
+def decision_of_call(call: ToolCall, said: str = "", replies: Sequence[Reply] = ()) -> Decision:
+    """The decision that a function call without a problem stands for; what the model said with it is its reason.
+
+    Args:
+        call: The call.
+        said: With it.
+        replies: Earlier ones, in which the code of a tool may stand.
+    """
+    why, arguments = one_line(said, _LONGEST_REASON), call.values
+    action, final = _ACTIONS.get(call.name), arguments.get(FINAL, "")
+    if action == "run_code":
+        return Decision(action, why, code=arguments["code"], final=final, call=call.id)
+    if action == "create_tool":
+        given, objection = arguments["arguments"], arguments.get("objection", "")
+        code = arguments.get("code") or _proposed(replies)
+        return Decision(action, why, arguments=given, code=code, objection=objection, final=final, call=call.id)
+    if action == "read_file":
+        page, find = arguments.get("page", 1), arguments.get("find", "")
+        return Decision(action, why, file=arguments["source"], page=page, find=find, call=call.id)
+    if action == "search":
+        return Decision(action, why, query=arguments["query"].strip(), call=call.id)
+    if action == "browse":
+        return Decision(action, why, url=arguments["url"].strip(), task=arguments["task"].strip(), call=call.id)
+    given = {name: value for name, value in arguments.items() if name != FINAL}
+    return Decision("use_tool", why, tool=call.name, arguments=given, final=final, call=call.id)
+
+
+def _proposed(replies: Sequence[Reply]) -> str:
+    """The code of the tool that was proposed last; empty where there is none."""
+    for reply in reversed(replies):
+        for call in reply["message"].get("tool_calls", []):
+            if call["function"]["name"] == "create_tool" and (code := _code_in(call["function"]["arguments"])):
+                return code
+    return ""
+
+
+def _code_in(arguments: str) -> str:
+    try:
+        return str(json.loads(arguments).get("code") or "")
+    except (ValueError, AttributeError):  # a call that could not be read
+        return ""

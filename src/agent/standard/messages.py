@@ -1,0 +1,154 @@
+"""The conversation with a capable model: written anew from the state at each decision, and growing only at its end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from agent.answering.final import answer_of
+from agent.answering.in_schema import wanted_form
+from agent.consent.external_tools import SERVER
+from agent.material.attached import files_text
+from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
+from agent.models.protocol import Message
+from agent.standard.functions import DRAFT
+from agent.standard.room import Room
+from agent.state import AttachedFile, Reply, State, Step
+from agent.steps import preview
+from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
+
+_SHORT = 400
+_WORD = re.compile(r"[^\W\d_]{2}")
+_FEW_STEPS = 2
+_MOST_PICTURES = 8
+
+
+def messages_for(
+    state: State, replies: Sequence[Reply], *, most_steps: int, room: Room | None = None, sight: Sight | None = None
+) -> list[Message]:
+    """The system prompt, the question with its files, and each reply with what it brought.
+
+    Args:
+        state: Of the run.
+        replies: All of them; a refused one may not be in the state yet.
+        most_steps: The limit of steps, of which the last ones are announced; a reply with its calls is one.
+        room: How long the results may be.
+        sight: Whether the model is shown pictures; None where there are none.
+    """
+    messages: list[Message] = load_prompt("agent", "standard").render(question=_question(state))
+    room, sight = room or Room(), sight or Sight()
+    attached = [file for file in state.get("attached", []) if "since" not in file]
+    pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
+    if sight.is_shown:
+        messages[0]["content"] += f"\n{SHOWS}"
+    if pictures:
+        instead = [{"type": "text", "text": not_shown(picture, sight)} for picture in pictures]
+        parts = parts_of(pictures) if sight.is_shown else instead
+        messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, *parts]
+    by_call = {step["call"]: step for step in state.get("steps", []) if step.get("call")}
+    short = _shown_in_short(list(by_call.values()), room)
+    of_steps = PicturesOfSteps(sight, pictures, list(by_call.values()), short)
+    if room.summary:
+        messages.append({"role": "user", "content": f"Earlier calls:\n{data_block('summary', room.summary)}"})
+    left = most_steps
+    for number, reply in enumerate(replies):
+        calls = reply["message"].get("tool_calls", [])
+        results = [_observation(call, reply, by_call, short, room, state.get("attached", [])) for call in calls]
+        done = [by_call.get(call["id"]) for call in calls]
+        for at, step in enumerate(done):
+            results[at] += _no_answer(step, state["question"]) if step else ""
+        if not reply.get("is_free") and any(done):
+            left -= 1
+            if 0 < left <= _FEW_STEPS:
+                results[-1] += f"\n{left} step{'s' * (left != 1)} left."
+        if number < room.folded:
+            continue
+        messages.append(reply["message"])
+        for call, step, text in zip(calls, done, results, strict=True):
+            shown = of_steps.of(step) if step else []
+            parts = [{"type": "text", "text": text}, *shown]
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": parts if shown else text})
+        if reply["remark"]:
+            messages.append({"role": "user", "content": reply["remark"]})
+    return messages
+
+
+def _question(state: State) -> str:
+    lines = [state["question"]]
+    if schema := state.get("schema"):
+        lines += ["", wanted_form(schema)]
+    attached = [file for file in state.get("attached", []) if "since" not in file]
+    if attached:
+        lines += ["", "Files:", files_text(attached)]
+    elif state.get("files"):
+        lines += ["", "Files:", data_block("names", "\n".join(state["files"]))]
+    if external := [tool for tool in state["tools"] if SERVER in tool]:
+        lines += ["", "What connected servers say of their functions:", _told_by_servers(external)]
+    if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
+        lines += ["", "What tools that are not approved say of themselves:", *drafts]
+    return "\n".join(lines)
+
+
+def _told_by_servers(tools: Sequence[dict[str, Any]]) -> DataText:
+    return data_blocks(data_block(f"{tool['name']} of {tool[SERVER]}", _told_of(tool)) for tool in tools)
+
+
+def _told_of(tool: dict[str, Any]) -> str:
+    """What a server says of its tool and of the tool's arguments, of which the function itself shows the form alone."""
+    return f"{tool['description']}\nArguments: {json.dumps(tool.get('inputSchema'), ensure_ascii=False)}"
+
+
+def _observation(
+    call: dict[str, Any],
+    reply: Reply,
+    by_call: dict[str, Step],
+    short: set[str],
+    room: Room,
+    attached: Sequence[AttachedFile],
+) -> str:
+    if call["id"] in reply["refused"]:
+        return reply["refused"][call["id"]]
+    step = by_call.get(call["id"])
+    if step is None:
+        return "Not done: the run went on without it."
+    size = _SHORT if call["id"] in short else room.one
+    shown = preview(_result(step), size)
+    if _WORD.search(shown):  # numbers alone give no orders
+        shown = data_block(call["function"]["name"], shown)
+    note = f"\n{step['note']}" if step.get("note") else ""
+    brought = [file for file in attached if file.get("since") == step["number"]]
+    note += f"\nFiles that came with it:\n{files_text(brought)}" if brought and call["id"] not in short else ""
+    return f"{shown}{note}"
+
+
+def _no_answer(done: Step, question: str) -> str:
+    """Why a result is not the answer that it was to be; empty where it is, or was not to be."""
+    try:
+        answer_of(done, question)
+    except ValueError as misfit:
+        return f"\nIt does not fit {done.get('final')!r}: {misfit}."
+    return ""
+
+
+def _result(step: Step) -> str:
+    """What a step found, without the call, which stands above it."""
+    return step.get("result") or step["finding"].removeprefix("read_file ")
+
+
+def _shown_in_short(steps: Sequence[Step], room: Room) -> set[str]:
+    """The calls whose observations are too old to be shown whole.
+
+    Whenever there is no room left, half of it is made free, so that the conversation stays the same for many replies.
+    """
+    short, whole, size = set[str](), list[Step](), 0
+    for step in steps:
+        whole.append(step)
+        size += min(len(step["finding"]), room.one)
+        if size > room.characters:
+            while size > room.characters // 2 and len(whole) > 1:
+                oldest = whole.pop(0)
+                size -= min(len(oldest["finding"]), room.one)
+                short.add(oldest["call"])
+    return short

@@ -1,0 +1,96 @@
+"""create_tool of a capable model: the code it proposes is tried, proved and kept, and its result is the finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.consent.approval import ApprovedShelf
+from agent.context import Context
+from agent.errors import ModelOutputError
+from agent.events import Note, ToolCalled, ToolRegistered
+from agent.material.attached import granted, present, with_paths
+from agent.models.protocol import Role
+from agent.nodes.plan import shown_tool
+from agent.state import State, Step
+from agent.steps import decision_of, step, value_text
+from agent.strategy import Update
+from agent.writer import EventWatcher
+from mcp_tools.create import Creation, Proposal, prove
+from mcp_tools.errors import StoppedError
+from mcp_tools.packages import file_packages
+from mcp_tools.text import one_line
+from mcp_tools.tool import Capabilities
+
+
+async def propose_tool(state: State, context: Context) -> Update:
+    """Proves the tool of the decision, and keeps it where that succeeds; it answers the question either way."""
+    assert context.examiner is not None
+    decision = decision_of(state)
+    shelf = ApprovedShelf(context.library, context.approval, context.emit)
+    files = present(state, context)
+    proposal = Proposal(
+        question=state["question"],
+        code=decision.code,
+        arguments=with_paths(decision.arguments, state),
+        objection=decision.objection,
+        files=files,
+        data=granted(state, context),
+        run_id=context.run_id,
+        model=context.models.for_role(Role.COORDINATOR).name,
+        capabilities=Capabilities(read=True, packages=file_packages()) if files else Capabilities(),
+    )
+    try:
+        creation = await prove(
+            proposal,
+            examiner=context.examiner,
+            sandbox=context.sandbox,
+            library=shelf,
+            watcher=EventWatcher(context.emit),
+        )
+    except (ModelOutputError, StoppedError) as failure:
+        context.emit(Note(f"no tool: {failure.message}"))
+        return {"steps": [step(state, ok=False, finding=f"No tool could be created: {failure.message}")]}
+    if creation.tool is None:
+        return _not_kept(state, context, creation, told=shelf.refused)
+    tool = creation.tool
+    if creation.choice == "create":
+        context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
+    else:
+        context.emit(Note(f"the library already has it: {tool.name}"))
+    shown = value_text(creation.value)
+    await context.library.record_call(tool.name, ok=True, kind=None)
+    context.emit(ToolCalled(tool.name, creation.arguments, True, one_line(shown), creation.seconds))
+    kept = f"Kept as {tool.name}." if creation.choice == "create" else f"The library has it: {tool.name}."
+    known = {tool["name"] for tool in state["tools"]}
+    return {
+        "steps": [step(state, ok=True, finding=shown, value=creation.value, note=kept)],
+        "created": [tool.name] if creation.choice == "create" else [],
+        "used": [tool.name],
+        "tools": state["tools"] if tool.name in known else [*state["tools"], shown_tool(tool)],
+    }
+
+
+def _not_kept(state: State, context: Context, creation: Creation, *, told: bool) -> Update:
+    """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
+    if not told:
+        context.emit(Note(f"not kept as a tool: {one_line(creation.reason.removeprefix('- '), 300)}"))
+    ok = creation.answered
+    shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
+    done = step(state, ok=ok, finding=f"{shown}Not kept as a tool: {creation.reason}", value=creation.value)
+    if told and state.get("wish") == "create":
+        done["final"] = "{}"  # another version is not wanted either
+    elif not told and not any(map(_was_tried, state.get("steps", []))):
+        done["final"] = ""
+    return {"steps": [done]}
+
+
+def _was_tried(done: Step) -> bool:
+    return done["action"] == "create_tool"
+
+
+def short_path(path: Path) -> str:
+    """The path as the user would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

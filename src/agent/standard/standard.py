@@ -1,0 +1,293 @@
+"""The standard strategy: a capable model decides in a growing conversation, by calling functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from mimetypes import guess_type
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agent.answering.final import problem_of
+from agent.browser.outside import BROWSER_USE
+from agent.browser.tasks import Outcome
+from agent.consent.permission import is_asked_for, origins_of
+from agent.consent.provenance import FINE, Origins, of_address
+from agent.context import Context
+from agent.conversations.conversation import Conversation
+from agent.conversations.restating import restate
+from agent.deciding.asked_before import asked_before
+from agent.deciding.refusals import refusal_of
+from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
+from agent.material.attached import ROOM_OF_ALL, unread_files
+from agent.material.pictures import tell_instead, without_pictures
+from agent.models.protocol import Completion, Message, Role, ToolCall
+from agent.programs.in_session import run_in_session
+from agent.standard.functions import decision_of_call, functions_for
+from agent.standard.messages import messages_for
+from agent.standard.proposing import propose_tool
+from agent.state import Decision, Reply, State
+from agent.steps import step_number, value_text
+from agent.strategy import Choice, PromptLimits, Update, strategy_for
+from agent.web.address import addresses_in
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.web.specialist.evidence import Evidence, Wanted
+
+ATTEMPTS = 3
+"""How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
+_MOST_CALLS = 8
+"""Of one reply."""
+_MOST_PAGES = 4
+"""That are read before the model is asked."""
+_TOKENS = 8_000
+"""Of one reply; it may hold a whole module."""
+_EMPTY = "Your reply was empty. Call a function, or reply with the answer."
+_NO_CALL = "A tool is wanted and not an answer: call a function."
+_CUT = "Your reply was cut off at {} tokens. Write less at once."
+_LAST = "No more calls are possible: {}. Reply with the best answer that the above allows, and say where it is unsure."
+_SUMMARISE = (
+    "There is no room for all of this. Sum it up in at most 300 words for going on with the question: what was done, "
+    "what was found, with values, sources and the paths of files, and what failed. Call nothing."
+)
+_SUMMARY_TOKENS = 1_000
+LIMITS = PromptLimits(
+    reading=8_000,
+    section=8_000,
+    files=ROOM_OF_ALL,
+    addresses=3_000,
+    evidence=8_000,
+    history=16_000,
+    thoughts=12_000,
+)
+
+
+class Standard:
+    """Trusts the model's own judgement."""
+
+    limits = LIMITS
+
+    async def decide(self, state: State, context: Context) -> Choice:
+        """The next actions: a call that needs no model, else what the model calls, or its answer.
+
+        Raises:
+            ModelOutputError: In several attempts the model gave nothing that can be carried out, and no rule applies.
+        """
+        if not state.get("steps"):
+            if (known := asked_before(state)) is not None:
+                return _by_rule([replace(known, final="{}")], state)
+            if pages := _pages_named(state, context):
+                return _by_rule(pages, state, is_free=True)
+        if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
+            return Choice([end])
+        replies: list[Reply] = []
+        problem = ""
+        for _ in range(ATTEMPTS):
+            choice = await self._turn(state, context, replies)
+            replies = choice.replies
+            if choice.decisions:
+                return choice
+            problem = replies[-1]["remark"] or "; ".join(map(_first_line, replies[-1]["refused"].values()))
+        if (rule := _fallback(state)) is not None:
+            chosen = _by_rule([rule], state)
+            return Choice(chosen.decisions, [*replies, *chosen.replies])
+        raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
+
+    async def _turn(self, state: State, context: Context, replies: list[Reply]) -> Choice:
+        """One reply of the model, with what can be done of it."""
+        try:
+            completion = await self._ask(state, context, replies)
+        except ModelOutputError as unusable:
+            message = Completion(unusable.text).as_message()
+            return Choice([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
+        message = completion.as_message()
+        if not completion.tool_calls:
+            text, is_cut = completion.text.strip(), completion.finish == "length"
+            if text and not is_cut and state.get("wish") != "create":
+                return Choice([Decision("answer", answer=text)], replies)
+            remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
+            return Choice([], [*replies, Reply(message=message, refused={}, remark=remark)])
+        decisions: list[Decision] = []
+        refused: dict[str, str] = {}
+        for call in completion.tool_calls:
+            earlier = [*state.get("replies", []), *replies]
+            decision = None if call.problem else decision_of_call(call, completion.text, earlier)
+            reason = call.problem if decision is None else _refusal_of(decision, decisions, state)
+            if decision is None or reason:
+                refused[call.id] = reason
+            else:
+                decisions.append(decision)
+        return Choice(decisions, [*replies, Reply(message=message, refused=refused, remark="")])
+
+    async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
+        messages = messages_for(
+            state,
+            [*state.get("replies", []), *replies],
+            most_steps=context.budget.limits.steps,
+            room=context.room,
+            sight=context.sight,
+        )
+        messages += [{"role": "user", "content": closing}] if closing else []
+        try:
+            return await context.complete(
+                Role.COORDINATOR, messages, tools=functions_for(state), max_tokens=_TOKENS, on_delta=context.on_answer
+            )
+        except PicturesRefusedError as refused:
+            if not context.sight.is_shown:
+                raise
+            await tell_instead(state, context, refused.message)
+        except ModelTooLongError:
+            if not context.room.shrink() and not await self._fold(state, context):
+                raise
+        return await self._ask(state, context, replies, closing)
+
+    async def _fold(self, state: State, context: Context) -> bool:
+        """Has the older half of the calls summarised; false where there is too little to fold."""
+        room, replies = context.room, state.get("replies", [])
+        if (half := (len(replies) - room.folded) // 2) == 0:
+            return False
+        older = messages_for(state, replies[: room.folded + half], most_steps=context.budget.limits.steps, room=room)
+        asked = [*older, {"role": "user", "content": _SUMMARISE}]
+        completion = await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)
+        room.folded, room.summary = room.folded + half, completion.text.strip()
+        return bool(room.summary)
+
+    async def best_guess(self, state: State, context: Context) -> str:
+        """The best answer that the conversation allows; empty where the model gives none.
+
+        Raises:
+            ModelError: The model could not be asked.
+            ModelOutputError: It gave nothing usable.
+            StoppedError: A limit of the run is reached.
+        """
+        limit = state.get("limit")
+        why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
+        return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
+
+    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+        """What the best pages say, quoted by rules."""
+        from agent.web.specialist.research import AsAsked, research
+
+        assert context.web is not None
+        return await research(wanted, context, context.web, AsAsked())
+
+    def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
+        """The coordinator reads the finding, and answers itself."""
+        return None
+
+    async def operate(
+        self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
+    ) -> Outcome:
+        """browser-use; without its package, the small strategy's driver."""
+        if find_spec("browser_use") is None:
+            return await strategy_for("", "small").operate(task, url, files, origins, context)
+        assert context.browser is not None
+
+        async def ask(messages: Sequence[Message], **options: Any) -> Any:
+            try:
+                return await context.complete(Role.BROWSER, messages, **options)
+            except PicturesRefusedError:
+                return await context.complete(Role.BROWSER, without_pictures(messages), **options)
+
+        return await context.browser.do(task, url, files, ask, driver=BROWSER_USE, origins=origins)
+
+    async def program(self, state: State, context: Context) -> Update:
+        """The model's own program, in the session of the run."""
+        return await run_in_session(state, context)
+
+    async def create(self, state: State, context: Context) -> Update:
+        """The model's own tool, proved with tests that an examiner writes from its definition."""
+        return await propose_tool(state, context)
+
+    async def keep(self, state: State, context: Context) -> Update:
+        """The model proposes its tools itself."""
+        return {}
+
+    async def restate(self, message: str, earlier: Conversation, source: Conversation | None, context: Context) -> str:
+        """The model is asked about every message."""
+        return await restate(message, earlier, source, context)
+
+    async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
+        """The model judges the action by what the user wrote."""
+        return await is_asked_for(action, wanted, context)
+
+    async def confirmed(self, text: str, state: State, context: Context) -> str:
+        """The model's answer is believed."""
+        return text
+
+
+def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) -> str:
+    """Why a call is not carried out; empty where it is."""
+    if len(before) == _MOST_CALLS:
+        return f"More than {_MOST_CALLS} calls at once."
+    if any(decision.input == other.input for other in before):
+        return "The same call comes before it."
+    if decision.action == "create_tool" and not decision.code.strip():
+        return "There is no code: no tool was proposed before."
+    if decision.final and (problem := problem_of(decision.final)):
+        return problem
+    return refusal_of(decision, state) or ""
+
+
+def _first_line(refusal: str) -> str:
+    """Without what follows it for the model, such as an earlier result."""
+    return refusal.partition("\n")[0]
+
+
+def _pages_named(state: State, context: Context) -> list[Decision]:
+    """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
+    pages = [Decision("read_file", "The question names it.", file=url) for url in addresses_in(state["question"])]
+    if not pages or context.web is None or state.get("wish") == "create":
+        return []
+    origins = origins_of(state, context)
+    return [
+        page
+        for page in pages
+        if refusal_of(page, state) is None
+        and of_address(page.file, origins) == FINE
+        and not (guess_type(urlsplit(page.file).path)[0] or "").startswith(("video/", "audio/"))
+    ][:_MOST_PAGES]
+
+
+def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> Choice:
+    """Decisions that no model made, in the form of calls, so that the conversation tells of them."""
+    calls = []
+    for number, decision in enumerate(decisions, step_number(state)):
+        name, arguments = decision.tool, decision.arguments
+        if decision.action == "read_file":
+            name, arguments = "read", {"source": decision.file}
+        elif decision.action == "search":
+            name, arguments = "search", {"query": decision.query}
+        calls.append(ToolCall(f"rule_{number}", name, json.dumps(arguments)))
+    reply = Reply(message=Completion("", tool_calls=tuple(calls)).as_message(), refused={}, remark="")
+    if is_free:
+        reply["is_free"] = True
+    return Choice([replace(one, call=call.id) for one, call in zip(decisions, calls, strict=True)], [reply])
+
+
+def _tool_wanted(state: State) -> Decision | None:
+    """The end of a run that is for a tool: there is one, or several attempts have failed; None before."""
+    steps = state.get("steps", [])
+    if steps and (state.get("created") or state.get("used") or steps[-1].get("final")):
+        value = steps[-1]["value"]
+        return Decision("answer", "The tool is there.", answer="" if value is None else value_text(value))
+    tries = sum(step["action"] == "create_tool" for step in steps)
+    return Decision("answer", "No tool could be created.") if tries >= ATTEMPTS else None
+
+
+def _fallback(state: State) -> Decision | None:
+    """What needs no model where it fails: an unread file is read, else the question is searched for, once."""
+    if state.get("wish") == "create":
+        return None
+    why = "The model chose nothing that can be done."
+    if files := unread_files(state):
+        return Decision("read_file", why, file=files[0]["name"])
+    searched = any(step["action"] == "search" for step in state.get("steps", []))
+    if searched or "search" in state.get("without", []) or state.get("files"):
+        return None
+    return Decision("search", why, query=one_line(state["question"], 200))
