@@ -31,9 +31,9 @@ from typing import Any
 from agent.configuration.settings_sources import read_settings
 from agent.files.problem import FileProblem
 from agent.files.reading import read
-from agent.gaia.final_answer import final_answer, in_asked_format
 from agent.gaia.report.statistics import wilson
-from agent.gaia.scorer import score
+from agent.gaia.scoring.final_answer import final_answer, in_asked_format
+from agent.gaia.scoring.scorer import score
 from agent.models.embedded.local_server import LocalServer
 from agent.models.embedded.server_state import ServerOptions
 from agent.models.embedded.weights import Weights

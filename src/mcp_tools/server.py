@@ -30,20 +30,20 @@ from pydantic import ValidationError
 
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.agent import Agent
-from mcp_tools.serving.asking import Asking
 from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.calling import Calling
-from mcp_tools.serving.catalogue import Catalogue, Offer
-from mcp_tools.serving.changes import Announcer, Watcher
-from mcp_tools.serving.completions import Completions
+from mcp_tools.serving.constant_tools.agent import Agent
+from mcp_tools.serving.constant_tools.asking import Asking
+from mcp_tools.serving.constant_tools.finding import Finding
+from mcp_tools.serving.constant_tools.programs import Programs
 from mcp_tools.serving.extra import Extra
-from mcp_tools.serving.finding import Finding
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.listing import Listing
-from mcp_tools.serving.programs import Programs
-from mcp_tools.serving.prompts import Prompts
-from mcp_tools.serving.resources import Resources
+from mcp_tools.serving.lists.catalogue import Catalogue, Offer
+from mcp_tools.serving.lists.changes import Announcer, Watcher
+from mcp_tools.serving.lists.completions import Completions
+from mcp_tools.serving.lists.listing import Listing
+from mcp_tools.serving.lists.prompts import Prompts
+from mcp_tools.serving.lists.resources import Resources
 from mcp_tools.serving.running import Runner
 
 INSTRUCTIONS = (
@@ -164,7 +164,7 @@ async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: Ca
 
 async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:
     """Serves one client over this process's stdin and stdout, until it leaves."""
-    from mcp_tools.serving.stdio import stdio
+    from mcp_tools.serving.transports.stdio import stdio
 
     async with stdio((limits or ServerLimits()).message_bytes) as wire:
         await server.run(wire, wire, server.create_initialization_options())

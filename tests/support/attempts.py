@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.task import Task
+from agent.gaia.questions.task import Task
 
 
 def attempt(task_id: str, correct: bool | None = True, **more: Any) -> Attempt:

@@ -191,7 +191,9 @@ def editor() -> None:
 def worker() -> None:
     from mcp_tools import child
 
-    process = child.forkserver("agent.gaia.forkserver_preload").Process(target=runpy.run_module, args=("this",))
+    process = child.forkserver("agent.gaia.processes.forkserver_preload").Process(
+        target=runpy.run_module, args=("this",)
+    )
     process.start()
     process.join()
     assert process.exitcode == 0

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answering.answer import Answer, status_of
 from agent.cli import exits
-from agent.cli.first_run import ask_before_fetching
+from agent.cli.asking.first_run import ask_before_fetching
+from agent.cli.asking.trusting import ask_about_project, is_terminal
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.screens.turn import Turn
 from agent.cli.sources import source_lines
-from agent.cli.trusting import ask_about_project, is_terminal
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 
@@ -85,7 +85,7 @@ class _Run:
 
     async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
         from agent.alita import Alita
-        from agent.cli.keeping import asking, confirming
+        from agent.cli.asking.keeping import asking, confirming
         from agent.configuration.settings_sources import read_settings
 
         settings = read_settings(flags)

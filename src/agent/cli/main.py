@@ -36,11 +36,11 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "agent.cli.servers.mcp:app", "give the tools to other programs, and use theirs"),
     Command("serve", "agent.cli.servers.serve:app", "serve the tools to MCP clients"),
     Command("course", "agent.cli.benchmarks.course:app", "questions of the Agents Course: list, answer, hand in"),
-    Command("model", "agent.cli.model:app", "list and try models; pull and serve the embedded one"),
+    Command("model", "agent.cli.setup.model:app", "list and try models; pull and serve the embedded one"),
     Command("gaia", "agent.cli.benchmarks.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
-    Command("config", "agent.cli.config:app", "show and change settings"),
-    Command("keys", "agent.cli.keys:app", "keep, list and delete the keys of services"),
-    Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
+    Command("config", "agent.cli.setup.config:app", "show and change settings"),
+    Command("keys", "agent.cli.setup.keys:app", "keep, list and delete the keys of services"),
+    Command("doctor", "agent.cli.setup.doctor:app", "check that everything alita needs is there"),
     Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""

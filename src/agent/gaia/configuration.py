@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Literal
 from agent.configuration.run_settings import configuration_of
 from agent.consent.configured_servers import ConfiguredServers
 from agent.gaia.records import Fingerprint
-from agent.gaia.scorer import Mode
+from agent.gaia.scoring.scorer import Mode
 from agent.version import alita_version
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.places import Places
-    from agent.gaia.task import Dataset
-    from agent.gaia.worker import Setup
+    from agent.gaia.processes.worker import Setup
+    from agent.gaia.questions.task import Dataset
 
 LibraryMode = Literal["cold", "warm", "read-only"]
 """`cold`: each attempt begins with an empty library of its own, so that their order tells nothing. `warm`: all share
@@ -60,7 +60,7 @@ def worker_settings(settings: Settings, places: Places, library: LibraryMode, at
         at_once: Questions at once.
         workers: Processes that share them.
     """
-    from agent.gaia.worker import Setup
+    from agent.gaia.processes.worker import Setup
 
     assert settings.max_seconds is not None
     calls = 2 * at_once if _is_default(settings, "concurrency") else settings.concurrency

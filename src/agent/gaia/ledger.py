@@ -22,8 +22,8 @@ from typing import Self
 
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt, Begun
+from agent.gaia.questions.task import Task
 from agent.gaia.records import Choice, Fingerprint, Header, Records, differences, no_ledger, object_in, records_in
-from agent.gaia.task import Task
 from mcp_tools.tool import Json
 
 _BEGINNING = b'{"kind":"header"'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.gaia.attempt import Attempt
 from agent.gaia.progress import Count, Ended, Event, Planned, Said, Stepped, Tally, duration, money
-from agent.gaia.selection import DONE
+from agent.gaia.questions.selection import DONE
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from agent.errors import SubmissionError
 from agent.gaia.attempt import Attempt
 from agent.gaia.progress import Count
+from agent.gaia.questions.task import Dataset, Task
 from agent.gaia.records import Fingerprint
-from agent.gaia.task import Dataset, Task
 from agent.store.user_files import write_file
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.task import Task
+from agent.gaia.questions.task import Task
 
 
 @dataclass(frozen=True, slots=True)

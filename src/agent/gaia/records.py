@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt, Begun
-from agent.gaia.task import Task
+from agent.gaia.questions.task import Task
 from agent.version import alita_version
 from mcp_tools.tool import Json
 

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt, Begun, interrupted
 from agent.gaia.configuration import LibraryMode, fingerprint_of, worker_settings
-from agent.gaia.job import Job
 from agent.gaia.ledger import Ledger
 from agent.gaia.places import Places
-from agent.gaia.pool import Patience, Pool
+from agent.gaia.processes.job import Job
+from agent.gaia.processes.pool import Patience, Pool
 from agent.gaia.progress import Began, Ended, Event, Planned, Said, Stepped
+from agent.gaia.questions.selection import Selection, Todo, counting, newest, still_to_do
+from agent.gaia.questions.task import Dataset, Task
 from agent.gaia.records import Choice, Fingerprint, chosen_of
-from agent.gaia.scorer import Mode, resolution_of, score
-from agent.gaia.selection import Selection, Todo, counting, newest, still_to_do
-from agent.gaia.task import Dataset, Task
+from agent.gaia.scoring.scorer import Mode, resolution_of, score
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.gaia.attachments import Attachments
+    from agent.gaia.questions.attachments import Attachments
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.

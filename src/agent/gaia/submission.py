@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import StorageError, SubmissionError
-from agent.gaia.final_answer import final_answer
 from agent.gaia.outputs import require_answer
+from agent.gaia.scoring.final_answer import final_answer
 from mcp_tools.atomic import private
 from mcp_tools.tool import Json
 

@@ -14,7 +14,7 @@ from agent.consent.approval import ApprovedShelf
 from agent.context import Context
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
-from agent.gaia.final_answer import in_asked_format
+from agent.gaia.scoring.final_answer import in_asked_format
 from agent.models.protocol import Role
 from agent.small.module import Call, call_in, documented, function_of
 from agent.small.particulars import numbers_in, particulars

@@ -15,7 +15,7 @@ from agent.deciding.asked_before import asked_before
 from agent.deciding.refusals import refusal_of, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
-from agent.gaia.final_answer import in_asked_format
+from agent.gaia.scoring.final_answer import in_asked_format
 from agent.models.protocol import Role
 from agent.small.extracting import copied_from, from_reading
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code

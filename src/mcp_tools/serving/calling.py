@@ -18,8 +18,8 @@ from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError
 from mcp_tools.library import validate_arguments
 from mcp_tools.serving.audit import AuditLog, Entry, digest_of
 from mcp_tools.serving.call import GONE, Call, ConstantTool
-from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.lists.catalogue import Catalogue
 from mcp_tools.serving.results import Reply, error_reply
 from mcp_tools.serving.running import Runner
 from mcp_tools.text import one_line

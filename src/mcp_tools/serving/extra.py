@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_tools.serving.call import ConstantTool
-from mcp_tools.serving.prompts import Prompt
-from mcp_tools.serving.resources import Document
+from mcp_tools.serving.lists.prompts import Prompt
+from mcp_tools.serving.lists.resources import Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import first_run
+from agent.cli.asking import first_run
 from agent.models.embedded.downloads import _left
 from support.command import ALITA, Terminal
 from support.openai_server import OpenAIServer
 
-PORTS = "from agent.cli import first_run; first_run.LOCAL_SERVERS = (('Ollama', {}),); "
+PORTS = "from agent.cli.asking import first_run; first_run.LOCAL_SERVERS = (('Ollama', {}),); "
 
 
 def at_a_terminal(folder: Path, typed: str, port: int, question: str = "Which town is it?") -> tuple[int, str, str]:

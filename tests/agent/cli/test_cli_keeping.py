@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.keeping import shown
+from agent.cli.asking.keeping import shown
 from agent.consent.approval import Proposal
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, write_script
 

@@ -10,8 +10,8 @@ import pytest
 
 from agent.errors import CourseError, StorageError, SubmissionError
 from agent.gaia.course import CourseApi, Refusal, Result, plain_name
+from agent.gaia.questions.task import Task
 from agent.gaia.submission import Submission, log_outcome, log_payload, submission_of
-from agent.gaia.task import Task
 from support.course_server import CourseServer
 
 CODE = "https://huggingface.co/spaces/ann/agent/tree/main"

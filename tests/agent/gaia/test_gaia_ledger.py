@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import STATUSES, Attempt, Begun
 from agent.gaia.ledger import Ledger
+from agent.gaia.questions.task import Task
 from agent.gaia.records import Fingerprint, read_ledger
-from agent.gaia.task import Task
 
 MINE = Fingerprint("questions", {"model": "m", "library": "cold"})
 TEXT = st.text(max_size=40)

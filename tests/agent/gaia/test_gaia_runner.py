@@ -11,8 +11,8 @@ from agent.errors import RunError
 from agent.gaia.configuration import worker_settings
 from agent.gaia.places import Places
 from agent.gaia.progress import Began
+from agent.gaia.questions.selection import Selection
 from agent.gaia.runner import Totals
-from agent.gaia.selection import Selection
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file

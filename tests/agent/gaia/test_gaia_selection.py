@@ -4,8 +4,8 @@ import pytest
 
 from agent.errors import UsageError
 from agent.gaia.attempt import Attempt
-from agent.gaia.selection import Selection, newest, still_to_do
-from agent.gaia.task import Task
+from agent.gaia.questions.selection import Selection, newest, still_to_do
+from agent.gaia.questions.task import Task
 
 TASKS = [Task(name, "?", level) for name, level in [("a", 1), ("b", 2), ("c", 1), ("d", None)]]
 

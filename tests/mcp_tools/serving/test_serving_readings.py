@@ -12,8 +12,8 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.prompts import Prompt
-from mcp_tools.serving.resources import Document
+from mcp_tools.serving.lists.prompts import Prompt
+from mcp_tools.serving.lists.resources import Document
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

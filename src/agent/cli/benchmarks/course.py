@@ -15,7 +15,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.gaia.course import CourseApi
-    from agent.gaia.task import Dataset, Task
+    from agent.gaia.questions.task import Dataset, Task
 
 app = options.new_app("The Agents Course: its questions, answering them, and handing in.")
 
@@ -139,8 +139,8 @@ def _answer(
 ) -> int:
     """Runs the benchmark and gives its exit code."""
     from agent.cli.benchmarks.benchmarking import Choices, benchmark
+    from agent.gaia.questions.selection import Selection
     from agent.gaia.runner import Totals
-    from agent.gaia.selection import Selection
 
     choices = Choices(
         questions=prepared.questions,
@@ -166,7 +166,7 @@ def _api(address: str | None) -> CourseApi:
 
 
 def _random(address: str | None) -> Dataset:
-    from agent.gaia.task import dataset_of
+    from agent.gaia.questions.task import dataset_of
 
     api = _api(address)
     return dataset_of([api.random_question()], {}, api.base)
@@ -197,8 +197,8 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
 
     from agent.configuration.settings_sources import read_settings
     from agent.errors import StorageError
-    from agent.gaia.attachments import usual_attachments
     from agent.gaia.course import plain_name
+    from agent.gaia.questions.attachments import usual_attachments
     from agent.store.user_files import whole_file
 
     looking, found = usual_attachments(read_settings(), course=_api(address)), {}

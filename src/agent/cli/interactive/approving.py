@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from agent.cli.keeping import shown_call
+from agent.cli.asking.keeping import shown_call
 from agent.cli.screens.lines import Line
 
 if TYPE_CHECKING:

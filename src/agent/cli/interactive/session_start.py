@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from agent.cli import exits
-from agent.cli.first_run import ask_before_fetching
+from agent.cli.asking.first_run import ask_before_fetching
+from agent.cli.asking.trusting import ask_about_project
 from agent.cli.interactive.completion import Choice, Completion
 from agent.cli.interactive.history import History
 from agent.cli.interactive.reader import Prompt, Reader
 from agent.cli.screens.screen import Screen, open_screen
-from agent.cli.trusting import ask_about_project
 from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
 from agent.store.redact import Redactor

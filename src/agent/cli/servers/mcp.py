@@ -138,7 +138,7 @@ def disable(name: Name, as_json: options.AsJson = False) -> None:
 @app.command()
 def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> None:
     """Starts a server again when it is needed, and allows, after a look, what a project defines or a server changed."""
-    from agent.cli.trusting import allowed, is_terminal, visible
+    from agent.cli.asking.trusting import allowed, is_terminal, visible
 
     configured = _configured(_settings())
     entry = _found(name, configured).entry
@@ -176,7 +176,7 @@ def _switch(name: str, *, off: bool) -> None:
 
 def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
     """Whether tools of which the server says something else than before may be called; without any, they may."""
-    from agent.cli.trusting import is_terminal, tools_allowed, visible
+    from agent.cli.asking.trusting import is_terminal, tools_allowed, visible
     from mcp_tools.clients.definition_pins import FILE, Seen
 
     seen = Seen(_settings().data_dir / FILE)
@@ -197,7 +197,7 @@ def _allowed(name: str, configured: ConfiguredServers) -> Standing:
     """The server, ready to be started because the user names it; one of a project is asked about first."""
     import os
 
-    from agent.cli.trusting import allowed, is_terminal, visible
+    from agent.cli.asking.trusting import allowed, is_terminal, visible
     from mcp_tools.clients.server_status import standing_of
 
     found = _found(name, configured)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_tools.library import Library
     from mcp_tools.sandbox.protocol import Sandbox
     from mcp_tools.serving.extra import Extra
-    from mcp_tools.serving.http import Door
+    from mcp_tools.serving.transports.http import Door
 
 _CLOSING = 10.0
 """Seconds between a signal and the end."""
@@ -137,7 +137,7 @@ async def _with(
         if door is None:
             await serve_stdio(server)
         else:
-            from mcp_tools.serving.http import serve_http
+            from mcp_tools.serving.transports.http import serve_http
 
             await serve_http(server, door, tell=print_note)
     finally:
@@ -163,7 +163,7 @@ def _greet(library: Library, sandbox: Sandbox) -> None:
 
 def _door(wanted: Wanted) -> Door:
     from agent.configuration.settings_sources import SERVE_TOKEN
-    from mcp_tools.serving.http import open_door
+    from mcp_tools.serving.transports.http import open_door
 
     return open_door(
         wanted.http or "",

@@ -10,8 +10,8 @@ from pathlib import PurePath
 from statistics import fmean, median, stdev
 
 from agent.gaia.attempt import Attempt
+from agent.gaia.questions.task import Task
 from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, shown_ks, voted, wilson
-from agent.gaia.task import Task
 
 NO_FILE = "no file"
 NOT_ATTEMPTED = "not attempted"

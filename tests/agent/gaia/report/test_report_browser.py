@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from agent.gaia.questions.task import Task
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import report_of
-from agent.gaia.task import Task
 from agent.store.redact import Redactor
 from support.attempts import attempt
 from support.browser import CHROMIUM, Page, browser_page

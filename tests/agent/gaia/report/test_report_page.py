@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.gaia.questions.task import Task
 from agent.gaia.report import plots
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import report_of
 from agent.gaia.report.page_rows import rows_of, timeline_of
-from agent.gaia.task import Task
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
 from support.played_run import CODE, SECRET

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import RunError
+from agent.gaia.questions.task import Task
 from agent.gaia.report.figures import summarise
 from agent.gaia.report.opened import as_json, money_text, open_report, report_of, seconds_text
 from agent.gaia.report.tables import as_markdown, as_terminal, shown
-from agent.gaia.task import Task
 from support.attempts import attempt, tasks, write_ledger
 
 STATUSES = ("ok", "error", "timeout", "limit", "missing-file", "interrupted")

@@ -18,7 +18,7 @@ async def model(terminal: Terminal, argument: str) -> None:
         source = next(line.source for line in terminal.settings.explain() if line.name == "model")
         terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME uses another.")
         return
-    from agent.cli.diagnosis import model_findings
+    from agent.cli.setup.diagnosis import model_findings
     from agent.models.reserved_names import EMBEDDED
 
     settings = terminal.settings_with(argument)
@@ -34,7 +34,7 @@ async def model(terminal: Terminal, argument: str) -> None:
 
 async def doctor(terminal: Terminal, argument: str) -> None:
     """Looks at everything that a question needs."""
-    from agent.cli.diagnosis import diagnose
+    from agent.cli.setup.diagnosis import diagnose
 
     terminal.screen.note("Looking …")
     findings = await asyncio.to_thread(diagnose, terminal.settings)

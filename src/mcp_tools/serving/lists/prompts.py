@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.serving.envelope import COMPLETE, FIXED
-from mcp_tools.serving.resources import Resources
+from mcp_tools.serving.lists.resources import Resources
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, get_args
 
 from agent.errors import DatasetError
-from agent.gaia.dataset_rows import Row, dataset_from
-from agent.gaia.hub import REPOSITORY, REVISION, Hub, hub_cache
-from agent.gaia.task import Dataset
+from agent.gaia.questions.dataset_rows import Row, dataset_from
+from agent.gaia.questions.hub import REPOSITORY, REVISION, Hub, hub_cache
+from agent.gaia.questions.task import Dataset
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

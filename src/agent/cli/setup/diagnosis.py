@@ -84,7 +84,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 def _installing(extras: str) -> str:
     """The command that installs alita: from its checkout, where it runs from one."""
-    checkout = Path(__file__).parents[3]
+    checkout = Path(__file__).parents[4]
     if (checkout / "constraints.txt").is_file():
         return f'pip install -c {checkout}/constraints.txt "{checkout}{extras}"'
     return f'pip install "alita{extras}"'

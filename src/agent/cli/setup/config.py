@@ -137,7 +137,7 @@ def trust(
     as_json: options.AsJson = False,
 ) -> None:
     """Lets the files of this folder choose who answers, after a look at what they choose."""
-    from agent.cli.trusting import choice_allowed, is_terminal
+    from agent.cli.asking.trusting import choice_allowed, is_terminal
     from agent.configuration.project_choice import ProjectChoice
     from agent.configuration.settings_sources import read_settings
     from mcp_tools.clients.trust import FILE, Decisions

@@ -14,7 +14,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChang
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.errors import AlitaError
-from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.lists.catalogue import Catalogue
 from mcp_tools.text import one_line
 
 _MOST_TOLD = 5

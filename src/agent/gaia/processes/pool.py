@@ -17,15 +17,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.gaia.attempt import Attempt, AttemptStatus
-from agent.gaia.job import LONGEST_LINE, Job, Result, receive, send
-from agent.gaia.process_tree import kill_tree
+from agent.gaia.processes.job import LONGEST_LINE, Job, Result, receive, send
+from agent.gaia.processes.process_tree import kill_tree
 from agent.models.protocol import Usage
 from mcp_tools import child
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
 
-    from agent.gaia.worker import Setup
+    from agent.gaia.processes.worker import Setup
 
 
 Tell = Callable[[Job, dict[str, Any]], None]
@@ -132,7 +132,7 @@ class Worker:
         """A new process, which begins to listen."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = child.forkserver("agent.gaia.forkserver_preload").Process(
+            process = child.forkserver("agent.gaia.processes.forkserver_preload").Process(
                 target=main, args=(theirs, setup), daemon=True
             )
             await asyncio.to_thread(process.start)
@@ -247,7 +247,7 @@ class Pool:
         tell: Told the events of each job.
         patience: When a process is given up.
         spared: Processes that no worker takes along when it is killed.
-        main: What a worker does; `agent.gaia.worker.work` when not given.
+        main: What a worker does; `agent.gaia.processes.worker.work` when not given.
     """
 
     def __init__(
@@ -332,6 +332,6 @@ class Pool:
         return Result(heard.failed(job, "timeout" if lost.hung else "error", str(lost)))
 
     async def _start(self) -> Worker:
-        from agent.gaia.worker import work
+        from agent.gaia.processes.worker import work
 
         return await Worker.start(self._main or work, self._setup, self._patience, self._tell, self._spared)

@@ -68,7 +68,7 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 @app.command("list")
 def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
     """Lists the models: those of the settings, what their endpoints offer, and the weights on this machine."""
-    from agent.cli.model_trying import listed, offered, show_list, show_offered
+    from agent.cli.setup.model_trying import listed, offered, show_list, show_offered
     from agent.configuration.settings_sources import read_settings
 
     settings = read_settings({"base_url": base_url})
@@ -92,7 +92,7 @@ def try_out(
     as_json: options.AsJson = False,
 ) -> None:
     """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
-    from agent.cli.model_trying import show_test, tested
+    from agent.cli.setup.model_trying import show_test, tested
     from agent.configuration.project_choice import require_allowed
     from agent.configuration.settings_sources import read_settings
 

@@ -12,9 +12,9 @@ from typing import Any
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.serving.call import GONE
-from mcp_tools.serving.http import PATH, Door
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.tokens import holds_token
+from mcp_tools.serving.transports.http import PATH, Door
+from mcp_tools.serving.transports.tokens import holds_token
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

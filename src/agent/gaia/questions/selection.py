@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agent.errors import UsageError
 from agent.gaia.attempt import Attempt, AttemptStatus
+from agent.gaia.questions.task import Task
 from agent.gaia.records import Choice
-from agent.gaia.task import Task
 
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
 """What counts as a result. A limit that was reached is one: another attempt would be a second chance."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference
 
-from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.envelope import COMPLETE
-from mcp_tools.serving.prompts import Prompts
-from mcp_tools.serving.resources import Resources
+from mcp_tools.serving.lists.catalogue import Catalogue
+from mcp_tools.serving.lists.prompts import Prompts
+from mcp_tools.serving.lists.resources import Resources
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

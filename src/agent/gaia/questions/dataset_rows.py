@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from agent.gaia.task import Dataset, Task, dataset_of
+from agent.gaia.questions.task import Dataset, Task, dataset_of
 
 LONGEST_ID = 200
 """Characters: ids are names of folders and of rows in reports."""

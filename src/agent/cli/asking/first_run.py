@@ -6,8 +6,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from agent.cli.asking.trusting import is_terminal
 from agent.cli.output import print_note
-from agent.cli.trusting import is_terminal
 from agent.models.protocol import ROLES
 from agent.models.reserved_names import EMBEDDED
 

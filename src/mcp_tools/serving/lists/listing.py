@@ -9,11 +9,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.elicitation import can_ask
 from mcp_tools.serving.envelope import FRESH
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.paging import CursorError, page_of
+from mcp_tools.serving.lists.catalogue import Catalogue
+from mcp_tools.serving.lists.paging import CursorError, page_of
 from mcp_tools.serving.results import META_SANDBOX, sandbox_meta
 from mcp_tools.tool import Json
 

@@ -1,0 +1,1 @@
+"""What people are asked at the terminal before something happens."""

@@ -1,0 +1,1 @@
+"""`alita config`, `keys`, `model` and `doctor`."""

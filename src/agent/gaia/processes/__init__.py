@@ -1,0 +1,1 @@
+"""The processes in which questions are asked: from outside, and from inside."""

@@ -1,0 +1,1 @@
+"""Which questions are asked, with their files; true answers held apart."""

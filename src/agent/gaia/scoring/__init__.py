@@ -1,0 +1,1 @@
+"""The final form of an answer, and its score."""

@@ -1,0 +1,1 @@
+"""The tools that every server has beside those of the library."""
