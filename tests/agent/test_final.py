@@ -25,6 +25,8 @@ def done(value: Any, form: str) -> Step:
         ("{:.1f}", "0.25\n", "0.2"),
         ("{:x}", 255, "ff"),
         ("{[total]} km", {"total": 12.5, "legs": 3}, "12.5 km"),
+        ("{0[total]:.2f} km in {0[legs]}", {"total": 12.5, "legs": 3}, "12.50 km in 3"),
+        ("{0}", 4, "4"),
         ("{[rows][0][name]}, {[rows][-1][name]}", {"rows": [{"name": "Ann"}, {"name": "Bo"}]}, "Ann, Bo"),
         ("{{{}}}", 4, "{4}"),
         ("", 42, ""),
@@ -61,7 +63,7 @@ def test_a_result_without_what_the_form_names_gives_none(form: str, value: Any, 
 
 
 @pytest.mark.parametrize(
-    "form", ["true", "42", "{", "{0}", "{x}", "{.__class__}", "{[a].b}", "{!r}", "{:{}}", "{:9999999}", "{:>99999d}"]
+    "form", ["true", "42", "{", "{1}", "{x}", "{.__class__}", "{[a].b}", "{!r}", "{:{}}", "{:9999999}", "{:>99999d}"]
 )
 def test_a_form_that_says_no_answer_is_refused(form: str) -> None:
     assert problem_of(form).startswith("final_answer ")

@@ -10,7 +10,7 @@ from agent.state import Step
 from agent.steps import value_text
 from mcp_tools.tool import Json
 
-_FIELD = re.compile(r"(?:\[[^\[\]{}]+\])*")
+_FIELD = re.compile(r"0?(?:\[[^\[\]{}]+\])*")
 _SPEC = re.compile(r"[-+ ]?#?0?\d{0,2}[,_]?(?:\.\d{1,2})?[bcdeEfFgGosxX%]?")
 _EXACT = 1e9
 """Below, a float has six decimals and more."""

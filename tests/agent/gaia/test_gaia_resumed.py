@@ -195,6 +195,6 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     tally = Tally()
     tally.note(planned)
     assert (tally.total().done, tally.total().errors, tally.total().interrupted) == (0, 0, 1)
-    assert lines_of(planned, tally, verbose=False)[0] == "1 questions; 1 attempts to make."
+    assert lines_of(planned, tally, verbose=False)[0] == "1 question; 1 attempt to make."
     attempt, *others = comparable(bench)
     assert (replace(attempt, run_id=""), *others) == (replace(expected[0], run_id=""), *expected[1:])
