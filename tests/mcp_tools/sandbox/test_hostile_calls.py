@@ -86,6 +86,7 @@ def runs() -> list[object]:
     ]
 
 
+@pytest.mark.timeout(300)  # the first of a process waits for all its attacks
 @pytest.mark.parametrize(("backend", "user", "attack"), runs())
 def test_it_is_held_off(backend: str, user: int, attack: str) -> None:
     if user == 0 and os.geteuid() != 0:
@@ -95,6 +96,7 @@ def test_it_is_held_off(backend: str, user: int, attack: str) -> None:
     assert not found[attack], found[attack]
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_user_without_a_name_and_a_home_is_as_safe(backend: str) -> None:
     found = report(backend, NAMELESS)
