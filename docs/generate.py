@@ -22,9 +22,9 @@ from agent.cli.ask import app as asking
 from agent.cli.exits import EXIT_CODES
 from agent.cli.interactive.commands.registry import COMMANDS
 from agent.cli.interactive.keys import KEYS
-from agent.hosts import HOSTS
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
+from agent.hosts import HOSTS
 from mcp_tools.checks import RULES
 from mcp_tools.definition import LINT_RULES
 from mcp_tools.sandbox import Limits, protocol
