@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
+from agent.cli.completion import run_ids
 from agent.cli.output import print_note
 from agent.conversations.conversation import Turn
 from agent.question import LONGEST_QUESTION, usable
@@ -131,7 +132,9 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
 @resume_app.command()
 def resume(
     context: typer.Context,
-    run: Annotated[str | None, typer.Argument(help="The run; the last unfinished one if not given.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="The run; the last unfinished one if not given.", autocompletion=run_ids)
+    ] = None,
     as_json: options.AsJson = False,
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,

@@ -1,67 +1,79 @@
-"""`alita completion bash|zsh|fish`: the script that lets a shell complete commands, options and tools."""
+"""Shell completion: `alita completion bash|zsh|fish` prints a script, which asks alita itself at each Tab."""
 
 from __future__ import annotations
 
 import re
-from enum import StrEnum
-from typing import Annotated
+import sys
+from collections.abc import Iterable
+from typing import Any
 
-import typer
+from typer.completion import get_completion_inspect_parameters, shell_complete
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from agent.cli import options
-from agent.cli.output import print_text
+from agent.cli.main import COMMANDS, load
 
 app = options.new_app("Prints the completion script of a shell: source <(alita completion bash)")
 
+VARIABLE = "_ALITA_COMPLETE"
+"""The environment variable in which a shell says what it wants; `main` looks for it."""
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 """A shell expands what it is given: anything else might be a command."""
 
 
-class Words(StrEnum):
-    """What has names that only a look at the disk can tell."""
-
-    TOOLS = "tools"
-    RUNS = "runs"
-
-
 @app.command()
 def bash() -> None:
-    """Prints the script for bash: source <(alita completion bash)."""
-    from agent.cli.completing import bash as shell
-    from agent.cli.completing.commands import completed
-
-    print_text(shell.script(completed()))
+    """Prints the script for bash 4.4 and newer: source <(alita completion bash)."""
+    complete("source_bash")
 
 
 @app.command()
 def zsh() -> None:
     """Prints the script for zsh: source <(alita completion zsh)."""
-    from agent.cli.completing import zsh as shell
-    from agent.cli.completing.commands import completed
-
-    print_text(shell.script(completed()))
+    complete("source_zsh")
 
 
 @app.command()
 def fish() -> None:
     """Prints the script for fish: alita completion fish | source."""
-    from agent.cli.completing import fish as shell
-    from agent.cli.completing.commands import completed
-
-    print_text(shell.script(completed()))
+    complete("source_fish")
 
 
-@app.command(hidden=True)
-def words(kind: Annotated[Words, typer.Argument(help="What to name.")]) -> None:
-    """Prints the names that stand on the disk, one a line."""
+class _Verbs(TyperGroup):
+    """The whole command line; a verb's module is imported when it is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [command.name for command in COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = next((command for command in COMMANDS if command.name == cmd_name), None)
+        return get_command(load(found)) if found else None
+
+
+def complete(instruction: str) -> None:
+    """Prints the script of a shell (`source_zsh`), or what fits the words that it has set (`complete_zsh`)."""
+    get_completion_inspect_parameters()  # makes typer's shells known
+    question = get_command(load(next(command for command in COMMANDS if command.name == "ask")))
+    options_of_it = [each for each in question.params if each.param_type_name == "option"]
+    sys.exit(shell_complete(_Verbs(name="alita", params=options_of_it), {}, "alita", VARIABLE, instruction))
+
+
+def tool_names(incomplete: str) -> list[str]:
+    """The tools of the library whose name begins so."""
+    from agent.configuration.settings_sources import read_settings
+    from mcp_tools.library.tool_files import stamps
+
+    return _beginning(incomplete, stamps(read_settings().tools_dir))
+
+
+def run_ids(incomplete: str) -> list[str]:
+    """The runs whose id begins so."""
     from agent.configuration.settings_sources import read_settings
 
-    settings = read_settings()
-    if kind is Words.TOOLS:
-        from mcp_tools.library.tool_files import stamps
+    folder = read_settings().runs_dir
+    return _beginning(incomplete, (path.name for path in folder.iterdir()) if folder.is_dir() else ())
 
-        names = list(stamps(settings.tools_dir))
-    else:
-        folder = settings.runs_dir
-        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    print_text("\n".join(sorted(name for name in names if _PLAIN.fullmatch(name))))
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,7 +96,11 @@ def _exit_with(run: Callable[[list[str]], None], arguments: list[str]) -> None:
 
 def _run(arguments: list[str]) -> None:
     first = arguments[0] if arguments else ""
-    if first in {"--version", "-V"}:
+    if asked := os.environ.get("_ALITA_COMPLETE"):
+        from agent.cli.completion import complete
+
+        complete(asked)
+    elif first in {"--version", "-V"}:
         print(f"alita {_version()}")
     elif first in {"-h", "--help", "help"} or (not arguments and _nobody_reads()):
         _print_help()

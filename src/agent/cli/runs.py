@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import options
+from agent.cli.completion import run_ids
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from mcp_tools.text import one_line
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 app = options.new_app("Runs: what was asked, what was done, and doing it again.")
 
 RunId = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="The id or its beginning or end; the last run if not given.")
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="The id or its beginning or end; the last run if not given.", autocompletion=run_ids
+    ),
 ]
 
 

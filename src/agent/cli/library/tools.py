@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
+from agent.cli.completion import tool_names
 from agent.cli.output import print_json, print_note, print_rows, print_text, show_error
 from mcp_tools.errors import AlitaError, UnknownToolError, UsageError, UserError
 from mcp_tools.text import one_line
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
 app = options.new_app("The library of created tools.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.")]
-NameOrFile = Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A tool's name, or a Python file.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
+NameOrFile = Annotated[
+    str,
+    typer.Argument(metavar="NAME_OR_FILE", help="A tool's name, or a Python file.", autocompletion=tool_names),
+]
 
 TestsMayRead = Annotated[
     list[Path] | None,
@@ -184,7 +188,10 @@ def check(
 
 @app.command()
 def approve(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Tools to approve.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Tools to approve.", autocompletion=tool_names),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every tool that is withheld.")] = False,
     grant_read: TestsMayRead = None,
     no_isolation: options.NoIsolation = False,

@@ -11,6 +11,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.output import print_json, print_note, print_text
+from agent.hosts.clients import NAMES
 from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class Scope(StrEnum):
 Client = Annotated[
     str,
     typer.Argument(
-        metavar="CLIENT", help="One of claude-desktop, claude-code, cursor, vscode, gemini, codex and goose."
+        metavar="CLIENT",
+        help="One of claude-desktop, claude-code, cursor, vscode, gemini, codex and goose.",
+        autocompletion=lambda incomplete: [name for name in NAMES if name.startswith(incomplete)],
     ),
 ]
 InScope = Annotated[Scope, typer.Option("--scope", help="Your own settings, or those of the current project.")]

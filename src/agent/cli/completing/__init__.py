@@ -1,1 +1,0 @@
-"""What shells complete: read from the registries, written as a script for each shell."""
