@@ -36,6 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Groups that pytest-xdist does not see would run beside each other, and what they share would be made twice."""
+    if getattr(session.config.option, "loadgroup", False):
+        lost = [i.nodeid for i in session.items if i.get_closest_marker("xdist_group") and "@" not in i.nodeid]
+        assert not lost, f"this pytest and this pytest-xdist do not fit: {lost[0]} has lost its group"
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own for each test, named by ALITA_HOME, and no key of the developer's in the environment.
