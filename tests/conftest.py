@@ -27,6 +27,7 @@ _FOR_TESTS = {"ALITA_TEST_WEIGHTS"}
 _DEFAULT_WEIGHTS = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist names the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Side by side, tests that need the model or Node are for one worker each; the model comes last, alone."""
     items.sort(key=lambda item: item.get_closest_marker("model") is not None)
