@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import openpyxl.worksheet._reader as reading  # type: ignore[import-untyped]  # it has no types
 from openpyxl import load_workbook
 
-from agent.files.tables.recomputing import differs
 from agent.files.tables.rows import first_of, letters
 from agent.files.tables.sheets import as_text
 
@@ -50,12 +49,8 @@ class FullSheet:
         self.formulas = 0
         self.uncomputed: list[str] = []
         """Cells whose formula has no value."""
-        self.stale: list[str] = []
-        """Cells whose formula gives another value than the saved one."""
-        values = {place: cell.value for place, cell in sheet._cells.items()}
-        computed = {place: value.saved if isinstance(value, Formula) else value for place, value in values.items()}
         for place, cell in sheet._cells.items():
-            self._take(place, cell, computed, theme)
+            self._take(place, cell, theme)
         used = sorted({column for row in self._texts.values() for column in row})
         self._numbers = sorted(self._texts)
         self.columns = list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < WIDEST else used
@@ -109,15 +104,13 @@ class FullSheet:
             said.append(f"{self.title}: what conditional formats colour in {first_of(rules)} is not shown.")
         return said
 
-    def _take(self, place: _Place, cell: Any, computed: dict[_Place, Any], theme: list[str]) -> None:
-        value = computed[place]
-        if isinstance(cell.value, Formula):
+    def _take(self, place: _Place, cell: Any, theme: list[str]) -> None:
+        value = cell.value
+        if isinstance(value, Formula):
             self.formulas += 1
-            formula = _formula(cell.value.written)
+            formula, value = _formula(value.written), value.saved
             if value is None:
                 self.uncomputed.append(name_of(place))
-            elif differs(formula, value, computed):
-                self.stale.append(name_of(place))
             text = f"{as_text(value)} [{formula}]".lstrip()
         else:
             text = as_text(value)

@@ -168,8 +168,6 @@ def _about_formulas(sheets: list[FullSheet], source: Source) -> list[str]:
     for sheet in sheets:
         if cells := sheet.uncomputed:
             lost.append(f"{sheet.title}: the formulas in {first_of(cells)} have no saved value; they must be computed.")
-        if cells := sheet.stale:
-            lost.append(f"{sheet.title}: the saved values in {first_of(cells)} are not what their formulas give now.")
     if any(sheet.formulas > len(sheet.uncomputed) for sheet in sheets) and _asks_for_computing(source):
         lost.append("The workbook asks for its formulas to be computed anew: their saved values may be out of date.")
     return lost
