@@ -19,7 +19,7 @@ from agent.configuration.run_settings import SCHEMA, WISH, configuration_of, pla
 from agent.consent.approval import ApprovalMode, Approve
 from agent.consent.configured_servers import ConfiguredServers
 from agent.consent.external_tools import Confirm
-from agent.conversations.follow_up import FOLLOWS
+from agent.conversations.conversation import FOLLOWS
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage

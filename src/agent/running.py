@@ -17,7 +17,7 @@ from agent.budget import Budget
 from agent.configuration.run_settings import SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
 from agent.context import Context
-from agent.conversations.follow_up import FOLLOWS, FollowUp, understand
+from agent.conversations.conversation import FOLLOWS, FollowUp, understand
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.material.pictures import Sight

@@ -40,8 +40,7 @@ from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.lists.catalogue import Catalogue, Offer
 from mcp_tools.serving.lists.changes import Announcer, Watcher
-from mcp_tools.serving.lists.completions import Completions
-from mcp_tools.serving.lists.listing import Listing
+from mcp_tools.serving.lists.listing import Completions, Listing
 from mcp_tools.serving.lists.prompts import Prompts
 from mcp_tools.serving.lists.resources import Resources
 from mcp_tools.serving.running import Runner

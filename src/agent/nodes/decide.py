@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agent.ahead import begin_ahead
 from agent.answering.final import answer_of
+from agent.consent.permission import origins_of
+from agent.consent.provenance import FINE, of_address, of_query
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
+from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
 from agent.nodes.plan import tools_now
 from agent.state import Decision, State
@@ -73,3 +76,18 @@ def _give_up(context: Context, why: str, limit: str | None) -> Command[Route]:
     context.journal.mark("answer", why)
     decision = Decision("answer", why).as_json()
     return Command(goto="answer", update={"decision": decision, "limit": limit, "pending": []})
+
+
+def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -> None:
+    """Begins to read the pages and to search; the actions themselves then find it done, one after the other."""
+    if context.web is None or not decisions:
+        return
+    origins = origins_of(state, context)
+    for step, decision in enumerate(decisions, len(state.get("steps", [])) + 2):
+        with context.journal.ahead(step):
+            if means_page(decision):
+                url = resolved(decision, state).file
+                if of_address(url, origins) == FINE:
+                    context.web.read_ahead(url)
+            elif decision.action == "search" and of_query(decision.query, origins) == FINE:
+                context.web.search_ahead(decision.query)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mcp_tools.clients.config_files import load_jsonc
 from mcp_tools.clients.entry import Limits, Scope, ServerEntry
-from mcp_tools.clients.jsonc import load_jsonc
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

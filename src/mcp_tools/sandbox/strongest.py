@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING
 
 from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox.environment import VARIABLES, Environment
+from mcp_tools.sandbox.protocol import Isolation, Level
+from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Settings, Zygote
 
 if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
     from mcp_tools.sandbox.warm import WarmSandbox
+
+
+class PlainSandbox(WarmSandbox):
+    """Level weak: tool code can read and change whatever its user can."""
+
+    calls_per_zygote = 1
+
+    def _create(self, environment: Environment) -> Zygote:
+        scratch = (tempfile.mkdtemp(prefix="alita-sandbox-"),) * SCRATCHES
+        settings = Settings(environment=environment, scratch=scratch, layers=(), user_is_private=False)
+        return Zygote(lambda command: command, settings, dict(VARIABLES))
+
+    def _judge(self, ready: Ready) -> Isolation:
+        return Isolation(level=Level.WEAK, backend="none", layers=(*ready.layers, "supervisor"))
+
 
 BACKENDS = ("bubblewrap", "sandlock", "none")
 """From the strongest to the weakest."""
@@ -57,7 +77,7 @@ def create(backend: str) -> WarmSandbox:
         from mcp_tools.sandbox.sandlock import SandlockSandbox
 
         return SandlockSandbox()
-    from mcp_tools.sandbox.plain import PlainSandbox
+    from mcp_tools.sandbox.strongest import PlainSandbox
 
     return PlainSandbox()
 

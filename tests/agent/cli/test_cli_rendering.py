@@ -11,8 +11,7 @@ from agent import events as e
 from agent.answering.answer import Answer
 from agent.cli.exits import EXIT_CODES, exit_code
 from agent.cli.screens.lines import line_of, summary
-from agent.cli.screens.live_line import LiveLine
-from agent.cli.screens.moving import MovingScreen
+from agent.cli.screens.moving import LiveLine, MovingScreen
 from agent.cli.screens.plain import PlainScreen, QuietScreen
 from agent.cli.screens.screen import open_screen
 from agent.models.protocol import Usage

@@ -82,8 +82,7 @@ def open_screen(stream: TextIO, *, spoken: bool = False, quiet: bool = False, an
     if not quiet and not spoken and (moves or (not is_terminal and os.environ.get("FORCE_COLOR"))):
         from rich.console import Console
 
-        from agent.cli.screens.live_line import LiveLine
-        from agent.cli.screens.moving import MovingScreen
+        from agent.cli.screens.moving import LiveLine, MovingScreen
 
         console = Console(file=stream, highlight=False, markup=False, emoji=False)
         return MovingScreen(console, LiveLine(stream, lambda: console.width), answers, animated=moves)

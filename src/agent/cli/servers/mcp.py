@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +15,10 @@ from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.cli.servers import mcp_install
 from agent.errors import UsageError
+from mcp_tools.clients.definitions import listing_of, suspicions_of
+from mcp_tools.clients.reconnect import Link
+from mcp_tools.clients.server_status import Standing
+from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -20,6 +26,55 @@ if TYPE_CHECKING:
     from agent.consent.configured_servers import ConfiguredServers
     from mcp_tools.clients.entry import Scope, ServerEntry
     from mcp_tools.clients.server_status import Standing
+
+
+async def tested(standing: Standing) -> dict[str, Any]:
+    """Connects to a server and lists its tools.
+
+    Returns:
+        What `--json` prints: ok, name, protocol, seconds, tools, notes, error.
+    """
+    assert standing.expanded is not None, "only a server that is ready can be tested"
+    entry = standing.entry
+    link = Link(standing.expanded, os.environ)
+    report: dict[str, Any] = {"ok": False, "name": entry.name, "starts": entry.shown, "tools": [], "notes": []}
+    started = time.perf_counter()
+    try:
+        definitions = await link.definitions()
+        listing = listing_of(entry.name, definitions, entry.limits.tools)
+        listed = definitions[: entry.limits.tools]
+        suspicions = [f"{each.get('name')}: {said}" for each in listed for said in suspicions_of(each)]
+        report |= {
+            "ok": True,
+            "protocol": link.protocol,
+            "tools": [{"name": tool.name, "description": tool.description} for tool in listing.tools],
+            "notes": [*listing.notes, *(f"suspicious: {one_line(said, 200)}" for said in suspicions)],
+        }
+    except ServerError as failure:
+        report["error"] = {"kind": failure.kind, "message": failure.message, "remedy": failure.remedy}
+    finally:
+        report["seconds"] = round(time.perf_counter() - started, 3)
+        await link.aclose()
+    return report
+
+
+def show(report: dict[str, Any]) -> None:
+    """Prints a report for people: tools on stdout, everything else on stderr."""
+    if error := report.get("error"):
+        print_note(f"{report['name']} cannot be used: {error['message']}")
+        print_note(f"  It starts: {report['starts']}")
+        if error["remedy"]:
+            print_note(f"  {error['remedy']}")
+        return
+    print_rows([(tool["name"], one_line(tool["description"], 90)) for tool in report["tools"]])
+    for note in report["notes"]:
+        print_note(note)
+    count = len(report["tools"])
+    print_note(
+        f"{report['name']} speaks MCP {report['protocol']} and has {count} tool{'' if count == 1 else 's'} "
+        f"({report['seconds']:.2f} s)."
+    )
+
 
 app = options.new_app("MCP: uses other people's servers, and gives the tools to other programs.")
 
@@ -102,14 +157,12 @@ def list_(as_json: options.AsJson = False) -> None:
 @app.command("test")
 def try_(name: Name, as_json: options.AsJson = False) -> None:
     """Connects to a server, lists its tools and says how long it took, or what failed."""
-    from agent.cli.servers import mcp_testing
-
     configured = _configured(_settings())
-    report = exits.run(mcp_testing.tested(_allowed(name, configured)))
+    report = exits.run(tested(_allowed(name, configured)))
     if as_json:
         print_json(report)
     else:
-        mcp_testing.show(report)
+        show(report)
     raise typer.Exit(0 if report["ok"] else 1)
 
 

@@ -1,25 +1,64 @@
-"""`tools/list`: the constant tools first, then the library's, page by page."""
+"""Pages of a list, the lists of tools and prompts, and the completion of arguments."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, PromptReference
 
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.elicitation import can_ask
-from mcp_tools.serving.envelope import FRESH
+from mcp_tools.serving.envelope import COMPLETE, FRESH
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.lists.paging import CursorError, page_of
+from mcp_tools.serving.lists.prompts import Prompts
+from mcp_tools.serving.lists.resources import Resources
 from mcp_tools.serving.results import META_SANDBOX, sandbox_meta
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
-    from mcp_types import PaginatedRequestParams
+    from mcp_types import CompleteRequestParams, PaginatedRequestParams
+
+
+_PREFIX = "after:"
+
+
+class CursorError(ValueError):
+    """A cursor that this server did not give."""
+
+
+def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequence[str], str | None]:
+    """One page of sorted names, and the cursor of the next one; None after the last.
+
+    Raises:
+        CursorError: The cursor is none of ours.
+    """
+    start = 0 if cursor is None else bisect_right(names, _name_in(cursor))
+    page = names[start : start + size]
+    more = start + size < len(names)
+    return page, _cursor_after(page[-1]) if page and more else None
+
+
+def _cursor_after(name: str) -> str:
+    return base64.urlsafe_b64encode((_PREFIX + name).encode()).decode().rstrip("=")
+
+
+def _name_in(cursor: str) -> str:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeError, ValueError):
+        text = ""
+    if not text.startswith(_PREFIX):
+        raise CursorError("the cursor is none that this server gave: begin again without one")
+    return text.removeprefix(_PREFIX)
 
 
 class Listing:
@@ -54,3 +93,45 @@ class Listing:
             tool["_meta"][META_SANDBOX] = sandbox
             listed.append(tool)
         return {**FRESH, "tools": listed, **({"nextCursor": after} if after else {})}
+
+
+_MOST = 100
+"""MCP allows no more values in one reply."""
+_TOOL_ADDRESS = re.compile(r"alita://tools/\{name\}/\w+")
+_TOOL_PROMPT = "explain_tool"
+
+
+class Completions:
+    """What the beginning of an argument may go on to."""
+
+    def __init__(self, catalogue: Catalogue, prompts: Prompts, resources: Resources) -> None:
+        self._catalogue = catalogue
+        self._prompts = prompts
+        self._resources = resources
+
+    async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
+        """The names of tools that begin, then those that go on with what was typed; nothing for free text.
+
+        Raises:
+            MCPError: There is no such prompt, address or argument.
+        """
+        found: list[str] = []
+        if self._wants_a_tool(params):
+            await self._catalogue.renew()
+            typed = params.argument.value.casefold()
+            fitting = [name for name in self._catalogue.all_names() if typed in name.casefold()]
+            found = sorted(fitting, key=lambda name: (not name.casefold().startswith(typed), name))
+        shown: dict[str, Json] = {"values": [*found[:_MOST]], "total": len(found), "hasMore": len(found) > _MOST}
+        return {**COMPLETE, "completion": shown}
+
+    def _wants_a_tool(self, params: CompleteRequestParams) -> bool:
+        argument, reference = params.argument.name, params.ref
+        if isinstance(reference, PromptReference):
+            prompt = self._prompts.by_name.get(reference.name)
+            if prompt is None or argument not in prompt.arguments:
+                raise MCPError(INVALID_PARAMS, f"no prompt {one_line(reference.name)} with {one_line(argument)}")
+            return reference.name == _TOOL_PROMPT
+        address = str(reference.uri)
+        if not self._resources.is_template(address) or f"{{{argument}}}" not in address:
+            raise MCPError(INVALID_PARAMS, f"no resource template {one_line(address)} with {one_line(argument)}")
+        return _TOOL_ADDRESS.fullmatch(address) is not None

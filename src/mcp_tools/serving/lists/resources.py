@@ -15,7 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcp_tools.serving.envelope import FIXED, FRESH
 from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.lists.paging import CursorError, page_of
+from mcp_tools.serving.lists.listing import CursorError, page_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 

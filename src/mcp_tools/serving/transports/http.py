@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import UsageError
 from mcp_tools.serving.limits import ServerLimits
-from mcp_tools.serving.transports.tokens import new_token, read_token
+from mcp_tools.serving.transports.http_security import new_token, read_token
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -110,8 +110,7 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from mcp_tools.serving.transports.header_timeout import Patient
-    from mcp_tools.serving.transports.http_security import Gate
+    from mcp_tools.serving.transports.http_security import Gate, Patient
 
     limits = limits or ServerLimits()
     sockets = [_listening(door)]

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from agent import events as e
-from agent.cli.screens.live_line import LiveLine
+from agent.cli.screens.moving import LiveLine
 from agent.cli.screens.turn import Activity
 from agent.models.protocol import Usage
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agent.cli.interactive.commands.basics import KEYS
 from agent.cli.interactive.commands.registry import COMMANDS, command_of, find_command
-from agent.cli.interactive.keys import KEYS
 from agent.errors import UsageError
 
 PAGE = Path(__file__).parents[4] / "docs" / "terminal.md"

@@ -9,9 +9,9 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from agent.cli.interactive.commands.basics import KEYS
 from agent.cli.interactive.completion import Choice, Completion
 from agent.cli.interactive.history import History
-from agent.cli.interactive.keys import KEYS
 from agent.cli.interactive.prompt import PromptReader
 from agent.cli.interactive.reader import Interrupted, Prompt
 from agent.store.redact import Redactor

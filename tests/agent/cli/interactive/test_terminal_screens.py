@@ -14,8 +14,7 @@ from rich.console import Console
 from agent import events as e
 from agent.answering.answer import Answer
 from agent.cli.screens.lines import Line
-from agent.cli.screens.live_line import LiveLine
-from agent.cli.screens.moving import MovingScreen
+from agent.cli.screens.moving import LiveLine, MovingScreen
 from agent.cli.screens.plain import PlainScreen
 from agent.cli.screens.rich_text import is_markdown
 from agent.cli.screens.screen import Screen

@@ -1,17 +1,19 @@
-"""Help, leaving, and what is switched."""
+"""Help, costs and keys in a session."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
-from agent.cli.interactive.keys import KEYS
+from agent.cli.screens.lines import cost_text, time_text
 from agent.consent.approval import ApprovalMode
 from agent.errors import UsageError
+from agent.models.protocol import Usage
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.cli.interactive.terminal import Terminal
+
 
 _MODES: dict[ApprovalMode, str] = {
     "ask": "you see each new tool and decide whether it is kept",
@@ -62,3 +64,42 @@ async def edit_(terminal: Terminal, argument: str) -> None:
     terminal.draft = await asyncio.to_thread(edit, "")
     if not terminal.draft:
         terminal.screen.note("Nothing was written.")
+
+
+async def cost(terminal: Terminal, argument: str) -> None:
+    """Shows tokens, money and time of each turn and of all; an unknown price makes the sum unknown."""
+    turns = terminal.session.turns
+    if not turns:
+        terminal.screen.note("Nothing was asked yet.")
+        return
+    rows = [(f"{n}", *_took(turn.usage, turn.seconds), one_line(turn.question, 60)) for n, turn in enumerate(turns, 1)]
+    total = sum((turn.usage for turn in turns), Usage())
+    rows.append(("all", *_took(total, sum(turn.seconds for turn in turns)), ""))
+    terminal.screen.rows(rows)
+
+
+def _took(usage: Usage, seconds: float) -> tuple[str, str, str]:
+    tokens = usage.input_tokens + usage.output_tokens
+    return f"{tokens:,} tokens", cost_text(usage) if usage.calls else "no cost", time_text(seconds)
+
+
+class Key(NamedTuple):
+    """One key, or what is typed like one."""
+
+    keys: str
+    does: str
+
+
+KEYS: tuple[Key, ...] = (
+    Key("Enter", "ask, or do the command"),
+    Key("Alt-Enter", "begin a new line; so does Esc, then Enter. A pasted text keeps its lines"),
+    Key("Tab", "complete commands, names of tools, ids of runs and sessions, and files"),
+    Key("Shift-Tab", "the next approval mode: ask, auto, never"),
+    Key("Up, Down", "earlier entries; inside a text of several lines, its lines"),
+    Key("Ctrl-R", "search earlier entries"),
+    Key("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
+    Key("Ctrl-C", "while a question is worked on: finish the step and save; again: stop at once"),
+    Key("Ctrl-C", "at the prompt: clear the line; on an empty line twice: leave"),
+    Key("Ctrl-D", "on an empty line: leave"),
+    Key("@file", 'attach a file to the question; @"a name" when it has blanks'),
+)

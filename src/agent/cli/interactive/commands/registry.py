@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent.cli.interactive.commands import (
     basics,
     conversations,
-    costs,
     last_answer,
     library,
     machine,
@@ -51,7 +50,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("show", "TOOL", "show a tool: its source and what is known of it", library.show, "tools"),
     Command("create", "QUESTION", "make a tool for questions like this one", library.create),
     Command("approve", "[MODE]", "show or set whether new tools are kept: ask, auto or never", basics.approve, "modes"),
-    Command("cost", "", "show tokens and money of each turn", costs.cost),
+    Command("cost", "", "show tokens and money of each turn", basics.cost),
     Command("trace", "[RUN]", "show every call of the last run", past_runs.trace, "runs"),
     Command("sessions", "", "list the sessions, the newest first", conversations.list_),
     Command("resume", "[SESSION]", "go on with an earlier session", conversations.resume, "sessions"),
