@@ -31,13 +31,12 @@ from pydantic import ValidationError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
-from mcp_tools.serving.calling import Calling
+from mcp_tools.serving.calling import Calling, ServerLimits
 from mcp_tools.serving.constant_tools.agent import Agent
 from mcp_tools.serving.constant_tools.asking import Asking
 from mcp_tools.serving.constant_tools.finding import Finding
 from mcp_tools.serving.constant_tools.programs import Programs
 from mcp_tools.serving.extra import Extra
-from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.lists.catalogue import Catalogue, Offer
 from mcp_tools.serving.lists.changes import Announcer, Watcher
 from mcp_tools.serving.lists.listing import Completions, Listing

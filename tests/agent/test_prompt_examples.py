@@ -21,7 +21,7 @@ from agent.models.openai import OpenAIModel
 from agent.models.protocol import Request
 from agent.models.retry import Retry
 from agent.models.traits import TraitsCache
-from agent.small import extracting, questions, research
+from agent.small import questions, research
 from agent.small.browser import questions as browser_questions
 from agent.small.creating import description_schema
 from agent.small.programs.program import code_in
@@ -33,7 +33,7 @@ DEEDS = ["done", "back", "scroll", *(f"{deed} {n}" for deed in ("click", "type",
 SCHEMAS: dict[str, Any] = {
     "needs": questions.need_schema(questions.NEEDS),
     "fits": questions.word_schema(("yes", "part", "no")),
-    "extract": extracting._FORM,
+    "extract": questions._FORM,
     "restate": restating._SCHEMA,
     "search_extract": research._ANSWER,
     "search_next": research._QUERY,

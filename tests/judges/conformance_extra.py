@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from mcp_types import ElicitResult, InputRequiredResult
 
-from mcp_tools.serving.call import Call, ConstantTool
+from mcp_tools.serving.calling import Call, ConstantTool
+from mcp_tools.serving.consent import can_ask, elicited
 from mcp_tools.serving.constant_tools.schemas import definition
-from mcp_tools.serving.elicitation import can_ask, elicited
 from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.lists.prompts import Prompt
 from mcp_tools.serving.lists.resources import Document

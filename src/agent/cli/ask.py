@@ -121,7 +121,7 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
     """
     if path is None:
         return None
-    from agent.answering.in_schema import checked_schema
+    from agent.answering.answer_format import checked_schema
 
     try:
         return checked_schema(path.read_text(encoding="utf-8"), str(path))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 from agent.errors import CourseError, StorageError
-from agent.gaia.questions.dataset_rows import Row, dataset_from
+from agent.gaia.questions.dataset import Row, dataset_from
 from agent.gaia.questions.task import Dataset, Task
 from agent.gaia.submission import Submission
 from agent.store.user_files import whole_file

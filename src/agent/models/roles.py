@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from agent.errors import SettingsError
+from agent.errors import (
+    ModelAuthError,
+    ModelBusyError,
+    ModelError,
+    ModelUnknownError,
+    ModelUnreachableError,
+    SettingsError,
+)
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
 from agent.models.failures import Endpoint
-from agent.models.fallback import FallbackModel
 from agent.models.openai import OpenAIModel
 from agent.models.prices import price_of
-from agent.models.protocol import ROLES, Model
+from agent.models.protocol import ROLES, Completion, Model, Request
 from agent.models.reserved_names import EMBEDDED, OPENAI_URL, SCRIPTED
 from agent.models.responses import RESPONSES
 from agent.models.retry import Notify, Retry
@@ -28,6 +35,85 @@ from agent.models.wire import CHAT
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.models.named import NamedModel
+
+
+T = TypeVar("T")
+
+_FOR_GOOD = (ModelAuthError, ModelUnknownError)
+_FOR_A_WHILE = (ModelBusyError, ModelUnreachableError)
+_A_WHILE = 60.0
+
+
+class FallbackModel:
+    """Asks the first model that works.
+
+    A model whose key or name is refused is not asked again; one that is busy or unreachable rests for a minute.
+    A refused request (too long, filtered) moves only this call to the next model.
+
+    Args:
+        models: In order of preference.
+        notify: Told why another model is asked.
+        clock: Gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Model],
+        *,
+        notify: Notify | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not models:
+            raise ValueError("a fallback list needs at least one model")
+        self._models = list(models)
+        self._rests_until = [0.0] * len(models)
+        self._notify = notify
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked first now."""
+        return self._models[self._order()[0]].name
+
+    async def complete(self, request: Request) -> Completion:
+        """Completes messages; see `agent.models.protocol.Model`."""
+        return await self._first(lambda model: model.complete(request))
+
+    async def aclose(self) -> None:
+        """Closes every model."""
+        for model in self._models:
+            await model.aclose()
+
+    def _order(self) -> list[int]:
+        """The models that do not rest; all of them, the soonest first, if every one does."""
+        now = self._clock()
+        awake = [i for i, until in enumerate(self._rests_until) if until <= now]
+        return awake or sorted(range(len(self._models)), key=self._rests_until.__getitem__)
+
+    async def _first(self, ask: Callable[[Model], Awaitable[T]]) -> T:
+        """What the first model gives that does not fail; the first failure is raised if all do."""
+        order = self._order()
+        failures: list[ModelError] = []
+        for place, i in enumerate(order):
+            try:
+                return await ask(self._models[i])
+            except ModelError as failure:
+                failures.append(failure)
+                self._rest(i, failure)
+                if self._notify and place + 1 < len(order):
+                    following = self._models[order[place + 1]].name
+                    self._notify(f"{failure.message}; asking {following} instead")
+        first = failures[0]
+        others = "; ".join(failure.message for failure in failures[1:])
+        if not others:
+            raise first
+        raise type(first)(f"{first.message}; and then {others}", remedy=first.remedy) from None
+
+    def _rest(self, i: int, failure: ModelError) -> None:
+        if isinstance(failure, _FOR_GOOD):
+            self._rests_until[i] = float("inf")
+        elif isinstance(failure, _FOR_A_WHILE):
+            self._rests_until[i] = self._clock() + _A_WHILE
 
 
 @dataclass(frozen=True, slots=True)

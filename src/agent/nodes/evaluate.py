@@ -9,8 +9,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agent.answering.answer import unwrapped
+from agent.answering.answer_format import in_schema
 from agent.answering.citing import with_citations
-from agent.answering.in_schema import in_schema
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note

@@ -12,7 +12,7 @@ from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.standard.functions import DRAFT
 from agent.state import State
-from mcp_tools.clients.plain_schema import plain_schema
+from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.library.trust import SERVED, errors_of
 from mcp_tools.prompt import data_block
 from mcp_tools.tool import Json, Tool

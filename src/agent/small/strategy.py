@@ -13,9 +13,8 @@ from agent.models.protocol import Role
 from agent.small.browser import DRIVER
 from agent.small.browser.quoted import is_asked
 from agent.small.creating import keep
-from agent.small.extracting import believed
 from agent.small.programs.program import answer_by_program
-from agent.small.questions import choose
+from agent.small.questions import believed, choose
 from agent.small.restating import restate_reference
 from agent.state import State
 from agent.steps import evidence_text

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from agent.answering.answer_format import wanted_form
 from agent.answering.final import answer_of
-from agent.answering.in_schema import wanted_form
 from agent.consent.external_tools import SERVER
 from agent.material.attached import files_text
 from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.conversations.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
-from agent.store.ids import ID, fitting_id, new_id
 from agent.store.redact import Redactor
+from agent.store.runs import ID, fitting_id, new_id
 from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.text import one_line, printable

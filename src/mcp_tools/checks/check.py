@@ -7,7 +7,7 @@ import difflib
 import sys
 from collections.abc import Iterator
 
-from mcp_tools.checks import annotated, effects, imports, modules, parsing, structure
+from mcp_tools.checks import annotated, effects, imports, modules, structure
 from mcp_tools.checks.findings import Finding, Report
 from mcp_tools.checks.rule import Remark, Rule
 from mcp_tools.checks.scopes import FreeName
@@ -73,22 +73,22 @@ def forbidden_builtin(source: Source) -> Iterator[Remark]:
 
 STAGES: tuple[tuple[Rule, ...], ...] = (
     (
-        Rule("size", "The source has at most 64 kB.", parsing.size),
+        Rule("size", "The source has at most 64 kB.", structure.size),
         Rule(
             "encoding",
             "The source is UTF-8 without a byte-order mark or another declared encoding.",
-            parsing.encoding,
+            structure.encoding,
         ),
     ),
     (
         Rule(
             "hidden-characters",
             "No null, control, bidirectional, zero-width or tag character.",
-            parsing.hidden_characters,
+            structure.hidden_characters,
         ),
     ),
-    (Rule("parses", "Python can parse and compile it.", parsing.parses),),
-    (Rule("nesting", "The syntax tree is at most 150 levels deep.", parsing.nesting),),
+    (Rule("parses", "Python can parse and compile it.", structure.parses),),
+    (Rule("nesting", "The syntax tree is at most 150 levels deep.", structure.nesting),),
     (
         Rule(
             "one-public-function",

@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import commit, tool_files
+from mcp_tools.library.commit import writing
 from mcp_tools.library.folder import PRIVATE, opened, within
 from mcp_tools.library.index import Index
-from mcp_tools.library.lock import writing
 from mcp_tools.library.tool_files import Flaw
 from mcp_tools.tool import Tool
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.approvals import Approval, Approvals, Found
+from mcp_tools.library.commit import writing
 from mcp_tools.library.current import CurrentIndex
-from mcp_tools.library.lock import writing
 from mcp_tools.library.tool_files import Flaw
 from mcp_tools.tool import Status, Tool
 

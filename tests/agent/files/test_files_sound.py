@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.media import speech, speech_local
+from agent.files.media import speech
 from agent.files.media.audio import Spoken
 from agent.files.media.sound import clock, samples
 from agent.files.media.speech import Said, Speech, Transcript
@@ -198,7 +198,7 @@ def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Pa
 
 def test_weights_of_one_s_own_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(FileProblem, match="no folder of a faster-whisper model"):
-        speech_local.faster_whisper(samples(FOX, 0, 1)[0], Speech(model=str(tmp_path)))
+        speech.faster_whisper(samples(FOX, 0, 1)[0], Speech(model=str(tmp_path)))
 
 
 def test_openai_whisper_speaks_when_it_is_chosen(
@@ -216,7 +216,7 @@ def test_openai_whisper_speaks_when_it_is_chosen(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "whisper", raising=False)
-    speech_local._openai_model.cache_clear()
+    speech._openai_model.cache_clear()
     speech.use(Speech(engine="openai-whisper", model="small"))
     contents = open_file("wav", tone())
     assert text_of(contents) == "[0:00-0:00] heard 16000"
@@ -233,7 +233,7 @@ def _told(open_file: Open) -> str:
 
 def test_openai_whisper_that_is_not_installed(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "whisper", None)
-    speech_local._openai_model.cache_clear()
+    speech._openai_model.cache_clear()
     speech.use(Speech(engine="openai-whisper"))
     assert "pip install 'alita[whisper]'" in _told(open_file)
 

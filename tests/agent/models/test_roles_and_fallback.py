@@ -9,12 +9,11 @@ import pytest
 
 from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelOutputError, SettingsError
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.fallback import FallbackModel
 from agent.models.openai import OpenAIModel
 from agent.models.prices import Price, price_of
 from agent.models.protocol import ROLES, Request, Usage
 from agent.models.retry import Retry
-from agent.models.roles import ModelSettings, open_models
+from agent.models.roles import FallbackModel, ModelSettings, open_models
 from agent.models.scripted import ScriptedModel
 from support.openai_server import OpenAIServer
 

@@ -1,6 +1,6 @@
 """A weak model's answer from a file counts when it stands there."""
 
-from agent.small.extracting import believed, from_reading
+from agent.small.questions import believed, from_reading
 from support.decisions import Weak, context_with, done, state_of
 
 READ = done("read_file", "read_file lease.docx", finding="read_file lease.docx (page 1): The rent is **845.50** euros.")

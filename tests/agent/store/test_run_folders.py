@@ -7,7 +7,6 @@ import pytest
 
 from agent.answering.answer import Answer
 from agent.errors import RunError, StorageError
-from agent.store.ids import new_id
 from agent.store.journal import Journal
 from agent.store.runs import (
     create_run,
@@ -16,6 +15,7 @@ from agent.store.runs import (
     journal_path,
     list_runs,
     load_run,
+    new_id,
     save_run,
 )
 

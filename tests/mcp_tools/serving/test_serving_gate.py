@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
-from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.calling import ServerLimits
 from mcp_tools.serving.transports import http_security
 from mcp_tools.serving.transports.http import open_door, serve_http
 

@@ -3,11 +3,75 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from agent.cli.interactive.mentions import quoted
+from mcp_tools.errors import AlitaError
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+
+
+_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]+))')
+_AFTER_A_NAME = ".,;:!?)]}'"
+
+
+class Mentioned(NamedTuple):
+    """A question, and the files that it named."""
+
+    text: str
+    """With the bare name where `@path` stood."""
+    files: tuple[Path, ...]
+    missing: tuple[str, ...]
+    """What looks like a path, and is none."""
+
+
+def mentioned(text: str, folder: Path) -> Mentioned:
+    """Finds the files that a question names with `@name` or `@"a name with blanks"`.
+
+    Args:
+        text: What was typed.
+        folder: Where relative names begin.
+    """
+    files: list[Path] = []
+    missing: list[str] = []
+
+    def replaced(found: re.Match[str]) -> str:
+        name, rest = _split(found[1] or found[2], folder, quoted=bool(found[1]))
+        path = _path(name, folder)
+        if path is None:
+            if "/" in name or "." in name.strip("."):
+                missing.append(name)
+            return found[0]
+        if path not in files:
+            files.append(path)
+        return path.name + rest
+
+    return Mentioned(_MENTION.sub(replaced, text), tuple(files), tuple(missing))
+
+
+def quoted(name: str) -> str:
+    """The name as it is written after `@`."""
+    return f'"{name}"' if re.search(r"\s", name) else name
+
+
+def _split(name: str, folder: Path, *, quoted: bool) -> tuple[str, str]:
+    """The name, and the punctuation after it that is no part of it."""
+    bare = name.rstrip(_AFTER_A_NAME)
+    if quoted or _path(name, folder) is not None or _path(bare, folder) is None:
+        return name, ""
+    return bare, name[len(bare) :]
+
+
+def _path(name: str, folder: Path) -> Path | None:
+    try:
+        path = folder / Path(name).expanduser()
+        return path if name and path.is_file() else None
+    except (OSError, RuntimeError, ValueError):
+        return None
+
 
 MOST = 200
 """Choices that are offered at once."""
@@ -91,3 +155,66 @@ def _fitting(choices: Iterable[Choice], typed: str) -> Found:
     known = list(choices)
     fitting = [c for c in known if c.text.startswith(typed)] or [c for c in known if typed and typed in c.text]
     return Found(len(typed), fitting[:MOST])
+
+
+NEWEST = 50
+"""Runs and sessions that are offered."""
+
+
+def sources_of(settings: Settings) -> Mapping[str, Source]:
+    """For each kind of argument, what it may be; what cannot be read offers nothing."""
+
+    def tools(typed: str) -> Iterator[Choice]:
+        from mcp_tools.library import Library
+
+        for tool in Library(settings.tools_dir, settings.approvals_file).list():
+            yield Choice(tool.name, one_line(tool.description, 80))
+
+    def runs(typed: str) -> Iterator[Choice]:
+        from agent.store.runs import list_runs
+
+        for run in list_runs(settings.runs_dir, limit=NEWEST):
+            yield Choice(run.run_id, one_line(run.question, 80))
+
+    def sessions(typed: str) -> Iterator[Choice]:
+        from agent.store.sessions import list_sessions
+
+        for session in list_sessions(settings.sessions_dir, limit=NEWEST):
+            yield Choice(session.id, session.title)
+
+    def models(typed: str) -> Iterator[Choice]:
+        from agent.models.protocol import ROLES
+        from agent.models.reserved_names import EMBEDDED
+
+        named = {name for role in ROLES for name in settings.models_for(role)}
+        yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *settings.models, *named}))
+
+    def modes(typed: str) -> Iterator[Choice]:
+        yield Choice("ask", "decide about each new tool")
+        yield Choice("auto", "keep every proved tool")
+        yield Choice("never", "keep none")
+
+    def commands(typed: str) -> Iterator[Choice]:
+        from agent.cli.interactive.commands.registry import COMMANDS
+
+        yield from (Choice(command.name, command.summary) for command in COMMANDS)
+
+    offered: dict[str, Source] = {
+        "tools": tools,
+        "runs": runs,
+        "sessions": sessions,
+        "models": models,
+        "modes": modes,
+        "commands": commands,
+    }
+    return {kind: _forgiving(source) for kind, source in offered.items()}
+
+
+def _forgiving(source: Source) -> Source:
+    def choices(typed: str) -> list[Choice]:
+        try:
+            return list(source(typed))
+        except (AlitaError, OSError):
+            return []
+
+    return choices

@@ -98,7 +98,7 @@ def _reader(settings: Settings, stream: TextIO, screen: Screen) -> MakeReader:
 def completion_of(settings: Settings) -> Completion:
     """What may come next, from the registry and from what alita keeps."""
     from agent.cli.interactive.commands.registry import COMMANDS
-    from agent.cli.interactive.sources import sources_of
+    from agent.cli.interactive.completion import sources_of
 
     commands = [Choice(f"/{command.name}", command.summary) for command in COMMANDS]
     kinds = {command.name: command.completes for command in COMMANDS}

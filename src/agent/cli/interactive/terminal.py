@@ -15,7 +15,7 @@ from agent.answering.answer import Answer, status_of
 from agent.cli.answering import explanation
 from agent.cli.interactive.approving import ask_whether_called, ask_whether_kept
 from agent.cli.interactive.commands.registry import command_of
-from agent.cli.interactive.mentions import mentioned
+from agent.cli.interactive.completion import mentioned
 from agent.cli.interactive.reader import Interrupted, Prompt, Reader
 from agent.cli.screens.interrupts import listen, on_interrupt
 from agent.cli.screens.turn import Turn, unechoed

@@ -5,15 +5,107 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agent.files.problem import FileProblem
+from agent.errors import WeightsError
+from agent.files.problem import FileProblem, without_package
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.files.media.sound import Samples
+
+
+_SMALL = "The transcript is by tiny.en, a small model of English: names and rare words may be misheard."
+_UNSURE = "The transcript is uncertain: the model hardly recognised the speech (noise, music or another language?)."
+_UNSURE_BELOW = -1.0
+
+
+def faster_whisper(samples: Samples, speech: Speech) -> Transcript:
+    """What is said, by the pinned tiny.en weights, or by those in the folder that the setting `speech_model` names.
+
+    Raises:
+        FileProblem: The package or the weights are missing.
+    """
+    folder, name = _weights(speech)
+    model = _faster_model(str(folder))
+    english = not model.model.is_multilingual
+    found, _ = model.transcribe(
+        samples, language="en" if english else None, condition_on_previous_text=False, beam_size=5
+    )
+    said, doubts = [], []
+    for piece in found:
+        said.append(Said(piece.start, piece.end, piece.text.strip()))
+        doubts.append(piece.avg_logprob)
+    unsure = bool(doubts) and sum(doubts) / len(doubts) < _UNSURE_BELOW
+    lost = (*((_SMALL,) if name == "tiny.en" and said else ()), *((_UNSURE,) if unsure else ()))
+    return Transcript(f"faster-whisper {name}", said, lost)
+
+
+def openai_whisper(samples: Samples, speech: Speech) -> Transcript:
+    """What is said, by openai-whisper and the model that the setting `speech_model` names (`base` unless told).
+
+    Raises:
+        FileProblem: The package is missing, or it cannot get its model.
+    """
+    name = speech.model or "base"
+    model = _openai_model(name)
+    told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False)
+    said = [Said(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
+    return Transcript(f"openai-whisper {name}", said)
+
+
+def _weights(speech: Speech) -> tuple[Path, str]:
+    from agent.models.embedded.weights_set import WeightsSet
+
+    own = Path(speech.model).expanduser() if speech.model else None
+    if own is not None:
+        if not (own / "model.bin").is_file():
+            raise FileProblem(
+                "missing",
+                f"The setting speech_model names {own}, which is no folder of a faster-whisper model.",
+                remedy=f"Leave it out and run: {PULL}",
+            )
+        return own, own.name
+    try:
+        return WeightsSet(Path(speech.folder)).ready(), "tiny.en"
+    except WeightsError as error:
+        raise FileProblem(
+            "unsupported", f"What is said cannot be written down: {error.message}.", remedy=f"Run: {PULL}"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def _faster_model(folder: str) -> Any:
+    try:
+        from faster_whisper import WhisperModel  # type: ignore[import-untyped]  # it has no stubs
+    except ImportError:
+        raise without_package("faster-whisper", "audio", "what is said cannot be written down") from None
+    threads = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    try:
+        return WhisperModel(folder, device="cpu", compute_type="int8", cpu_threads=threads, local_files_only=True)
+    except (RuntimeError, ValueError) as error:
+        raise FileProblem("unsupported", f"The model of speech in {folder} cannot be loaded: {error}.") from None
+
+
+@lru_cache(maxsize=1)
+def _openai_model(name: str) -> Any:
+    try:
+        import whisper  # type: ignore[import-not-found, unused-ignore]  # an extra of its own, without stubs
+    except ImportError:
+        raise without_package("openai-whisper", "whisper", "what is said cannot be written down") from None
+    try:
+        return whisper.load_model(name, device="cpu")
+    except (RuntimeError, OSError) as error:
+        raise FileProblem(
+            "unsupported",
+            f"openai-whisper could not load its model {name!r}: {error}.",
+            remedy=f"Download it: python -c \"import whisper; whisper.load_model('{name}')\". Or name another model, or"
+            " the path of a .pt file, with the setting speech_model.",
+        ) from None
+
 
 AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Has alita ask the endpoint: a process that reads files has neither the key nor a network."""
@@ -122,7 +214,7 @@ def _from_user() -> Speech:
 
 
 def _engine_of(speech: Speech) -> Callable[[Samples, Speech], Transcript]:
-    from agent.files.media import speech_api, speech_local
+    from agent.files.media import speech_api
 
     engine = speech.engine
     if engine == "none":
@@ -130,8 +222,8 @@ def _engine_of(speech: Speech) -> Callable[[Samples, Speech], Transcript]:
     if engine == "api":
         return speech_api.transcribe
     if engine == "openai-whisper" or (engine == "auto" and not _installed() and find_spec("whisper")):
-        return speech_local.openai_whisper
-    return speech_local.faster_whisper
+        return openai_whisper
+    return faster_whisper
 
 
 def _installed() -> bool:

@@ -11,8 +11,8 @@ from agent.errors import RunError
 from agent.gaia.report.figures import Counted, finite
 from agent.gaia.report.opened import Report
 from agent.steps import preview
-from agent.store.ids import ID
 from agent.store.redact import Redactor
+from agent.store.runs import ID
 from agent.traces.read import trace_of
 from agent.traces.terminal import FORMS
 from agent.traces.trace import Call, Trace, TraceStep

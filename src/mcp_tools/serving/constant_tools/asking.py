@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.serving.call import Call, ConstantTool
+from mcp_tools.serving.calling import Call, ConstantTool, ServerLimits
 from mcp_tools.serving.consent import FILES_SCHEMA, granted
 from mcp_tools.serving.constant_tools.agent import Agent
 from mcp_tools.serving.constant_tools.schemas import definition
-from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.results import Reply, error_reply, value_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

@@ -5,11 +5,9 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from mcp_tools.serving.call import Call, ConstantTool
-from mcp_tools.serving.consent import FILES_SCHEMA
+from mcp_tools.serving.calling import Call, ConstantTool, ServerLimits
+from mcp_tools.serving.consent import FILES_SCHEMA, can_ask
 from mcp_tools.serving.constant_tools.schemas import definition
-from mcp_tools.serving.elicitation import can_ask
-from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.lists.catalogue import Catalogue
 from mcp_tools.serving.results import Reply, error_reply, value_reply
 from mcp_tools.serving.running import Runner

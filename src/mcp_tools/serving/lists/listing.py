@@ -13,9 +13,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference
 
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.elicitation import can_ask
+from mcp_tools.serving.calling import ServerLimits
+from mcp_tools.serving.consent import can_ask
 from mcp_tools.serving.envelope import COMPLETE, FRESH
-from mcp_tools.serving.limits import ServerLimits
 from mcp_tools.serving.lists.catalogue import Catalogue
 from mcp_tools.serving.lists.prompts import Prompts
 from mcp_tools.serving.lists.resources import Resources

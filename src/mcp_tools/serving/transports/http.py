@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_tools.errors import UsageError
-from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.calling import ServerLimits
 from mcp_tools.serving.transports.http_security import new_token, read_token
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_tools.errors import UsageError
-from mcp_tools.serving.call import GONE
-from mcp_tools.serving.limits import ServerLimits
+from mcp_tools.serving.calling import GONE, ServerLimits
 from mcp_tools.serving.transports.http import PATH, Door
 
 _SHORTEST = 16

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from agent.cli.interactive.commands.registry import COMMANDS
-from agent.cli.interactive.completion import MOST, Choice, Completion
+from agent.cli.interactive.completion import MOST, Choice, Completion, sources_of
 from agent.cli.interactive.session_start import completion_of
-from agent.cli.interactive.sources import sources_of
 from agent.configuration.settings_sources import read_settings
 from agent.store.runs import create_run
 

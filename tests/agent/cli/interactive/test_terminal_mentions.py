@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.interactive.mentions import mentioned, quoted
+from agent.cli.interactive.completion import mentioned, quoted
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 from agent.small.research import labelled
 from agent.web.page import Page, Result
 from agent.web.specialist.credibility import credibility_of, relevance_of
-from agent.web.specialist.hits import Hits
 from agent.web.specialist.planning import broader, freshness_of, plan_by_rule, words_of
 from agent.web.specialist.quoting import read_closely, stating, value_in
+from agent.web.specialist.research import Hits
 from agent.web.specialist.terms import names_in, stem_of, stems_of, terms_of
 
 HEIGHT = "How high is the Grey Point lighthouse in Oxmere?"

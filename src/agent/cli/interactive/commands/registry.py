@@ -12,7 +12,6 @@ from agent.cli.interactive.commands import (
     conversations,
     last_answer,
     library,
-    machine,
     past_runs,
 )
 from agent.errors import UsageError
@@ -44,7 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("help", "[COMMAND]", "list commands and keys, or tell about one", basics.help_, "commands"),
     Command("exit", "", "leave; the session is saved", basics.exit_),
     Command("new", "", "begin a new session", conversations.new),
-    Command("model", "[NAME]", "show the model, or use another", machine.model, "models"),
+    Command("model", "[NAME]", "show the model, or use another", basics.model, "models"),
     Command("route", "[RUN]", "show what was decided in the last run, step by step", past_runs.route, "runs"),
     Command("tools", "[WORDS]", "list the tools, or those that fit the words", library.list_),
     Command("show", "TOOL", "show a tool: its source and what is known of it", library.show, "tools"),
@@ -66,8 +65,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("undo", "", "forget the last turn", conversations.undo),
     Command("edit", "", "write the next question in your editor", basics.edit_),
     Command("verbose", "", "show model calls too, or no longer", basics.verbose),
-    Command("mcp", "", "list the servers of other people's tools", machine.mcp),
-    Command("doctor", "", "check that everything alita needs is there", machine.doctor),
+    Command("mcp", "", "list the servers of other people's tools", basics.mcp),
+    Command("doctor", "", "check that everything alita needs is there", basics.doctor),
 )
 """The one registry."""
 _BY_NAME = {command.name: command for command in COMMANDS}
