@@ -31,7 +31,8 @@ from pydantic import ValidationError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
-from mcp_tools.serving.calling import Calling, ServerLimits
+from mcp_tools.serving.call import ServerLimits
+from mcp_tools.serving.calling import Calling
 from mcp_tools.serving.constant_tools.agent import Agent
 from mcp_tools.serving.constant_tools.asking import Asking
 from mcp_tools.serving.constant_tools.finding import Finding

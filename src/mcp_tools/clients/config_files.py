@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from mcp_tools.atomic import private_folder, write_whole
-from mcp_tools.clients.config_parser import Parsed, Problem, as_form, parse
+from mcp_tools.clients.config_parser import Parsed, Problem, as_form, has_comments, load_jsonc, parse
 from mcp_tools.clients.entry import Scope, ServerEntry
 from mcp_tools.errors import ServersFileError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
-
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
-
-
-def load_jsonc(text: str) -> Json:
-    """The value of a text.
-
-    Raises:
-        ValueError: It is no JSON even without comments and trailing commas, or too deep.
-    """
-    text = text.removeprefix("\ufeff")
-    try:
-        return json.loads(_TOKEN.sub(_kept, text) if "//" in text or "/*" in text or "," in text else text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def has_comments(text: str) -> bool:
-    """Whether the text is more than JSON: writing it anew would lose something."""
-    try:
-        json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return True
-    return False
-
-
-def _kept(match: re.Match[str]) -> str:
-    token = match[0]
-    return token if token.startswith('"') else " "
-
 
 USER_FILE = "mcp.json"
 """In the user's config folder."""

@@ -5,6 +5,7 @@ What a file says is checked here and nowhere else. One bad entry is a problem wi
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mcp_tools.clients.config_files import load_jsonc
 from mcp_tools.clients.entry import Limits, Scope, ServerEntry
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -43,6 +43,8 @@ _STEERING = re.compile(
 )
 """Variables that decide which program or which code runs, or through whom it talks."""
 REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
+
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +261,30 @@ def as_form(entry: ServerEntry) -> dict[str, Json]:
     }
     own |= {"roots": True} if entry.roots else {}
     return form | ({"alita": own} if own else {})
+
+
+def load_jsonc(text: str) -> Json:
+    """The value of a text.
+
+    Raises:
+        ValueError: It is no JSON even without comments and trailing commas, or too deep.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        return json.loads(_TOKEN.sub(_kept, text) if "//" in text or "/*" in text or "," in text else text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def has_comments(text: str) -> bool:
+    """Whether the text is more than JSON: writing it anew would lose something."""
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _kept(match: re.Match[str]) -> str:
+    token = match[0]
+    return token if token.startswith('"') else " "

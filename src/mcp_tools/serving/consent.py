@@ -19,7 +19,7 @@ from mcp_types import (
     InputRequiredResult,
 )
 
-from mcp_tools.serving.calling import Call
+from mcp_tools.serving.call import Call
 from mcp_tools.serving.results import Reply, error_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_tools.serving.calling import ConstantTool
+from mcp_tools.serving.call import ConstantTool
 from mcp_tools.serving.lists.prompts import Prompt
 from mcp_tools.serving.lists.resources import Document
 

@@ -17,7 +17,7 @@ from mcp_tools.errors import ArgumentsError
 from mcp_tools.library import Library
 from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Outcome, Sandbox
-from mcp_tools.serving.calling import Call, ServerLimits
+from mcp_tools.serving.call import Call, ServerLimits
 from mcp_tools.serving.consent import files_in, granted, with_real_paths
 from mcp_tools.serving.results import (
     META_SANDBOX,

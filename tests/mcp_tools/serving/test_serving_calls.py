@@ -19,7 +19,7 @@ from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.serving.calling import ServerLimits
+from mcp_tools.serving.call import ServerLimits
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

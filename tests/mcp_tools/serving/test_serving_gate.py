@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
-from mcp_tools.serving.calling import ServerLimits
-from mcp_tools.serving.transports import http_security
+from mcp_tools.serving.call import ServerLimits
+from mcp_tools.serving.transports import http
 from mcp_tools.serving.transports.http import open_door, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -167,7 +167,7 @@ async def test_a_body_that_does_not_arrive_ends(desk: Desk) -> None:
 
 
 async def test_a_head_that_does_not_arrive_closes_the_connection(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_security, "HEADER_SECONDS", 0.5)
+    monkeypatch.setattr(http, "HEADER_SECONDS", 0.5)
     async with served(desk) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         sending = asyncio.create_task(_drip(writer, b"POST /mcp HTTP/1.1\r\n" + b"X-A: b\r\n" * 100))

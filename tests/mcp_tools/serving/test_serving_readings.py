@@ -10,7 +10,7 @@ from desk import Desk, tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from mcp_tools.serving.calling import ServerLimits
+from mcp_tools.serving.call import ServerLimits
 from mcp_tools.serving.extra import Extra
 from mcp_tools.serving.lists.prompts import Prompt
 from mcp_tools.serving.lists.resources import Document

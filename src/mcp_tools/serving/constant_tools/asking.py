@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.serving.calling import Call, ConstantTool, ServerLimits
+from mcp_tools.serving.call import Call, ConstantTool, ServerLimits
 from mcp_tools.serving.consent import FILES_SCHEMA, granted
 from mcp_tools.serving.constant_tools.agent import Agent
 from mcp_tools.serving.constant_tools.schemas import definition

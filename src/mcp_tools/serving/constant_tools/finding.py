@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from mcp_tools.serving.calling import Call, ConstantTool, ServerLimits
+from mcp_tools.serving.call import Call, ConstantTool, ServerLimits
 from mcp_tools.serving.consent import FILES_SCHEMA, can_ask
 from mcp_tools.serving.constant_tools.schemas import definition
 from mcp_tools.serving.lists.catalogue import Catalogue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
-from mcp_tools.serving.calling import Call, ConstantTool, ServerLimits
+from mcp_tools.serving.call import Call, ConstantTool, ServerLimits
 from mcp_tools.serving.constant_tools.schemas import definition
 from mcp_tools.serving.lists.catalogue import Catalogue
 from mcp_tools.serving.results import Reply, problem_reply, value_reply

@@ -1,11 +1,8 @@
-"""Pages of a list, the lists of tools and prompts, and the completion of arguments."""
+"""The lists of tools and prompts, page by page, and the completion of arguments."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +10,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference
 
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.calling import ServerLimits
+from mcp_tools.serving.call import ServerLimits
 from mcp_tools.serving.consent import can_ask
 from mcp_tools.serving.envelope import COMPLETE, FRESH
 from mcp_tools.serving.lists.catalogue import Catalogue
+from mcp_tools.serving.lists.paging import CursorError, page_of
 from mcp_tools.serving.lists.prompts import Prompts
 from mcp_tools.serving.lists.resources import Resources
 from mcp_tools.serving.results import META_SANDBOX, sandbox_meta
@@ -26,39 +24,6 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import CompleteRequestParams, PaginatedRequestParams
-
-
-_PREFIX = "after:"
-
-
-class CursorError(ValueError):
-    """A cursor that this server did not give."""
-
-
-def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequence[str], str | None]:
-    """One page of sorted names, and the cursor of the next one; None after the last.
-
-    Raises:
-        CursorError: The cursor is none of ours.
-    """
-    start = 0 if cursor is None else bisect_right(names, _name_in(cursor))
-    page = names[start : start + size]
-    more = start + size < len(names)
-    return page, _cursor_after(page[-1]) if page and more else None
-
-
-def _cursor_after(name: str) -> str:
-    return base64.urlsafe_b64encode((_PREFIX + name).encode()).decode().rstrip("=")
-
-
-def _name_in(cursor: str) -> str:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, UnicodeError, ValueError):
-        text = ""
-    if not text.startswith(_PREFIX):
-        raise CursorError("the cursor is none that this server gave: begin again without one")
-    return text.removeprefix(_PREFIX)
 
 
 class Listing:

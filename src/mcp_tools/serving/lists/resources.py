@@ -12,10 +12,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcp_tools.serving.calling import ServerLimits
+from mcp_tools.serving.call import ServerLimits
 from mcp_tools.serving.envelope import FIXED, FRESH
 from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.lists.listing import CursorError, page_of
+from mcp_tools.serving.lists.paging import CursorError, page_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 

@@ -4,20 +4,106 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import ipaddress
 import logging
+import secrets
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from mcp_tools.errors import UsageError
-from mcp_tools.serving.calling import ServerLimits
-from mcp_tools.serving.transports.http_security import new_token, read_token
+from mcp_tools.serving.call import ServerLimits
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
+
+
+_SHORTEST = 16
+_HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
+
+
+def read_token(text: str, file: Path | None) -> str:
+    """The token that was given; empty when none was.
+
+    Raises:
+        UsageError: The file cannot be read or holds none, or the token is too short or holds what no header can.
+    """
+    if file is not None:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"The token file {file} cannot be read: {error}.") from None
+        if not text.strip():
+            raise UsageError(f"The token file {file} is empty.", remedy=_HOW_TO_MAKE)
+    token = text.strip()
+    if token and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token):
+        raise UsageError(
+            f"A token has at least {_SHORTEST} printable ASCII characters and no space.",
+            remedy=_HOW_TO_MAKE,
+        )
+    return token
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(32)
+
+
+def holds_token(header: bytes, token: str) -> bool:
+    """Whether an Authorization header holds the token; takes the same time for every wrong one."""
+    scheme, _, given = header.partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token.encode())
+
+
+HEADER_SECONDS = 15.0
+"""How long the head of a request may take. Between two requests the usual, shorter limit holds."""
+
+
+class Patient(H11Protocol):
+    """A connection whose client must send the whole head of each request in time.
+
+    Without this, one client that sends a byte now and then on many connections could take them all.
+    """
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn itself
+        """Begins to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Waits while no request is under way; each byte of a head counts toward the same limit."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._waiting is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more to wait for."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        under_way: Any = self.cycle is not None and not self.cycle.response_complete
+        if not under_way and not self.transport.is_closing():
+            self.transport.close()
+
 
 PATH = "/mcp"
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
@@ -110,7 +196,7 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from mcp_tools.serving.transports.http_security import Gate, Patient
+    from mcp_tools.serving.transports.http_security import Gate
 
     limits = limits or ServerLimits()
     sockets = [_listening(door)]
