@@ -19,7 +19,7 @@ from support.site.hostile import HOSTILE
 from support.site.server import Site
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
-LIMIT = 6
+LIMIT = 3
 """Seconds of the run."""
 LATEST = 40
 """Seconds until the process must be gone, start-up of a loaded machine included."""
