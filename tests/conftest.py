@@ -29,12 +29,11 @@ _DEFAULT_WEIGHTS = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist names the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Side by side, tests that need the model or Node are for one worker each; the model comes last, alone."""
+    """Side by side, tests that need Node are for one worker; those that need the model come last, and are for all."""
     items.sort(key=lambda item: item.get_closest_marker("model") is not None)
     for item in items:
-        for name in ("model", "node"):
-            if item.get_closest_marker(name):
-                item.add_marker(pytest.mark.xdist_group(name))
+        if item.get_closest_marker("node"):
+            item.add_marker(pytest.mark.xdist_group("node"))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

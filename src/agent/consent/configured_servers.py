@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from agent.configuration.project_choice import ProjectChoice
 from mcp_tools.clients.config_files import configured
-from mcp_tools.clients.servers import standing_of
+from mcp_tools.clients.server_status import standing_of
 from mcp_tools.clients.trust import FILE, Decisions
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.clients.config_parser import Problem
     from mcp_tools.clients.expand import Expanded
-    from mcp_tools.clients.servers import Servers, Standing
+    from mcp_tools.clients.server_status import Standing
+    from mcp_tools.clients.servers import Servers
 
 
 class ConfiguredServers:

@@ -17,7 +17,7 @@ from agent.cli.servers import mcp_install
 from agent.errors import UsageError
 from mcp_tools.clients.definitions import listing_of, suspicions_of
 from mcp_tools.clients.reconnect import Link
-from mcp_tools.clients.servers import Standing
+from mcp_tools.clients.server_status import Standing
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.consent.configured_servers import ConfiguredServers
     from mcp_tools.clients.entry import Scope, ServerEntry
-    from mcp_tools.clients.servers import Standing
+    from mcp_tools.clients.server_status import Standing
 
 
 async def tested(standing: Standing) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _allowed(name: str, configured: ConfiguredServers) -> Standing:
     import os
 
     from agent.cli.asking.trusting import allowed, is_terminal, visible
-    from mcp_tools.clients.servers import standing_of
+    from mcp_tools.clients.server_status import standing_of
 
     found = _found(name, configured)
     if found.state in {"undecided", "refused"} and not (is_terminal() and allowed(found.entry, configured)):
