@@ -20,8 +20,8 @@ from typer.main import get_command
 
 from agent.cli.ask import app as asking
 from agent.cli.exits import EXIT_CODES
-from agent.cli.interactive.commands.registry import COMMANDS
 from agent.cli.interactive.commands.basics import KEYS
+from agent.cli.interactive.commands.registry import COMMANDS
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
 from agent.hosts import HOSTS
