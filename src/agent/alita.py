@@ -15,7 +15,7 @@ from agent.answering.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.configuration.project_choice import require_allowed
-from agent.configuration.run_settings import SCHEMA, WISH, configuration_of, places_of, settings_as_in
+from agent.configuration.run_settings import EARLIER, SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.consent.approval import ApprovalMode, Approve
 from agent.consent.configured_servers import ConfiguredServers
 from agent.consent.external_tools import Confirm
@@ -28,6 +28,7 @@ from agent.resources import Resources
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
 from agent.store.answer_cache import AnswerCache
+from agent.store.answered_programs import AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.runs import (
@@ -62,6 +63,7 @@ class Alita:
         self._settings = settings
         self._streams = streams
         self._answers = AnswerCache(settings.cache_dir / "answers")
+        self._programs = AnsweredPrograms(settings.cache_dir / "programs")
         self._external: ConfiguredServers = beside._external if beside else ConfiguredServers(settings, Path.cwd())
         self._redactor: Redactor = (
             beside._redactor if beside else Redactor((*settings.secrets, *self._external.secrets))
@@ -192,6 +194,8 @@ class Alita:
         told = configuration | places_of(self._settings) | follows | ({"approval": "ask"} if approve else {})
         if wish != "answer":
             told[WISH] = wish
+        if self._settings.use_cache and (earlier := self._programs.get(question)):
+            told[EARLIER] = earlier
         # Syncing takes milliseconds, in which other questions of this process go on.
         run = await asyncio.to_thread(
             create_run,
@@ -208,6 +212,8 @@ class Alita:
             standalone = answer.restated or question
             tools = self._opened.tools_behind(self._settings, standalone, answer)
             self._answers.put(standalone, inputs, configuration, answer, tools)
+            if self._running is not None and (program := self._running.program):
+                self._programs.put(question, self._redactor.text(program))
         return answer
 
     def _known(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answering.answer import Answer, Citation, status_of
 from agent.budget import Budget
-from agent.configuration.run_settings import SCHEMA, wish_of
+from agent.configuration.run_settings import EARLIER, SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
 from agent.context import Context
 from agent.conversations.conversation import FOLLOWS, FollowUp, understand
@@ -181,6 +181,13 @@ class Running:
             sources=tuple(Citation(**source) for source in state.get("cited", [])),
             set_apart=tuple(self._apart),
         )
+
+    @property
+    def program(self) -> str:
+        """The program whose output is the answer, where a capable model wrote it; else empty."""
+        last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
+        is_program = last.get("final") and last["ok"] and last["action"] == "run_code"
+        return str(last["input"]).removeprefix("run_code ") if is_program else ""
 
     async def finish(self) -> Answer:
         """Runs the graph to its end, and keeps what came of it.
@@ -360,6 +367,8 @@ class Running:
             start["wish"] = wish
         if schema := self._run.configuration.get(SCHEMA):
             start["schema"] = json.loads(schema)
+        if earlier := self._run.configuration.get(EARLIER):
+            start["earlier"] = earlier
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
         with contextlib.suppress(GraphDrained):

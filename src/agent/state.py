@@ -128,6 +128,8 @@ class State(TypedDict, total=False):
     """Missing where it is an answer."""
     schema: dict[str, Json]
     """What the answer must fit as JSON; missing where it is text."""
+    earlier: str
+    """The program that answered the same question with other values before; missing where there was none."""
     attached: list[AttachedFile]
     """The files of the question that were looked at, and those inside of archives."""
     without: list[Action]

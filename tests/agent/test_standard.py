@@ -81,6 +81,18 @@ async def test_the_output_of_a_program_is_the_answer_without_a_further_call(talk
     assert (answer.text, answer.steps, answer.usage.calls) == ("222", 1, 1)
 
 
+async def test_a_program_that_is_needed_again_is_offered_as_a_tool(talk):
+    await talk.ask("What is 17 in base 4?", program("print('101')", final_answer="{}"))
+    await talk.ask("What is 18 in base 4?", program("print('102')", final_answer="{}"))
+    first, second = (body["messages"][1]["content"] for body in talk.decisions)
+    assert "print('101')" in second
+    assert "make a tool of it" in second
+    assert first == "What is 17 in base 4?"
+    await talk.ask("What is 19 in base 4?", program("print('103')", final_answer="{}"), use_cache=False)
+    await talk.ask("What is 20 in base 5, please?", program("print('40')", final_answer="{}"))
+    assert all("make a tool" not in body["messages"][1]["content"] for body in talk.decisions[2:])
+
+
 async def test_the_result_of_a_new_tool_is_the_answer_without_a_further_call(talk):
     making = {"code": CODE, "arguments": {"n": 57}, "final_answer": "{}"}
     answer = await talk.ask(QUESTION, Step(tools=[("create_tool", making)]))

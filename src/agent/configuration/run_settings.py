@@ -18,6 +18,8 @@ WISH = "wish"
 """In a run's configuration: what it is for, where that is not an answer."""
 SCHEMA = "schema"
 """In a run's configuration: what its answer must fit, as JSON."""
+EARLIER = "earlier"
+"""In a run's configuration: the program that answered a question of the same form before."""
 _LIMITS: dict[str, Callable[[str], float]] = {
     "max_steps": int,
     "max_tokens": int,

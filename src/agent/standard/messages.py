@@ -20,6 +20,9 @@ from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 
 _SHORT = 400
+_EARLIER = (
+    "This program answered the question before, maybe with other values. If others would ask it too, make a tool of it."
+)
 _WORD = re.compile(r"[^\W\d_]{2}")
 _FEW_STEPS = 2
 _MOST_PICTURES = 8
@@ -84,6 +87,8 @@ def _question(state: State) -> str:
         lines += ["", "Files:", files_text(attached)]
     elif state.get("files"):
         lines += ["", "Files:", data_block("names", "\n".join(state["files"]))]
+    if earlier := state.get("earlier"):
+        lines += ["", _EARLIER, data_block("program", earlier)]
     if external := [tool for tool in state["tools"] if SERVER in tool]:
         lines += ["", "What connected servers say of their functions:", _told_by_servers(external)]
     if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
