@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from mcp_tools.checks.check import check
-from mcp_tools.checks.findings import Report
+from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result

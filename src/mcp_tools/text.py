@@ -47,3 +47,8 @@ def one_line(text: str, width: int = 100) -> str:
     beginning = text[: 100 * width + 1000]  # pages have titles of millions of characters
     line = " ".join(printable(beginning).split())
     return line if len(line) <= width and len(beginning) == len(text) else line[: width - 1] + "…"
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())

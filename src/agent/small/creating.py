@@ -25,7 +25,7 @@ from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update
 from agent.writer import EventWatcher
-from mcp_tools.checks.scopes import parameters
+from mcp_tools.checks.source import parameters
 from mcp_tools.create import Proposal, prove
 from mcp_tools.create.bench import misfits
 from mcp_tools.create.examiner import CRASHES, exception_of

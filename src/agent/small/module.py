@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import symtable
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.answering.arithmetic import compute
-from mcp_tools.checks.scopes import free_names, parameters
+from mcp_tools.checks.source import free_names, parameters
 from mcp_tools.create.unused import without_parameter
 from mcp_tools.tool import Json
 
@@ -119,7 +120,9 @@ def _without_the_rest(program: str, tree: ast.Module, name: str) -> str:
     wanted, kept = {name}, list[ast.stmt]()
     while found := [node for node in tree.body if node not in kept and wanted & set(_bound(node))]:
         kept += found
-        wanted |= {free.name for node in found for free in free_names(ast.Module([node], []), set())}
+        wanted |= {
+            name for node in found for name in free_names(symtable.symtable(ast.unparse(node), "<program>", "exec"))
+        }
     lines = program.splitlines()
     text, before = "", None
     for node in tree.body:

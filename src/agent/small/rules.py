@@ -15,8 +15,8 @@ from agent.programs.scripts import asked_script
 from agent.small.programs.attached_variables import holds_tables, openable
 from agent.state import AttachedFile, Decision, State
 from agent.web.address import addresses_in
-from mcp_tools.checks.modules import words
 from mcp_tools.create.literals import as_number, question_values
+from mcp_tools.text import words
 
 _OPERATED = re.compile(
     r"\b(?:log ?in|logged in|sign in|sign up|click|fill (?:in|out)|scroll|shopping cart|web ?form)\b", re.IGNORECASE

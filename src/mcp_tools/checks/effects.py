@@ -5,11 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mcp_tools.checks.modules import words
-from mcp_tools.checks.rule import Remark
-from mcp_tools.checks.scopes import annotation_nodes
-from mcp_tools.checks.source import Source
-from mcp_tools.checks.syntax import children
+from mcp_tools.checks.source import Remark, Source, annotation_nodes
+from mcp_tools.text import words
 
 _ACTING_BUILTINS = words("print input open")
 _ACTING_METHODS = words("read_text read_bytes write_text write_bytes unlink rmdir mkdir touch rename iterdir")
@@ -37,7 +34,7 @@ def nothing_on_import(source: Source) -> Iterator[Remark]:
                 ' or under `if __name__ == "__main__":`',
             )
             continue
-        waiting += children(node)
+        waiting += ast.iter_child_nodes(node)
 
 
 def _calls_own(source: Source, value: ast.expr) -> bool:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from types import ModuleType
 from typing import NamedTuple
 
-from mcp_tools.checks import modules
-from mcp_tools.checks.rule import Remark
-from mcp_tools.checks.source import Source
-from mcp_tools.checks.syntax import walk
+from mcp_tools.checks.source import Remark, Source
 from mcp_tools.packages import BASE_PACKAGES, header_values, import_name, script_header
+from mcp_tools.text import words
 from mcp_tools.tool import Capabilities
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(.*)", re.DOTALL)
+
+_REFUSED = {
+    "a tool has no network; take the data as a parameter": words(
+        """
+        socket ssl socketserver http.client http.server urllib.request ftplib smtplib imaplib poplib telnetlib nntplib
+        xmlrpc webbrowser requests httpx aiohttp urllib3 selenium playwright
+        """
+    ),
+    "a tool starts no process; compute it here, in threads if that helps": words("subprocess multiprocessing pty"),
+    "a tool calls no native code of its own": words("ctypes cffi"),
+    "a tool does not load code; use json for data": words(
+        "pickle marshal shelve dill importlib imp runpy code codeop builtins pkgutil zipimport"
+    ),
+    "a tool has no terminal; take input as parameters and return the result": words(
+        "getpass readline curses tkinter turtle cmd pdb termios tty"
+    ),
+}
+
+
+def refusal(module: str) -> str:
+    """Why a module may not be imported; empty for one that may."""
+    parts = module.split(".")
+    names = {".".join(parts[: length + 1]) for length in range(len(parts))}
+    return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
 
 
 class _Import(NamedTuple):
@@ -41,7 +61,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
     packages = _importable(source.capabilities)
     for line, module, names in _imports(source):
         meant = [module, *(f"{module}.{name}" for name in names)]
-        refused = next(((name, why) for name in meant if (why := modules.refusal(name))), None)
+        refused = next(((name, why) for name in meant if (why := refusal(name))), None)
         top = module.partition(".")[0]
         if refused:
             yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
@@ -58,7 +78,8 @@ def _with_fallback(source: Source) -> set[tuple[int, str]]:
         (node.lineno, name.partition(".")[0])
         for attempt in source.all_of(ast.Try)
         if any(handler.type is None or "Error" in ast.unparse(handler.type) for handler in attempt.handlers)
-        for node in walk(*attempt.body)
+        for statement in attempt.body
+        for node in ast.walk(statement)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
     }
@@ -72,49 +93,6 @@ def _distribution(requirement: str) -> str:
     """The normalised name in a PEP 508 requirement; empty where there is none."""
     match = _REQUIREMENT.match(requirement)
     return re.sub(r"[-_.]+", "-", match[1]).lower() if match else ""
-
-
-def known_imports(source: Source) -> Iterator[Remark]:
-    """What is taken from a module of the standard library exists there."""
-    for line, module, names in _imports(source):
-        loaded = _loaded(module)
-        for name in names if loaded else ():
-            if name != "*" and not _has(loaded, name):
-                yield Remark(line, f"{module!r} has no {name!r}; {_nearest(module, name)}")
-    aliases = _module_aliases(source)
-    for node in source.all_of(ast.Attribute):
-        match node:
-            case ast.Attribute(value=ast.Name(id=alias), attr=name) if alias in aliases:
-                loaded = _loaded(aliases[alias])
-                if loaded and not _has(loaded, name):
-                    yield Remark(node.lineno, f"{aliases[alias]!r} has no {name!r}; {_nearest(aliases[alias], name)}")
-
-
-def _module_aliases(source: Source) -> dict[str, str]:
-    """The names that stand for a module throughout: imported so, and never bound to anything else."""
-    found: dict[str, str] = {}
-    for plain in source.all_of(ast.Import):
-        for alias in plain.names:
-            top = alias.name.partition(".")[0]
-            found[alias.asname or top] = alias.name if alias.asname else top
-    bound = {node.id for node in source.all_of(ast.Name) if not isinstance(node.ctx, ast.Load)}
-    bound |= {node.arg for node in source.all_of(ast.arg)}
-    bound |= {alias.asname or alias.name for node in source.all_of(ast.ImportFrom) for alias in node.names}
-    return {alias: module for alias, module in found.items() if alias not in bound}
-
-
-def _loaded(module: str) -> ModuleType | None:
-    """The module itself, if it is one that computes: importing it does nothing else."""
-    return importlib.import_module(module) if module in modules.KNOWN else None
-
-
-def _has(module: ModuleType | None, name: str) -> bool:
-    return hasattr(module, name) or f"{module.__name__ if module else ''}.{name}" in modules.KNOWN
-
-
-def _nearest(module: str, name: str) -> str:
-    home = modules.MODULE_OF.get(name)
-    return f"it is in {home!r}" if home and home != module else "define it yourself"
 
 
 def declared_packages(source: Source) -> Iterator[Remark]:

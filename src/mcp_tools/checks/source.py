@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import ast
+import symtable
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from mcp_tools.checks.scopes import FreeName, free_names, module_names
-from mcp_tools.checks.syntax import children, walk
 from mcp_tools.tool import Capabilities
 
 Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Remark(NamedTuple):
+    """One place where a source breaks a rule."""
+
+    line: int
+    """1 for the first line; 0 for the file as a whole."""
+    message: str
+    """What is wrong and what to change."""
 
 
 @dataclass(frozen=True)
@@ -38,28 +47,15 @@ class Source:
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree. Only after `parses` has passed."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(self.text)
             compile(tree, "<tool>", "exec", dont_inherit=True)  # sees what the parser does not: a stray `return`
         return tree
 
     @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        """The parent of each node but the module, in the order of a walk from the top."""
-        parents: dict[ast.AST, ast.AST] = {}
-        waiting: list[ast.AST] = [self.tree]
-        for node in waiting:
-            for child in children(node):
-                parents[child] = node
-                waiting.append(child)
-        return parents
-
-    @cached_property
     def _by_kind(self) -> dict[type, list[ast.AST]]:
         found: dict[type, list[ast.AST]] = {}
-        for node in self.parents:
+        for node in ast.walk(self.tree):
             found.setdefault(type(node), []).append(node)
         return found
 
@@ -77,14 +73,25 @@ class Source:
         """What runs only where a person starts the file: the guards, and the functions that they alone lead to."""
         bodies: list[ast.AST] = [statement for guard in self.guards for statement in guard.body]
         entry = {self.entry.name} | self.used_by(self.entry.name) if self.entry else set[str]()
-        named = {node.id for node in walk(*bodies) if isinstance(node, ast.Name)}
+        named = {node.id for body in bodies for node in ast.walk(body) if isinstance(node, ast.Name)}
         alone = named.union(*map(self.used_by, named)) - entry
-        return {node for part in (*bodies, *(f for f in self.functions if f.name in alone)) for node in walk(part)}
+        return {node for part in (*bodies, *(f for f in self.functions if f.name in alone)) for node in ast.walk(part)}
+
+    @cached_property
+    def scopes(self) -> symtable.SymbolTable:
+        """Python's own view of which names are bound where."""
+        with warnings.catch_warnings(action="ignore"):
+            return symtable.symtable(self.text, "<tool>", "exec")
 
     @cached_property
     def names(self) -> set[str]:
-        """What the module binds at its top level."""
-        return module_names(self.tree)
+        """What the module binds at its top level, also through `global` in its functions."""
+        return bound_names(self.scopes)
+
+    @cached_property
+    def free_names(self) -> set[str]:
+        """Names that are read and that no scope of the source binds: builtins, and what is undefined."""
+        return free_names(self.scopes)
 
     @cached_property
     def origins(self) -> dict[str, str]:
@@ -102,11 +109,6 @@ class Source:
     def has_star_import(self) -> bool:
         """Whether names come in that the source does not tell."""
         return "*" in self.origins
-
-    @cached_property
-    def free_names(self) -> list[FreeName]:
-        """Each name that is read and that no scope of the source binds: a builtin, or undefined."""
-        return free_names(self.tree, self.names)
 
     @cached_property
     def functions(self) -> list[Function]:
@@ -156,7 +158,7 @@ class Source:
         for statement in self.tree.body:
             if statement in self.guards:
                 continue
-            names = [node for node in walk(statement) if isinstance(node, ast.Name)]
+            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
             read = {node.id for node in names if isinstance(node.ctx, ast.Load)} & self.names
             if isinstance(statement, Function | ast.ClassDef):
                 bound = {statement.name}
@@ -175,3 +177,38 @@ def is_guard(node: ast.stmt) -> bool:
     names = [side.id for side in sides if isinstance(side, ast.Name)]
     values = [side.value for side in sides if isinstance(side, ast.Constant)]
     return names == ["__name__"] and values == ["__main__"] and isinstance(node.test.ops[0], ast.Eq)
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for inside in table.get_children():
+        yield from _tables(inside)
+
+
+def bound_names(module: symtable.SymbolTable) -> set[str]:
+    """What a module binds at its top level, also through `global` in its functions."""
+    inside = {s.get_name() for t in _tables(module) for s in t.get_symbols() if s.is_declared_global()}
+    return inside | {s.get_name() for s in module.get_symbols() if s.is_assigned() or s.is_imported()}
+
+
+def free_names(module: symtable.SymbolTable) -> set[str]:
+    """The names that a module reads, at its top level or inside, and binds nowhere."""
+    read = {
+        symbol.get_name()
+        for table in _tables(module)
+        for symbol in table.get_symbols()
+        if symbol.is_referenced() and symbol.is_global()
+    }
+    return read - bound_names(module)
+
+
+def parameters(node: Function | ast.Lambda) -> list[ast.arg]:
+    """All parameters of a function or lambda, in order, `*args` and `**kwargs` last."""
+    listed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return listed + [extra for extra in (node.args.vararg, node.args.kwarg) if extra]
+
+
+def annotation_nodes(node: Function) -> list[ast.expr]:
+    """The annotations of a function's parameters and of its return, as far as they are there."""
+    found = [parameter.annotation for parameter in parameters(node)] + [node.returns]
+    return [annotation for annotation in found if annotation is not None]

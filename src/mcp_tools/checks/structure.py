@@ -7,9 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from mcp_tools.checks.rule import Remark
-from mcp_tools.checks.source import Function, Source
-from mcp_tools.checks.syntax import children
+from mcp_tools.checks.source import Function, Remark, Source, parameters
 from mcp_tools.library.tool_names import valid_name
 from mcp_tools.text import joiners_in_place
 
@@ -98,7 +96,7 @@ def nesting(source: Source) -> Iterator[Remark]:
     """The syntax tree is at most 150 levels deep."""
     level: list[ast.AST] = [source.tree]
     for _ in range(DEEPEST):
-        level = [child for node in level for child in children(node)]
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
     line = min(getattr(node, "lineno", 0) for node in level)
@@ -149,6 +147,21 @@ def named_parameters(source: Source) -> Iterator[Remark]:
             yield Remark(extra.lineno, f"{stars}{extra.arg} hides what the tool takes; name each parameter")
 
 
+def typed(source: Source) -> Iterator[Remark]:
+    """Each parameter and the return of the public function is annotated."""
+    if not source.entry:
+        return
+    for parameter in parameters(source.entry):
+        if parameter.annotation is None:
+            name = parameter.arg
+            yield Remark(parameter.lineno, f"parameter {name!r} has no annotation; write `{name}: int`, or what it is")
+    if source.entry.returns is None:
+        yield Remark(
+            source.entry.lineno,
+            f"{source.entry.name!r} has no return annotation; write `-> int:`, or what it is",
+        )
+
+
 def docstring(source: Source) -> Iterator[Remark]:
     """A docstring: its first line tells when to use the tool."""
     if source.entry and not (ast.get_docstring(source.entry) or "").strip():
@@ -189,4 +202,4 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
         node = waiting.pop(0)
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += children(node)
+            waiting += ast.iter_child_nodes(node)

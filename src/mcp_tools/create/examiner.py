@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_tools.checks.modules import words
 from mcp_tools.create.interfaces import Test
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.written import read_call, read_value
 from mcp_tools.prompt import NO_DATA, data_block, load_prompt
 from mcp_tools.sandbox.protocol import Outcome, Problem
+from mcp_tools.text import words
 from mcp_tools.tool import Json, Tool, call_text
 
 Fill = Callable[[Sequence[dict[str, Any]], dict[str, Json]], Awaitable[Json]]

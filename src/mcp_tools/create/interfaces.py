@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from mcp_tools.checks.findings import Report
+from mcp_tools.checks.check import Report
 from mcp_tools.packages import imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec

@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mcp_tools.checks.modules import words
-from mcp_tools.checks.syntax import walk
 from mcp_tools.create.written import Written
 from mcp_tools.sandbox.inside.docstring import parse
+from mcp_tools.text import words
 from mcp_tools.tool import Json, ToolSpec
 
 _GENERIC = (
@@ -72,7 +71,8 @@ def placeholders(spec: ToolSpec) -> Iterator[str]:
 
 def _of_the_code(written: Written) -> Iterator[str]:
     used = {written.spec.name, *written.source.used_by(written.spec.name)}
-    nodes = list(walk(*(function for function in written.source.functions if function.name in used)))
+    functions = [function for function in written.source.functions if function.name in used]
+    nodes = [node for function in functions for node in ast.walk(function)]
     if not _RAISES.search(written.docstring):
         raised = next((node.exc for node in nodes if isinstance(node, ast.Raise) and node.exc), None)
         if raised is not None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from random import Random
 
-from mcp_tools.checks.scopes import parameters
+from mcp_tools.checks.source import parameters
 from mcp_tools.create.bench import Call
 from mcp_tools.create.variations import vary
 from mcp_tools.sandbox.protocol import Outcome

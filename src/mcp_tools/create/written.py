@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_tools.checks.scopes import annotation_nodes, parameters
-from mcp_tools.checks.source import Function, Source
+from mcp_tools.checks.source import Function, Source, annotation_nodes, parameters
 from mcp_tools.create.interfaces import Test
 from mcp_tools.sandbox.inside.docstring import parse
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec

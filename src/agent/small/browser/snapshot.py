@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agent.small.browser.view import ELEMENT, TYPED, Element, View
-from mcp_tools.checks.modules import words
+from mcp_tools.text import words
 
 if TYPE_CHECKING:
     from playwright.async_api import Page

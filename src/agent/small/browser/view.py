@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from mcp_tools.checks.modules import words
+from mcp_tools.text import words
 
 _NUMBER = re.compile(r"\[\d+\] ")
 TYPED = frozenset({"textbox", "searchbox", "spinbutton"})
