@@ -33,8 +33,8 @@ Read = Callable[[SavedPage], str]
 
 def ours(page: SavedPage) -> str:
     """As the agent reads a page that it has fetched."""
-    from agent.web.fetching.response import charset_of, decoded
     from agent.web.reading.markdown import extract
+    from agent.web.response import charset_of, decoded
 
     return extract(decoded(page.body, charset_of(page.body, page.content_type)), URL).markdown
 
@@ -102,7 +102,7 @@ async def ten_at_once() -> tuple[float, float]:
     sys.path.insert(0, str(ROOT / "tests"))
     from contextlib import ExitStack
 
-    from agent.web.fetching.http import Http
+    from agent.web.http import Http
     from agent.web.reading.reader import WebReader
     from support.site.server import Site
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.context import Context
     from agent.conversations.conversation import Conversation
     from agent.state import Decision, Reply, State
-    from agent.web.specialist.evidence import Evidence, Wanted
+    from agent.web.evidence import Evidence, Wanted
     from mcp_tools.tool import Json
 
 StrategyName = Literal["auto", "standard", "small"]

@@ -24,7 +24,7 @@ def test_a_page_holds_its_facts(page: SavedPage):
     """Read as a browser reads its encoding, with the tags taken out: no fact is asked for that is not there."""
     from lxml import html
 
-    from agent.web.fetching.response import charset_of, decoded
+    from agent.web.response import charset_of, decoded
 
     tree = html.document_fromstring(decoded(page.body, charset_of(page.body, page.content_type)))
     said = bared(" ".join(tree.itertext()))

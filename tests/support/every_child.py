@@ -60,7 +60,7 @@ def reader() -> None:
 
 
 def drawing() -> None:
-    from agent.web.fetching.guard import AddressGuard
+    from agent.web.guard import AddressGuard
     from agent.web.page import WebProblem
     from agent.web.reading.renderer import Renderer
 
@@ -129,17 +129,17 @@ def model_server() -> None:
 
 
 def chromium_fetch() -> None:
-    from agent.web import chromium_fetch
+    from agent.web import chromium
     from agent.web.page import WebProblem
 
     program = SCRATCH / "fetch"
     program.write_text("#!/bin/sh\necho 'Error: no network'\nexit 1\n")
     program.chmod(stat.S_IRWXU)
-    chromium_fetch.find_chromium = _no_chromium
-    chromium_fetch._ways = lambda: {"vendor": [str(program)]}
+    chromium.find_chromium = _no_chromium
+    chromium._ways = lambda: {"vendor": [str(program)]}
     problem = None
     try:
-        asyncio.run(chromium_fetch.ready_chromium(None, print))
+        asyncio.run(chromium.ready_chromium(None, print))
     except WebProblem as raised:
         problem = raised
     assert problem is not None

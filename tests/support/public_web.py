@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.web.fetching.http import Http
+from agent.web.http import Http
 from support.web_server import WebServer
 
 

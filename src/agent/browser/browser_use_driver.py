@@ -35,7 +35,7 @@ from mcp_tools.text import one_line, printable
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-    from agent.web.fetching.proxy import GuardedProxy
+    from agent.web.proxy import GuardedProxy
 
 
 _QUIET = {

@@ -20,9 +20,9 @@ from agent.browser.tasks import LONGEST_LINE, Job, Outcome, Task, completion_of
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxy import GuardedProxy
+from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
+from agent.web.proxy import GuardedProxy
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

@@ -251,7 +251,7 @@ async def open_browser(
         WebProblem: There is no Chromium, or no package to drive it.
     """
     from agent.browser.outside import OutsideBrowser
-    from agent.web.chromium_fetch import ready_chromium
+    from agent.web.chromium import ready_chromium
 
     if find_spec("playwright") is None:
         raise WebProblem(

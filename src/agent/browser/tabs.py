@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from agent.web.fetching.filenames import claimed, safe_name
+from agent.web.filenames import claimed, safe_name
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

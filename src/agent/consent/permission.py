@@ -16,8 +16,8 @@ from agent.material.pages import is_page_read
 from agent.models.protocol import Role
 from agent.state import State, Step
 from agent.steps import decision_of, step
-from agent.web.specialist.credibility import credibility_of
-from agent.web.specialist.terms import terms_of
+from agent.web.evidence import credibility_of
+from agent.web.queries import terms_of
 from mcp_tools.prompt import data_block, load_prompt
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

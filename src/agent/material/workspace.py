@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.errors import StorageError
-from agent.web.fetching.filenames import safe_name
+from agent.web.filenames import safe_name
 from mcp_tools.atomic import write_whole
 from mcp_tools.tool import Json
 

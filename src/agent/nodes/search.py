@@ -22,7 +22,7 @@ _NO_WEB = "Nothing searches the web here: answer without."
 
 async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Searches, reads and quotes."""
-    from agent.web.specialist.evidence import Wanted
+    from agent.web.evidence import Wanted
 
     context = runtime.context
     if context.web is None:

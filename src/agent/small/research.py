@@ -13,11 +13,10 @@ from agent.answering.citing import stands_there
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.models.protocol import Role
-from agent.web.specialist.evidence import Evidence, Wanted
-from agent.web.specialist.planning import Plan, plan_by_rule
-from agent.web.specialist.quoting import Assessment, ReadPage, best_score, by_rule
-from agent.web.specialist.research import research
-from agent.web.specialist.terms import Terms, stems_of
+from agent.web.evidence import Evidence, Wanted
+from agent.web.queries import Plan, Terms, plan_by_rule, stems_of
+from agent.web.quoting import Assessment, ReadPage, best_score, by_rule
+from agent.web.research import research
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
 
 _BETWEEN = " | "

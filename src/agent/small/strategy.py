@@ -23,7 +23,7 @@ from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.web.specialist.evidence import Evidence, Wanted
+    from agent.web.evidence import Evidence, Wanted
 
 LIMITS = PromptLimits(
     reading=2_400,

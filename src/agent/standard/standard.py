@@ -37,7 +37,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.web.specialist.evidence import Evidence, Wanted
+    from agent.web.evidence import Evidence, Wanted
 
 ATTEMPTS = 3
 """How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
@@ -171,7 +171,7 @@ class Standard:
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """What the best pages say, quoted by rules."""
-        from agent.web.specialist.research import AsAsked, research
+        from agent.web.research import AsAsked, research
 
         assert context.web is not None
         return await research(wanted, context, context.web, AsAsked())

@@ -51,7 +51,7 @@ class RunWeb:
     def _open(self) -> tuple[Engines, PageReader]:
         if self._opened is None:
             from agent.web.engines.configured_engines import open_engines, open_reader
-            from agent.web.fetching.http import Http
+            from agent.web.http import Http
             from agent.web.reading.reader import WebReader
 
             settings, tell = self._settings, self._tell

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 
-from agent.web.fetching import http
-from agent.web.fetching.http import Http
+from agent.web import http
+from agent.web.http import Http
 from support.web_server import WebServer
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import BrowserContext, Page
 
-    from agent.web.fetching.proxy import GuardedProxy
+    from agent.web.proxy import GuardedProxy
 
 Blocked: TypeAlias = Callable[[str, str], Awaitable[bool]]
 """Whether an address, with the text found there, must not be shown."""

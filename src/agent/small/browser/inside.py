@@ -8,7 +8,7 @@ from agent.browser.inside import Host, serve
 from agent.browser.launching import ARRIVING
 from agent.browser.tasks import Job, Outcome
 from agent.small.browser.driver import Compact
-from agent.web.fetching.proxy import GuardedProxy
+from agent.web.proxy import GuardedProxy
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext

@@ -19,7 +19,7 @@ from agent.web.engines.local_index import OwnIndex
 from agent.web.engines.tavily import Tavily
 from agent.web.engines.wikipedia import Wikipedia
 from agent.web.engines.wire import INSTALL
-from agent.web.fetching.guard import AddressGuard
+from agent.web.guard import AddressGuard
 from agent.web.page import PageReader, Search
 from agent.web.reading.first_of import FirstOf
 

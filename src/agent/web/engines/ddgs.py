@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from agent.web.engines.wire import package_problem
-from agent.web.fetching.problems import causes_of
 from agent.web.page import Reason, Result, WebProblem
+from agent.web.response import causes_of
 
 _BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
 """In the order in which they are asked. Wikipedia is an engine of its own here."""

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
 from agent.web.engines.wire import Asked, nonsense_problem, package_problem, status_problem, transport_problem
-from agent.web.fetching.guard import AddressGuard, read_address
-from agent.web.fetching.proxy import proxy_problem
+from agent.web.guard import AddressGuard, read_address
 from agent.web.page import Page, Reason, Result, WebProblem
+from agent.web.proxy import proxy_problem
 from agent.web.reading.block_pages import look_for_wall, look_for_wall_in_words
 from agent.web.reading.source import number_links
 from mcp_tools.text import printable

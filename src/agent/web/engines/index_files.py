@@ -217,8 +217,8 @@ def read_web_page(page: str, url: str) -> dict[str, Any]:
     from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
     from agent.files.documents.html import Page
-    from agent.web.fetching.response import charset_of
     from agent.web.reading.source import date_of, drop_hidden, parse, title_of
+    from agent.web.response import charset_of
 
     data = base64.b64decode(page)
     tree = parse(data.decode(charset_of(data) or "utf-8", "replace"))

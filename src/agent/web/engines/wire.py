@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from agent.models.failures import retry_after
 from agent.version import alita_version
-from agent.web.fetching.problems import causes_of
-from agent.web.fetching.proxy import proxy_problem
 from agent.web.page import Reason, WebProblem
+from agent.web.proxy import proxy_problem
+from agent.web.response import causes_of
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
 from agent.web.address import is_local
-from agent.web.fetching.guard import is_private
-from agent.web.fetching.http import Http
-from agent.web.fetching.response import Response
+from agent.web.guard import is_private
+from agent.web.http import Http
 from agent.web.page import WebProblem
+from agent.web.response import Response
 
 ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")

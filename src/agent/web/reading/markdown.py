@@ -11,7 +11,6 @@ from typing import Any
 
 from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
-from agent.web.fetching.response import decoded
 from agent.web.page import WebProblem
 from agent.web.reading.block_pages import look_for_login, look_for_wall
 from agent.web.reading.source import (
@@ -28,6 +27,7 @@ from agent.web.reading.source import (
     title_of,
     words_only,
 )
+from agent.web.response import decoded
 from mcp_tools.text import one_line, printable
 
 LONGEST = 6_000_000

@@ -14,15 +14,14 @@ from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
 from agent.web.address import route_of
-from agent.web.fetching.filenames import file_name, new_file
-from agent.web.fetching.guard import read_address
-from agent.web.fetching.http import Http
-from agent.web.fetching.problems import StatusProblem
-from agent.web.fetching.response import PAGE_TYPES, Response, media_type, pieces
+from agent.web.filenames import file_name, new_file
+from agent.web.guard import read_address
+from agent.web.http import Http
 from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.archive import ARCHIVE, Archive
 from agent.web.reading.renderer import Drawn, Renderer
 from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, Video, YouTube, video_id
+from agent.web.response import PAGE_TYPES, Response, StatusProblem, media_type, pieces
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.web.chromium import UNSANDBOXED, end_all, new_profile, sweep
-from agent.web.chromium_fetch import ready_chromium
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxy import GuardedProxy, proxy_for
+from agent.web.chromium import UNSANDBOXED, end_all, new_profile, ready_chromium, sweep
+from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
+from agent.web.proxy import GuardedProxy, proxy_for
 from agent.web.reading.renderer_worker import AT_ONCE, PATIENCE
 from mcp_tools import child
 from mcp_tools.text import one_line

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from agent.web.fetching.http import Http
-from agent.web.fetching.problems import StatusProblem
-from agent.web.fetching.response import Response
+from agent.web.http import Http
 from agent.web.page import Reason, WebProblem
+from agent.web.response import Response, StatusProblem
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:

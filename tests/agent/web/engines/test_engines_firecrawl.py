@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent.web.engines.firecrawl import Firecrawl
-from agent.web.fetching.guard import AddressGuard
+from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 from support.firecrawl_server import FirecrawlServer
 from support.json_server import Reply

@@ -20,7 +20,7 @@ from agent.events import Event, Note
 from agent.web.engines.index_store import Entry, IndexStore
 from agent.web.engines.local_index import OwnIndex
 from agent.web.engines.query import parse_query, spaced, unspaced
-from agent.web.fetching.http import Http
+from agent.web.http import Http
 from agent.web.page import Page, WebProblem
 from agent.web.reading.reader import WebReader
 from support.json_server import JsonServer, Reply

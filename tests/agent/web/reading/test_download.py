@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.fetching.http import Http
+from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import download_file
 from support.pdf_bytes import PdfBytes

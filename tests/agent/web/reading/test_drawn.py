@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent.web.chromium import UNSANDBOXED
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.http import Http
+from agent.web.guard import AddressGuard
+from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Renderer

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.web.fetching.http import MOST, Http
+from agent.web.http import MOST, Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from support.pdf_bytes import PdfBytes

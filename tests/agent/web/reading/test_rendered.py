@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.http import Http
+from agent.web.guard import AddressGuard
+from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Drawn, Renderer
@@ -195,7 +195,7 @@ async def test_whoever_is_killed_takes_the_browser_along(web: WebServer, rendere
     """
     web.page("/a", f"<p>{PROSE}</p>")
     code = (
-        "import asyncio, sys\nfrom agent.web.fetching.guard import AddressGuard\n"
+        "import asyncio, sys\nfrom agent.web.guard import AddressGuard\n"
         "from agent.web.reading.renderer import Renderer\n"
         "async def main():\n"
         "    await Renderer(AddressGuard(allow_private=True)).draw(sys.argv[1]); print('drawn', flush=True)\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import youtube_transcript_api
 
-from agent.web.fetching.http import Http
+from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.videos import Gemini, YouTube, video_id

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.web.specialist.passages import passages_of, spoken
+from agent.web.quoting import passages_of, spoken
 
 PAGE = """# Oxmere
 The **harbour** was dug between 1851 and 1856 by [Tobias Lund][1]. Its wall is 412 metres long.

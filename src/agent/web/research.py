@@ -1,4 +1,4 @@
-"""The search itself: plan, search, read the best pages, quote, ask on where something is missing, check."""
+"""One search: plan, search, read the best pages, quote, ask for what is missing, check."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from agent.context import Context
 from agent.errors import StoppedError
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
+from agent.web.evidence import Evidence, Quote, Source, Wanted, credibility_of, rank, relevance_of, words_of_hit
 from agent.web.page import Page, Result, WebProblem
-from agent.web.specialist.credibility import credibility_of, rank, relevance_of, words_of_hit
-from agent.web.specialist.evidence import Evidence, Quote, Source, Wanted
-from agent.web.specialist.planning import Plan, broader, freshness_of, usable, words_of
-from agent.web.specialist.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely, stating, value_in
-from agent.web.specialist.terms import Terms, terms_of
+from agent.web.queries import Plan, Terms, broader, freshness_of, terms_of, usable, words_of
+from agent.web.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely, stating, value_in
 from mcp_tools.text import one_line
 
 _LATE = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.web.fetching.response import charset_of, decoded
+from agent.web.response import charset_of, decoded
 
 RUSSIAN, JAPANESE, GERMAN, CHINESE = (
     "Привет, мир. Это страница о мостах.",

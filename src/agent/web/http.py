@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin
 
 from agent.version import alita_version
-from agent.web.fetching.guard import AddressGuard, Resolver, read_address
-from agent.web.fetching.problems import StatusProblem, foreign_errors, problem_of_status
-from agent.web.fetching.response import Response, response_of
-from agent.web.fetching.robots import TOKEN, Robots, parse_robots
+from agent.web.guard import AddressGuard, Resolver, read_address
 from agent.web.page import WebProblem
+from agent.web.response import Response, StatusProblem, foreign_errors, problem_of_status, response_of
+from agent.web.robots import TOKEN, Robots, parse_robots
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ class Http:
         if self._opened is None:
             import httpx2
 
-            from agent.web.fetching.transport import Routed
+            from agent.web.transport import Routed
 
             tls = self._tls or httpx2.create_ssl_context()
             self._opened = httpx2.AsyncClient(

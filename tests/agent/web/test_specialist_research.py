@@ -16,8 +16,8 @@ from agent.small.strategy import Small
 from agent.state import CitedSource
 from agent.store.journal import Journal
 from agent.store.journaled_web import JournaledWeb
+from agent.web.evidence import Evidence, Wanted
 from agent.web.page import Page, Result, WebProblem
-from agent.web.specialist.evidence import Evidence, Wanted
 from mcp_tools.prompt import data_block
 from support.decisions import Weak, context_with
 from support.small_web import Pages

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxy import GuardedProxy
+from agent.web.guard import AddressGuard
+from agent.web.proxy import GuardedProxy
 from support.web_server import Answer, Asked, WebServer, certificate
 
 

@@ -3,12 +3,11 @@
 import pytest
 
 from agent.small.research import labelled
+from agent.web.evidence import credibility_of, relevance_of
 from agent.web.page import Page, Result
-from agent.web.specialist.credibility import credibility_of, relevance_of
-from agent.web.specialist.planning import broader, freshness_of, plan_by_rule, words_of
-from agent.web.specialist.quoting import read_closely, stating, value_in
-from agent.web.specialist.research import Hits
-from agent.web.specialist.terms import names_in, stem_of, stems_of, terms_of
+from agent.web.queries import broader, freshness_of, names_in, plan_by_rule, stem_of, stems_of, terms_of, words_of
+from agent.web.quoting import read_closely, stating, value_in
+from agent.web.research import Hits
 
 HEIGHT = "How high is the Grey Point lighthouse in Oxmere?"
 

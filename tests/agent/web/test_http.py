@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.fetching.http import MOST, Http
-from agent.web.fetching.problems import StatusProblem
+from agent.web.http import MOST, Http
 from agent.web.page import Reason, WebProblem
+from agent.web.response import StatusProblem
 from support.web_server import Answer, WebServer, certificate
 
 

@@ -14,7 +14,6 @@ from mcp_tools.text import one_line, printable
 if TYPE_CHECKING:
     import httpx2
 
-
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 """The addresses of a host and port, as text; raises OSError where there is none."""

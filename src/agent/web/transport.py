@@ -9,9 +9,9 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from agent.web.fetching.guard import AddressGuard
-from agent.web.fetching.proxy import proxy_for, proxy_problem
+from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
+from agent.web.proxy import proxy_for, proxy_problem
 
 _ADDRESSES = 4
 """Addresses of one host that are tried."""

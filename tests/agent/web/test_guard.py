@@ -7,8 +7,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from agent.web.fetching.guard import AddressGuard, Resolver
-from agent.web.fetching.http import Http
+from agent.web.guard import AddressGuard, Resolver
+from agent.web.http import Http
 from agent.web.page import WebProblem
 from support.web_server import Answer, WebServer
 

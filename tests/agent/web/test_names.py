@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import StorageError
-from agent.web.fetching.filenames import file_name, new_file
+from agent.web.filenames import file_name, new_file
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""A proxy on loopback between a browser and the web: it connects to what the address guard allows, and to nothing else.
+"""A proxy on loopback between a browser and the web: it connects only to what the address guard allows.
 
 A browser looks names up and follows redirects by itself; behind this proxy it does neither without the guard. Where
-the environment names a proxy, that one makes the connections, as for pages that are not drawn (`connecting.Routed`).
+the environment names a proxy, that one makes the connections, as for pages that are not drawn (`transport.Routed`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from html import escape
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from agent.web.fetching.guard import AddressGuard
+from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 
 _HEAD = 64 * 2**10
