@@ -15,11 +15,10 @@ from agent.answering.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, Limits
 from agent.configuration.project_choice import require_allowed
-from agent.configuration.run_settings import EARLIER, SCHEMA, WISH, configuration_of, places_of, settings_as_in
+from agent.configuration.settings import EARLIER, SCHEMA, WISH, configuration_of, places_of, settings_as_in
 from agent.consent.approval import ApprovalMode, Approve
-from agent.consent.configured_servers import ConfiguredServers
-from agent.consent.external_tools import Confirm
-from agent.conversations.conversation import FOLLOWS
+from agent.consent.external_tools import ConfiguredServers, Confirm
+from agent.conversation import FOLLOWS
 from agent.errors import RunError
 from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
 from agent.models.protocol import Usage
@@ -27,8 +26,7 @@ from agent.question import usable
 from agent.resources import Resources
 from agent.running import Manner, Running, Surroundings
 from agent.state import Wish
-from agent.store.answer_cache import AnswerCache
-from agent.store.answered_programs import AnsweredPrograms
+from agent.store.answer_cache import AnswerCache, AnsweredPrograms
 from agent.store.journal import Journal
 from agent.store.redact import RedactedStream, Redactor
 from agent.store.runs import (
@@ -44,7 +42,7 @@ from agent.store.runs import (
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.conversations.conversation import Conversation
+    from agent.conversation import Conversation
 
 Listener = Callable[[Event], None]
 

@@ -14,7 +14,6 @@ from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
 from agent.models.protocol import Completion, Message, Model, Request, Usage
-from agent.standard.room import Room
 from agent.store.journal import Journal
 from agent.store.journaled import JournaledLibrary
 from agent.strategy import Strategy, StrategyName, strategy_for
@@ -24,11 +23,35 @@ if TYPE_CHECKING:
     from agent.consent.approval import Approval
     from agent.material.workspace import Workspace
     from agent.programs.python_session import PythonSession
-    from agent.store.journaled_browser import JournaledBrowser
     from agent.store.journaled_files import JournaledFiles
-    from agent.store.journaled_web import JournaledWeb
+    from agent.store.journaled_web import JournaledBrowser, JournaledWeb
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.create.interfaces import Examiner
+
+
+CONVERSATION = 240_000
+_LEAST = 4_000
+
+
+@dataclass
+class Room:
+    """For the results of all calls together; beyond it the oldest are shown in short, with the names of their files."""
+
+    characters: int = CONVERSATION
+    one: int = 16_000
+    """For one result; what was read was sized when it was read."""
+
+    folded: int = 0
+    """The replies, with their results, in whose place a summary stands."""
+    summary: str = ""
+
+    def shrink(self) -> bool:
+        """Halves both; false where that would leave too little to work with."""
+        if self.characters // 2 < _LEAST:
+            return False
+        self.characters //= 2
+        self.one = min(self.one, self.characters // 2)
+        return True
 
 
 class RoleModels(Protocol):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from agent.consent.external_tools import Confirm, Consent, ExternalTools, journaled
+from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.models.embedded.downloads import fetch_weights
 from agent.models.reserved_names import EMBEDDED
 from agent.models.roles import Models, model_settings, open_models
-from agent.sandboxes import isolation_lowered, open_for
+from agent.store.user_files import write_file
+from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Library
 from mcp_tools.library.trust import SERVED
@@ -21,10 +25,50 @@ if TYPE_CHECKING:
     from agent.answering.answer import Answer
     from agent.budget import Budget
     from agent.configuration.settings import Settings
-    from agent.consent.configured_servers import ConfiguredServers
+    from agent.consent.external_tools import ConfiguredServers
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
-    from mcp_tools.sandbox.protocol import Sandbox
+    from mcp_tools.sandbox.protocol import Isolation, Sandbox
+
+
+async def open_for(settings: Settings) -> Sandbox:
+    """The strongest sandbox of this machine, or the one that the settings name.
+
+    Raises:
+        IsolationError: The machine offers no acceptable isolation, and the user has not named the risk.
+    """
+    from mcp_tools.sandbox import open_sandbox
+
+    wanted = settings.isolation
+    named = wanted if wanted in {"bubblewrap", "sandlock"} else None
+    return await open_sandbox(backend=named, allow_weak=wanted == "none")
+
+
+def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
+    """What to tell a user whose tools are isolated less than before; empty otherwise. Remembers the best level.
+
+    Who names a back end has decided, and is told nothing.
+    """
+    from mcp_tools.sandbox.protocol import Level
+
+    if settings.isolation != "auto":
+        return ""
+    levels = list(Level)  # from the strongest
+    path = settings.data_dir / "isolation.json"
+    try:
+        before = Level(json.loads(path.read_text("utf-8"))["level"])
+    except (OSError, ValueError, KeyError, TypeError):
+        before = levels[-1]
+    if levels.index(isolation.level) <= levels.index(before):
+        if isolation.level is not before:
+            with contextlib.suppress(OSError, StorageError):
+                private_folder(path.parent)
+                write_file(path, json.dumps({"level": isolation.level}) + "\n")
+        return ""
+    return (
+        f"tools are isolated less than before here: {isolation.level} ({isolation.backend}), it was {before}; "
+        f'`alita doctor` tells how to get it back, and isolation = "{isolation.backend}" in your settings accepts it'
+    )
 
 
 class Resources:

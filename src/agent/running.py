@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answering.answer import Answer, Citation, status_of
 from agent.budget import Budget
-from agent.configuration.run_settings import EARLIER, SCHEMA, wish_of
+from agent.configuration.settings import EARLIER, SCHEMA, wish_of
 from agent.consent.approval import Approval, Approve
 from agent.context import Context
-from agent.conversations.conversation import FOLLOWS, FollowUp, understand
+from agent.conversation import FOLLOWS, FollowUp, understand
+from agent.creation import examiner_of
 from agent.errors import AlitaError, StoppedError, StorageError
 from agent.events import Event, Note, RunStarted
 from agent.material.pictures import Sight
@@ -30,7 +31,6 @@ from agent.store.journaled import JournaledLibrary, JournaledModel, JournaledSan
 from agent.store.journaled_files import JournaledFiles
 from agent.store.runs import InputFile, Run, save_run, save_traceback
 from agent.strategy import strategy_for
-from agent.writer import examiner_of
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -38,11 +38,10 @@ if TYPE_CHECKING:
 
     from agent.budget import Budget
     from agent.configuration.settings import Settings
-    from agent.conversations.conversation import Conversation
+    from agent.conversation import Conversation
     from agent.resources import Resources
     from agent.store.journal import Journal
-    from agent.store.journaled_browser import JournaledBrowser
-    from agent.store.journaled_web import JournaledWeb
+    from agent.store.journaled_web import JournaledBrowser, JournaledWeb
     from agent.store.redact import Redactor
     from agent.web.leak_guard import LeakGuard
     from agent.web.run_web import RunWeb
@@ -312,7 +311,7 @@ class Running:
 
     def _browser(self, guard: LeakGuard | None) -> JournaledBrowser:
         from agent.browser.outside import BrowserSettings
-        from agent.store.journaled_browser import JournaledBrowser
+        from agent.store.journaled_web import JournaledBrowser
 
         s = self.settings
         sees = s.sees(Role.BROWSER)

@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent.models.reserved_names import EMBEDDED
+from agent.state import Decision, State
+from mcp_tools.create.question_template import arguments_for
+from mcp_tools.fits import surely_fits
 
 if TYPE_CHECKING:
     from agent.browser.tasks import Outcome
     from agent.consent.provenance import Origins
     from agent.context import Context
-    from agent.conversations.conversation import Conversation
+    from agent.conversation import Conversation
     from agent.state import Decision, Reply, State
     from agent.web.evidence import Evidence, Wanted
     from mcp_tools.tool import Json
+
 
 StrategyName = Literal["auto", "standard", "small"]
 """`auto`: small for the embedded model, standard for every other one."""
@@ -158,3 +162,14 @@ def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
     from agent.standard.standard import Standard
 
     return Standard()
+
+
+def asked_before(state: State) -> Decision | None:
+    """The call of a tool that was made for the same question with other values, or for this very one."""
+    if state.get("files"):
+        return None
+    for tool in state["tools"]:
+        arguments = arguments_for(state["question"], tool.get("asked"))
+        if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
+            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments)
+    return None

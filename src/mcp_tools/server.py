@@ -9,7 +9,8 @@ import contextlib
 import secrets
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -31,19 +32,12 @@ from pydantic import ValidationError
 from mcp_tools.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
-from mcp_tools.serving.call import ServerLimits
-from mcp_tools.serving.calling import Calling
-from mcp_tools.serving.constant_tools.agent import Agent
-from mcp_tools.serving.constant_tools.asking import Asking
-from mcp_tools.serving.constant_tools.finding import Finding
-from mcp_tools.serving.constant_tools.programs import Programs
-from mcp_tools.serving.extra import Extra
+from mcp_tools.serving.call import ConstantTool, ServerLimits
+from mcp_tools.serving.calling import Calling, Runner
+from mcp_tools.serving.constant_tools.asking import Agent, Asking, Finding, Programs
 from mcp_tools.serving.lists.catalogue import Catalogue, Offer
-from mcp_tools.serving.lists.changes import Announcer, Watcher
-from mcp_tools.serving.lists.listing import Completions, Listing
-from mcp_tools.serving.lists.prompts import Prompts
-from mcp_tools.serving.lists.resources import Resources
-from mcp_tools.serving.running import Runner
+from mcp_tools.serving.lists.listing import Announcer, Completions, Listing, Watcher
+from mcp_tools.serving.lists.resources import Document, Prompt, Prompts, Resources
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
@@ -52,6 +46,16 @@ INSTRUCTIONS = (
 
 CONSTANT_TOOLS = ("search_tools", "describe_tool", "call_tool", "create_tool", "ask", "run_code")
 """The names that no tool of the library is listed under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """More of each kind; nothing unless told."""
+
+    tools: Sequence[ConstantTool] = ()
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    """By name."""
+    documents: Sequence[Document] = ()
 
 
 class ToolServer(Server[dict[str, Any]]):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.conversations.conversation import Conversation, Turn
+from agent.conversation import Conversation, Turn
 from agent.events import ModelCalled, Note, Restated
 from agent.store.journal import Journal
 from agent.store.runs import journal_path

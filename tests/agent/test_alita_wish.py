@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.conversations.conversation import Conversation, Turn
+from agent.conversation import Conversation, Turn
 from agent.errors import ModelError
 from agent.events import StepStarted
 from support.fibonacci import ANSWER, CODE, CREATION, QUESTION, STORY, decide

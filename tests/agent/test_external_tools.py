@@ -12,10 +12,9 @@ from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
 from agent.events import ToolCalled, ToolFound, Warned
 from mcp_tools.child import INHERITED
-from mcp_tools.clients.config_parser import parse
-from mcp_tools.clients.definition_pins import FILE as SEEN
-from mcp_tools.clients.entry import ServerEntry
+from mcp_tools.clients.config_parser import ServerEntry, parse
 from mcp_tools.clients.trust import FILE, Decisions
+from mcp_tools.clients.trust import PINS_FILE as SEEN
 from support.external import is_alive, plain, starts, write_servers
 from support.fibonacci import decide
 

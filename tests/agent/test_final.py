@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.answering.final import answer_of, problem_of
+from agent.answering.answer_format import answer_of, problem_of
 from agent.state import Step
 
 

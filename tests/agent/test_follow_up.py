@@ -10,8 +10,7 @@ import pytest
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.conversations.conversation import Conversation, Turn, understand
-from agent.conversations.restating import LONGEST_SUMMARY, compact
+from agent.conversation import LONGEST_SUMMARY, Conversation, Turn, compact, understand
 from agent.events import Event, Note, Restated
 from agent.models.scripted import Script, ScriptedModel
 from agent.standard.standard import LIMITS

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from agent.configuration.project_choice import ProjectChoice, require_allowed
-from agent.configuration.run_settings import configuration_of
-from agent.configuration.settings import Settings
+from agent.configuration.settings import Settings, configuration_of
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
 from agent.models.prices import Price

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from agent.deciding.refusals import refusal_of, unread
 from agent.material.pages import (
     ShownPage,
     is_page_read,
@@ -17,6 +16,7 @@ from agent.material.pages import (
     was_read,
 )
 from agent.material.workspace import Workspace
+from agent.refusals import refusal_of, unread
 from agent.state import Decision
 from agent.web.page import Page
 from support.decisions import done, state_of

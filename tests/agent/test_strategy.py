@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import agent
-from agent.configuration.run_settings import configuration_of, settings_as_in
-from agent.configuration.settings import Settings
+from agent.configuration.settings import Settings, configuration_of, settings_as_in
 from agent.models.protocol import Request, Role
 from agent.models.scripted import ScriptedModel
 from agent.small.strategy import Small

@@ -35,7 +35,7 @@ def zygotes() -> None:
 
 def server() -> None:
     """A server of the user, which imports as servers do: `python -c` and `python -m` look into its folder first."""
-    from mcp_tools.clients.entry import ServerEntry
+    from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.expand import expand
     from mcp_tools.clients.servers import Servers
     from support.external import PLAIN_SERVER

@@ -14,7 +14,7 @@ import typer
 from agent.cli import options
 from agent.cli.completion import run_ids
 from agent.cli.output import print_note
-from agent.conversations.conversation import Turn
+from agent.conversation import Turn
 from agent.question import LONGEST_QUESTION, usable
 from mcp_tools.errors import UsageError
 

@@ -13,7 +13,7 @@ from agent.cli.output import print_json, print_note, print_rows, print_text
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.conversations.conversation import Turn
+    from agent.conversation import Turn
     from agent.store.sessions import Session
 
 app = options.new_app("Sessions: the conversations of the interactive terminal.")

@@ -6,8 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.configuration.run_settings import configuration_of
-from agent.consent.configured_servers import ConfiguredServers
+from agent.configuration.settings import configuration_of
+from agent.consent.external_tools import ConfiguredServers
 from agent.gaia.records import Fingerprint
 from agent.gaia.scoring.scorer import Mode
 from agent.version import alita_version

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.hosts.text_format import DamagedTextError, UnusualTextError, newline_of, place_of
+from agent.hosts.toml_text import DamagedTextError, UnusualTextError, newline_of, place_of
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)

@@ -14,7 +14,7 @@ from typing import Any
 from agent.errors import SettingsError, StorageError
 from agent.hosts.clients import FormatName, Host
 from agent.hosts.json_text import JsonText
-from agent.hosts.text_format import DamagedTextError, TextFormat, UnusualTextError
+from agent.hosts.toml_text import DamagedTextError, TextFormat, UnusualTextError
 from mcp_tools.atomic import write_whole
 
 _BOM = "\ufeff"
@@ -43,7 +43,7 @@ def text_format(name: FormatName) -> TextFormat:
 
         return TomlText()
     if name == "yaml":
-        from agent.hosts.yaml_text import YamlText
+        from agent.hosts.toml_text import YamlText
 
         return YamlText()
     return JsonText(comments=name == "jsonc")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from agent.answering.final import answer_of
+from agent.answering.answer_format import answer_of
 from agent.consent.permission import origins_of
 from agent.consent.provenance import FINE, of_address, of_query
 from agent.context import Context

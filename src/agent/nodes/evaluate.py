@@ -8,9 +8,8 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.answering.answer import unwrapped
+from agent.answering.answer import unwrapped, with_citations
 from agent.answering.answer_format import in_schema
-from agent.answering.citing import with_citations
 from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note

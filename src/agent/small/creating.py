@@ -13,6 +13,7 @@ from typing import Any
 
 from agent.consent.approval import ApprovedShelf
 from agent.context import Context
+from agent.creation import EventWatcher
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.gaia.scoring.final_answer import in_asked_format
@@ -24,7 +25,6 @@ from agent.standard.proposing import short_path
 from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update
-from agent.writer import EventWatcher
 from mcp_tools.checks.source import parameters
 from mcp_tools.create import Proposal, prove
 from mcp_tools.create.bench import misfits

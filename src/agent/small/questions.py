@@ -10,21 +10,21 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, cast, get_args
 
-from agent.answering.citing import stands_there
+from agent.answering.answer import stands_there
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context
-from agent.deciding.asked_before import asked_before
-from agent.deciding.refusals import refusal_of, unread
 from agent.errors import ModelOutputError
 from agent.events import Note
 from agent.gaia.scoring.final_answer import in_asked_format
 from agent.material.attached import readable, was_read
 from agent.models.protocol import Role
+from agent.refusals import refusal_of, unread
 from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code
 from agent.standard.functions import DRAFT
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, reading_of, value_text
+from agent.strategy import asked_before
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 from mcp_tools.text import printable
 from mcp_tools.tool import Json

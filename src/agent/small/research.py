@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.answering.citing import stands_there
+from agent.answering.answer import stands_there
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.models.protocol import Role

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from agent.context import Context
-from agent.conversations.conversation import Conversation
-from agent.conversations.restating import NUMBER, flaw_of, restate
+from agent.conversation import NUMBER, Conversation, flaw_of, restate
 
 _QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|‘[^’]*’|(?<!\w)'[^']*'(?!\w)", re.DOTALL)
 _OPENING = re.compile(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.browser.tasks import Outcome
 from agent.consent.provenance import Origins
 from agent.context import Context
-from agent.conversations.conversation import Conversation
+from agent.conversation import Conversation
 from agent.models.protocol import Role
 from agent.small.browser import DRIVER
 from agent.small.browser.quoted import is_asked

@@ -7,14 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agent.answering.answer_format import wanted_form
-from agent.answering.final import answer_of
+from agent.answering.answer_format import answer_of, wanted_form
 from agent.consent.external_tools import SERVER
+from agent.context import Room
 from agent.material.attached import files_text
 from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
 from agent.standard.functions import DRAFT
-from agent.standard.room import Room
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.consent.approval import ApprovedShelf
 from agent.context import Context
+from agent.creation import EventWatcher
 from agent.errors import ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
@@ -14,7 +15,6 @@ from agent.nodes.plan import shown_tool
 from agent.state import State, Step
 from agent.steps import decision_of, step, value_text
 from agent.strategy import Update
-from agent.writer import EventWatcher
 from mcp_tools.create import Creation, Proposal, prove
 from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages

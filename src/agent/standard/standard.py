@@ -11,27 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent.answering.final import problem_of
+from agent.answering.answer_format import problem_of
 from agent.browser.outside import BROWSER_USE
 from agent.browser.tasks import Outcome
 from agent.consent.permission import is_asked_for, origins_of
 from agent.consent.provenance import FINE, Origins, of_address
 from agent.context import Context
-from agent.conversations.conversation import Conversation
-from agent.conversations.restating import restate
-from agent.deciding.asked_before import asked_before
-from agent.deciding.refusals import refusal_of
+from agent.conversation import Conversation, restate
 from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedError
 from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.pictures import tell_instead, without_pictures
 from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.programs.in_session import run_in_session
+from agent.refusals import refusal_of
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, Reply, State
 from agent.steps import step_number, value_text
-from agent.strategy import Choice, PromptLimits, Update, strategy_for
+from agent.strategy import Choice, PromptLimits, Update, asked_before, strategy_for
 from agent.web.address import addresses_in
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

@@ -16,6 +16,7 @@ from agent.answering.answer import Answer
 from agent.store.runs import InputFile
 from agent.version import alita_version
 from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.create.question_template import form_of
 
 SECONDS_KEPT = 24 * 3600.0
 """How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
@@ -63,3 +64,32 @@ class AnswerCache:
         key = [alita_version(), question, [file.sha256 or file.path for file in files], configuration]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self._folder / f"{digest[:32]}.json"
+
+
+_LONGEST = 8_000
+"""Characters of a program that is kept: a prompt may show it."""
+
+
+class AnsweredPrograms:
+    """One small file for each form of question. A damaged or unwritable folder is an empty one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, question: str) -> str:
+        """The program that answered the same question, maybe with other values; empty where there is none."""
+        try:
+            return self._path(question).read_text("utf-8")
+        except (OSError, ValueError):
+            return ""
+
+    def put(self, question: str, program: str) -> None:
+        """Keeps the program, whole or not at all."""
+        if len(program) <= _LONGEST:
+            with contextlib.suppress(OSError, ValueError):
+                private_folder(self._folder)
+                write_whole(self._path(question), program.encode())
+
+    def _path(self, question: str) -> Path:
+        digest = hashlib.sha256(form_of(question).text.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._folder / f"{digest[:32]}.py"

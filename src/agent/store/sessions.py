@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.conversations.conversation import Conversation, Turn
+from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
 from agent.store.redact import Redactor
 from agent.store.runs import ID, fitting_id, new_id

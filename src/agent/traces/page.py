@@ -6,8 +6,18 @@ from collections.abc import Iterator
 from html import escape
 
 from agent.steps import preview
-from agent.traces.facts import Seen, call_facts, duration, sized_line, step_facts, trace_facts
-from agent.traces.trace import Call, Passage, Trace, TraceStep
+from agent.traces.trace import (
+    Call,
+    Passage,
+    Seen,
+    Trace,
+    TraceStep,
+    call_facts,
+    duration,
+    sized_line,
+    step_facts,
+    trace_facts,
+)
 from mcp_tools.text import one_line, printable
 
 STYLE = """

@@ -6,8 +6,18 @@ from collections.abc import Iterator
 
 from agent.errors import UsageError
 from agent.steps import preview
-from agent.traces.facts import Seen, call_facts, sized_line, step_facts, trace_facts
-from agent.traces.trace import Call, Passage, Trace, TraceStep, View
+from agent.traces.trace import (
+    Call,
+    Passage,
+    Seen,
+    Trace,
+    TraceStep,
+    View,
+    call_facts,
+    sized_line,
+    step_facts,
+    trace_facts,
+)
 from mcp_tools.text import one_line, printable
 
 PREVIEWED = 1_500

@@ -9,8 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_tools.atomic import private_folder, write_whole
-from mcp_tools.clients.config_parser import Parsed, Problem, as_form, has_comments, load_jsonc, parse
-from mcp_tools.clients.entry import Scope, ServerEntry
+from mcp_tools.clients.config_parser import (
+    Parsed,
+    Problem,
+    Scope,
+    ServerEntry,
+    as_form,
+    has_comments,
+    load_jsonc,
+    parse,
+)
 from mcp_tools.errors import ServersFileError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

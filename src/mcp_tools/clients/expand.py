@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_tools.child import NEUTRAL
-from mcp_tools.clients.entry import ServerEntry, is_secret_name
+from mcp_tools.clients.config_parser import ServerEntry, is_secret_name
 from mcp_tools.errors import ServersFileError
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_tools.clients.definition_pins import Changed, Seen
-from mcp_tools.clients.definitions import ExternalTool, Listing, listing_of
+from mcp_tools.clients.definitions import ExternalTool, Listing, Reply, listing_of
 from mcp_tools.clients.expand import Expanded
-from mcp_tools.clients.results import Reply
+from mcp_tools.clients.trust import Changed, Seen
 from mcp_tools.errors import ArgumentsError, ServerError
 from mcp_tools.library import validate_arguments
 from mcp_tools.text import one_line

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mcp_tools.clients.entry import ServerEntry
+from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.expand import Expanded, expand
 from mcp_tools.clients.trust import Decisions
 from mcp_tools.errors import ServersFileError

@@ -9,11 +9,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from mcp_tools.clients.definition_pins import Changed, Seen
-from mcp_tools.clients.definitions import ExternalTool
+from mcp_tools.clients.definitions import ExternalTool, Reply
 from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.reconnect import Link
-from mcp_tools.clients.results import Reply
+from mcp_tools.clients.trust import Changed, Seen
 from mcp_tools.library.index import Index
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool

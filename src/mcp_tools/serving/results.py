@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_tools.sandbox.protocol import Isolation, Problem
-from mcp_tools.serving.envelope import COMPLETE
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
+
+COMPLETE: dict[str, Json] = {"resultType": "complete"}
+"""Nothing more is asked of the client."""
+FRESH: dict[str, Json] = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
+"""May not be kept by the client: the library grows while it is served."""
+FIXED: dict[str, Json] = {**COMPLETE, "ttlMs": 3_600_000, "cacheScope": "public"}
+"""Stays the same while the server runs."""
+
 
 META_SANDBOX = "alita/sandbox"
 META_SECONDS = "alita/seconds"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent.conversations.conversation import Turn
+from agent.conversation import Turn
 from agent.store.redact import Redactor
 from agent.store.sessions import Session, new_session, save_session
 from support.fibonacci import ANSWER, QUESTION, STORY, write_script

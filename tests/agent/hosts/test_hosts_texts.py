@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.hosts.json_text import JsonText
-from agent.hosts.text_format import DamagedTextError, TextFormat, UnusualTextError
-from agent.hosts.toml_text import TomlText
-from agent.hosts.yaml_text import YamlText
+from agent.hosts.toml_text import DamagedTextError, TextFormat, TomlText, UnusualTextError, YamlText
 
 ENTRY: dict[str, Any] = {
     "command": "/opt/ä b/alita",

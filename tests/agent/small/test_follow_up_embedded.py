@@ -9,7 +9,7 @@ import pytest
 
 from agent.budget import Budget, Limits
 from agent.context import Context
-from agent.conversations.conversation import Conversation, Turn, understand
+from agent.conversation import Conversation, Turn, understand
 from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.weights import Weights

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.conversations.conversation import Conversation, Turn
+from agent.conversation import Conversation, Turn
 from agent.errors import SessionError, StorageError
 from agent.models.protocol import Usage
 from agent.store.redact import Redactor

@@ -62,7 +62,7 @@ async def test_a_fact_is_searched_read_quoted_and_cited(indexed, towns):
 
 
 async def test_a_run_remembers_where_it_may_search_and_read(indexed):
-    from agent.configuration.run_settings import settings_as_in
+    from agent.configuration.settings import settings_as_in
     from agent.store.runs import load_run
 
     indexed.flags["browser_hosts"] = "Oxmere.example,callow.example"

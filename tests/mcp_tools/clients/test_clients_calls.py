@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from mcp_tools.clients.results import Reply
+from mcp_tools.clients.definitions import Reply
 from support.external import WebServer, is_alive, modern, plain, starts
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.clients.entry import ServerEntry
+from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.expand import HIDDEN, expand
 from mcp_tools.errors import ServersFileError
 

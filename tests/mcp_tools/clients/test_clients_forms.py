@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_tools.clients.config_files import has_comments, load_jsonc
-from mcp_tools.clients.config_parser import as_form, parse, parse_document
-from mcp_tools.clients.entry import Limits, ServerEntry
+from mcp_tools.clients.config_parser import Limits, ServerEntry, as_form, parse, parse_document
 
 PATH = Path("/somewhere/mcp.json")
 

@@ -237,7 +237,7 @@ async def test_a_changed_tool_with_right_hashes_waits_for_approval(desk: Desk, m
 
 
 async def test_progress_is_told_while_a_tool_runs(desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_tools.serving.running._HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr("mcp_tools.serving.calling._HEARTBEAT_SECONDS", 0.1)
     desk.has(tool("rest", "import time; time.sleep(0.5); return n"))
     told: list[tuple[float, str | None]] = []
 

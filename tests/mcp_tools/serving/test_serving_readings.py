@@ -10,10 +10,9 @@ from desk import Desk, tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
+from mcp_tools.server import Extra
 from mcp_tools.serving.call import ServerLimits
-from mcp_tools.serving.extra import Extra
-from mcp_tools.serving.lists.prompts import Prompt
-from mcp_tools.serving.lists.resources import Document
+from mcp_tools.serving.lists.resources import Document, Prompt
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,10 +12,9 @@ from agent.errors import AlitaError
 
 if TYPE_CHECKING:
     from agent.configuration.project_choice import ProjectChoice
-    from agent.consent.configured_servers import ConfiguredServers
-    from mcp_tools.clients.definition_pins import Changed
-    from mcp_tools.clients.entry import ServerEntry
-    from mcp_tools.clients.trust import Decisions
+    from agent.consent.external_tools import ConfiguredServers
+    from mcp_tools.clients.config_parser import ServerEntry
+    from mcp_tools.clients.trust import Changed, Decisions
 
 
 def is_terminal() -> bool:
@@ -37,7 +36,7 @@ def ask_about_project(flags: dict[str, Any]) -> None:
     if not any((Path.cwd() / name).is_file() for name in (PROJECT_FILE, ".env", *PROJECT_FILES)):
         return
     from agent.configuration.settings_sources import read_settings
-    from agent.consent.configured_servers import ConfiguredServers
+    from agent.consent.external_tools import ConfiguredServers
 
     try:
         configured = ConfiguredServers(read_settings(flags), Path.cwd())

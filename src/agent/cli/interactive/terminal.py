@@ -23,7 +23,7 @@ from agent.cli.sources import source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.approval import ApprovalMode, Approve, Proposal
 from agent.consent.external_tools import CallProposal
-from agent.conversations.conversation import Turn as Asked
+from agent.conversation import Turn as Asked
 from agent.errors import AlitaError
 from agent.events import Event
 from agent.state import Wish

@@ -13,7 +13,7 @@ from agent.cli import exits, options
 from agent.cli.completion import tool_names
 from agent.cli.output import print_json, print_note, print_rows, print_text, show_error
 from agent.configuration.settings import Settings
-from agent.sandboxes import isolation_lowered, open_for
+from agent.resources import isolation_lowered, open_for
 from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError
 from mcp_tools.library import Library
 from mcp_tools.run import RefusedSourceError, run_source, run_tool

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.cli.output import print_note, print_text
 from agent.configuration.settings import Settings
-from agent.sandboxes import open_for
+from agent.resources import open_for
 from mcp_tools.approve import Review, Tests, approve, review, run_tests, tests_of
 from mcp_tools.errors import UserError
 from mcp_tools.library import Approval, Library

@@ -23,8 +23,8 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.consent.configured_servers import ConfiguredServers
-    from mcp_tools.clients.entry import Scope, ServerEntry
+    from agent.consent.external_tools import ConfiguredServers
+    from mcp_tools.clients.config_parser import Scope, ServerEntry
     from mcp_tools.clients.server_status import Standing
 
 
@@ -230,9 +230,9 @@ def _switch(name: str, *, off: bool) -> None:
 def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
     """Whether tools of which the server says something else than before may be called; without any, they may."""
     from agent.cli.asking.trusting import is_terminal, tools_allowed, visible
-    from mcp_tools.clients.definition_pins import FILE, Seen
+    from mcp_tools.clients.trust import PINS_FILE, Seen
 
-    seen = Seen(_settings().data_dir / FILE)
+    seen = Seen(_settings().data_dir / PINS_FILE)
     changed = seen.pending(entry)
     if changed and not yes and not is_terminal():
         raise UsageError(
@@ -304,7 +304,7 @@ def _settings() -> Settings:
 
 
 def _configured(settings: Settings) -> ConfiguredServers:
-    from agent.consent.configured_servers import ConfiguredServers
+    from agent.consent.external_tools import ConfiguredServers
 
     return ConfiguredServers(settings, Path.cwd())
 

@@ -10,8 +10,14 @@ from agent.cli.output import print_note
 from agent.configuration.settings import Settings
 from agent.errors import UsageError
 from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, put, read
-from mcp_tools.clients.config_parser import REFUSED_VARIABLE, parse_document, steering_variables
-from mcp_tools.clients.entry import Scope, ServerEntry, is_secret_name
+from mcp_tools.clients.config_parser import (
+    REFUSED_VARIABLE,
+    Scope,
+    ServerEntry,
+    is_secret_name,
+    parse_document,
+    steering_variables,
+)
 from mcp_tools.clients.trust import FILE, Decisions
 
 _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL"

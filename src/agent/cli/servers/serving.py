@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.library import Library
     from mcp_tools.sandbox.protocol import Sandbox
-    from mcp_tools.serving.extra import Extra
+    from mcp_tools.server import Extra
     from mcp_tools.serving.transports.http import Door
 
 _CLOSING = 10.0
@@ -94,7 +94,7 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: 
 
 
 async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
-    from agent.sandboxes import isolation_lowered, open_for
+    from agent.resources import isolation_lowered, open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
     importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))

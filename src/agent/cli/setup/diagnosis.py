@@ -14,7 +14,7 @@ from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.errors import AlitaError, SettingsError
 from agent.models.reserved_names import EMBEDDED, SCRIPTED
-from agent.sandboxes import isolation_lowered, open_for
+from agent.resources import isolation_lowered, open_for
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def _tools(settings: Settings) -> Iterator[Finding]:
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """External servers, without starting any."""
-    from agent.consent.configured_servers import ConfiguredServers
+    from agent.consent.external_tools import ConfiguredServers
 
     configured = ConfiguredServers(settings, Path.cwd())
     for standing in configured.standings:

@@ -12,7 +12,7 @@ from agent.gaia.questions.task import Task
 from agent.gaia.records import Records, chosen_of, read_ledger
 from agent.gaia.report.figures import Counted, Effort, Group, Money, Share, Summary, counted, summarise, tasks_of
 from agent.gaia.report.statistics import Interval
-from agent.traces.facts import duration
+from agent.traces.trace import duration
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

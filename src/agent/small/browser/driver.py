@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.answering.citing import has_words
+from agent.answering.answer import has_words
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
 from agent.browser.tasks import Ask, Outcome, Task, Tell

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.answering.citing import plain
+from agent.answering.answer import plain
 from agent.browser.tasks import Ask
 from agent.small.browser.actions import Action
 from agent.small.browser.reflexes import asked_value

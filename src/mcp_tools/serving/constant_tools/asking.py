@@ -2,22 +2,95 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
-from collections.abc import Awaitable
+import difflib
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
+from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
 from mcp_tools.serving.call import Call, ConstantTool, ServerLimits
-from mcp_tools.serving.consent import FILES_SCHEMA, granted
-from mcp_tools.serving.constant_tools.agent import Agent
-from mcp_tools.serving.constant_tools.schemas import definition
-from mcp_tools.serving.results import Reply, error_reply, value_reply
+from mcp_tools.serving.calling import Runner, heartbeat, outcome_meta
+from mcp_tools.serving.consent import FILES_SCHEMA, can_ask, granted
+from mcp_tools.serving.lists.catalogue import Catalogue
+from mcp_tools.serving.results import Reply, error_reply, problem_reply, value_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from mcp_types import InputRequiredResult
+
+
+def definition(
+    name: str,
+    title: str,
+    description: str,
+    properties: dict[str, Json],
+    *,
+    required: Sequence[str] = (),
+    output: dict[str, Json],
+    read_only: bool = True,
+    idempotent: bool = True,
+    open_world: bool = False,
+) -> dict[str, Json]:
+    """An MCP tool object.
+
+    Args:
+        name: How it is called.
+        title: What people see.
+        description: What the model reads.
+        properties: The schema of each argument.
+        required: The arguments that must be given.
+        output: The schema of each member of the result, all of which are always there.
+        read_only: Whether it changes nothing outside the call.
+        idempotent: Whether calling it again changes nothing more.
+        open_world: Whether it reaches beyond this machine.
+    """
+    return {
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": list(required),
+            "additionalProperties": False,
+        },
+        "outputSchema": {"type": "object", "properties": output, "required": list(output)},
+        "annotations": {
+            "readOnlyHint": read_only,
+            "destructiveHint": False,
+            "idempotentHint": idempotent,
+            "openWorldHint": open_world,
+        },
+    }
+
+
+Tell = Callable[[str], Awaitable[None]]
+"""Tells the client one line of what is being done."""
+
+
+class Agent(Protocol):
+    """Answers questions and makes tools. Both raise `AlitaError` for what a person can act on."""
+
+    async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
+        """Answers a question.
+
+        Returns:
+            `answer`, `status`, `tools_created`, `tools_used` and what it took.
+        """
+        ...
+
+    async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
+        """Makes the tool that answers questions of this kind, or finds it in the library.
+
+        Returns:
+            `created` and `reused`, names of tools, and the `answer` to the question.
+        """
+        ...
+
 
 _LONGEST_QUESTION = 100_000
 _LONGEST_LINE = 300
@@ -100,4 +173,181 @@ _ASK = definition(
     read_only=False,
     idempotent=False,
     open_world=True,
+)
+
+
+_MOST_FOUND = 50
+_SEARCHED = 200
+"""So many matches of the whole library are looked through for those that are offered."""
+
+
+class Finding:
+    """The three tools with which any tool of the library is found, understood and called."""
+
+    def __init__(self, catalogue: Catalogue, runner: Runner, limits: ServerLimits) -> None:
+        self._catalogue = catalogue
+        self._runner = runner
+        self._limits = limits
+
+    def tools(self) -> list[ConstantTool]:
+        """The constant tools of this file."""
+        return [
+            ConstantTool(_SEARCH, self._search),
+            ConstantTool(_DESCRIBE, self._describe),
+            ConstantTool(_CALL, self._call),
+        ]
+
+    async def _search(self, call: Call) -> Reply:
+        await self._catalogue.renew()
+        limit = call.arguments.get("limit", 10)
+        hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
+        offered = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))][
+            :limit
+        ]
+        found = [self._catalogue.definition(name) for name in offered]
+        brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
+        return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
+
+    async def _describe(self, call: Call) -> Reply:
+        await self._catalogue.renew()
+        name = call.arguments["name"]
+        if name not in self._catalogue:
+            return self._unknown(name)
+        stats = self._catalogue.library.stats(name)
+        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
+        return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
+
+    async def _call(self, call: Call) -> Reply | InputRequiredResult:
+        name, arguments = call.arguments["name"], call.arguments.get("arguments", {})
+        await self._catalogue.renew()
+        tool = self._catalogue.tool(name)
+        if tool is None:
+            return self._unknown(name)
+        files = call.arguments.get("files", [])
+        if files and not tool.capabilities.read:
+            return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
+        return await self._runner.run(tool, arguments, call, files=files)
+
+    def _unknown(self, name: str) -> Reply:
+        near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)
+        hint = f"Did you mean {', '.join(near)}? " if near else ""
+        return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
+
+    def _reply(self, content: dict[str, Any]) -> Reply:
+        return value_reply(content, limit=self._limits.result_bytes)
+
+
+_NAME: dict[str, Json] = {"type": "string", "maxLength": 128, "description": "The tool's name."}
+
+_SEARCH = definition(
+    "search_tools",
+    "Search tools",
+    "Finds tools in the library that fit a task. "
+    "Use it before asking for a new tool; call what it finds with call_tool.",
+    {
+        "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The task, in a few words."},
+        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_FOUND, "description": "How many at most; 10."},
+    },
+    required=["query"],
+    output={"tools": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}},
+)
+_DESCRIBE = definition(
+    "describe_tool",
+    "Describe a tool",
+    "Tells all of one tool: its schemas, its status, the hashes of its source and definition, and how its calls went.",
+    {"name": _NAME},
+    required=["name"],
+    output={"tool": {"type": "object"}, "calls": {"type": "object"}},
+)
+_CALL = definition(
+    "call_tool",
+    "Call a tool",
+    "Calls a tool of the library by name, in the sandbox. Its arguments must fit the inputSchema that search_tools and "
+    "describe_tool tell.",
+    {
+        "name": _NAME,
+        "arguments": {"type": "object", "description": "The tool's arguments."},
+        "files": FILES_SCHEMA,
+    },
+    required=["name"],
+    output={"result": {}},
+)
+
+
+_LONGEST_SOURCE = 200_000
+
+
+class Programs:
+    """Runs programs under the isolation and limits of tools. Nothing of them is kept."""
+
+    def __init__(self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits) -> None:
+        self._catalogue = catalogue
+        self._sandbox = sandbox
+        self._limits = limits
+
+    def tools(self) -> list[ConstantTool]:
+        """The constant tool of this file."""
+        return [ConstantTool(_RUN_CODE, self._run)]
+
+    async def _run(self, call: Call) -> Reply:
+        source, arguments = call.arguments["source"], call.arguments.get("arguments")
+        await self._catalogue.renew()
+        names, functions = _imports_and_functions(source)
+        entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
+        modules = {name: tool.source for name in names if (tool := self._catalogue.tool(name)) is not None}
+        job = Job(source, entry, arguments or {}, modules=modules, limits=self._limits.program)
+        async with heartbeat(call, "the program", self._limits.program.wall_seconds):
+            outcome = await self._sandbox.run(job)
+        return self._reply(outcome)
+
+    def _reply(self, outcome: Outcome) -> Reply:
+        meta = outcome_meta(outcome)
+        if outcome.problem is not None:
+            reply = problem_reply(outcome.problem, who="the program", meta=meta)
+            printed = outcome.stdout[-4000:]
+            if printed:
+                reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
+            return reply
+        content = {
+            "value": outcome.value,
+            "stdout": outcome.stdout,
+            "stderr": outcome.stderr,
+            "cut": outcome.cut,
+        }
+        return value_reply(content, limit=self._limits.result_bytes, meta=meta)
+
+
+def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:
+    """The modules that a program imports and the functions that it defines, in order; nothing if it does not parse."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [], []
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.append(node.module)
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return names, functions
+
+
+_RUN_CODE = definition(
+    "run_code",
+    "Run a program",
+    "Runs a one-off Python program in the sandbox: standard library, no network, no files. Print the result, or define "
+    "a function and give its arguments to get its value back. It may import tools of the library by name.",
+    {
+        "source": {"type": "string", "minLength": 1, "maxLength": _LONGEST_SOURCE, "description": "The program."},
+        "arguments": {"type": "object", "description": "Arguments of the function to call, by name."},
+        "function": {"type": "string", "maxLength": 128, "description": "Which one to call; the last one defined."},
+    },
+    required=["source"],
+    output={
+        "value": {"description": "What the function returned; null for a program."},
+        "stdout": {"type": "string"},
+        "stderr": {"type": "string"},
+        "cut": {"type": "boolean", "description": "Whether more was printed than is kept."},
+    },
 )

@@ -141,7 +141,7 @@ async def doctor(terminal: Terminal, argument: str) -> None:
 
 async def mcp(terminal: Terminal, argument: str) -> None:
     """Lists the servers of other people's tools, and why some are not used."""
-    from agent.consent.configured_servers import ConfiguredServers
+    from agent.consent.external_tools import ConfiguredServers
 
     found = await asyncio.to_thread(ConfiguredServers, terminal.settings, Path.cwd())
     terminal.screen.rows([(s.entry.name, s.state, f"{s.reason} {s.remedy}".strip()) for s in found.standings])

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.configuration.run_settings import wish_of
-from agent.conversations.conversation import Turn
+from agent.configuration.settings import wish_of
+from agent.conversation import Turn
 from agent.errors import UsageError
 from agent.state import Wish
 from agent.store.runs import load_run

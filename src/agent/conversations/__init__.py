@@ -1,1 +1,0 @@
-"""Earlier turns, and a follow-up as a question that stands alone."""

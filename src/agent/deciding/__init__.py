@@ -1,1 +1,0 @@
-"""What holds of every decision, whoever makes it."""
