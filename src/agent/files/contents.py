@@ -1,19 +1,20 @@
-"""What a reader makes of a file: sections of text, facts, files for programs, and what was lost."""
+"""What a reader makes of a file (sections, facts, files for programs), and which reader reads which kind."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent.files.previews import Part, sampled_part, text_part
+from agent.files.problem import FileProblem
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
-
 
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 SECTION = 12_000
@@ -156,3 +157,109 @@ class TextContents:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+_TEXTS = ("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif")
+_IMAGES = ("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg")
+_SOUNDS = ("mp3", "wav", "m4a", "flac", "ogg", "aac")
+_MOVIES = ("mov", "mp4", "webm", "mkv", "avi")
+
+READERS: dict[str, str] = {
+    **dict.fromkeys(("xlsx",), "tables.workbook:WorkbookReader"),
+    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:SheetsReader"),
+    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedReader"),
+    "sqlite": "tables.database:DatabaseReader",
+    **dict.fromkeys(_TEXTS, "text:TextReader"),
+    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:ArchiveReader"),
+    "pdf": "documents.pdf:PdfReader",
+    "docx": "documents.docx:DocxReader",
+    "pptx": "documents.pptx:PptxReader",
+    "html": "documents.html:HtmlReader",
+    "epub": "documents.html:EpubReader",
+    "eml": "documents.mail:MailReader",
+    **dict.fromkeys(_IMAGES, "media.image:ImageReader"),
+    **dict.fromkeys(_SOUNDS, "media.audio:AudioReader"),
+    **dict.fromkeys(_MOVIES, "media.video:VideoReader"),
+}
+"""Kind → module of this folder and class."""
+
+
+def reader_of(kind: str, place: str = "") -> Reader:
+    """The reader of a kind.
+
+    Args:
+        kind: As `kinds.kind_of` says.
+        place: Another reader than the registered one, `module:Class` with the whole name of its module.
+
+    Raises:
+        FileProblem: There is none.
+    """
+    if not place and kind not in READERS:
+        raise FileProblem("unsupported", f"There is no reader for files of the kind {kind!r}.")
+    module, _, name = (place or f"agent.files.{READERS[kind]}").partition(":")
+    reader: Reader = getattr(import_module(module), name)()
+    return reader
+
+
+_HEADING = re.compile(r"(#{1,3}) +(\S.*)")
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as a table whose first row is its head; shorter rows are filled up."""
+    if not rows:
+        return ""
+    width = max(len(row) for row in rows)
+    lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Section]:
+    """Blocks of text as sections of at most `limit` characters, begun at headings where possible.
+
+    Args:
+        blocks: Paragraphs, headings, tables.
+        limit: Characters of a section.
+        name: What the whole is called; its sections are `name, part 2: Heading`.
+    """
+    parts: list[list[str]] = [[]]
+    size = 0
+    for block in (piece for whole in blocks if whole.strip() for piece in _pieces(whole, limit)):
+        starts = size > limit // 2 and _HEADING.match(block)
+        if parts[-1] and (size + len(block) > limit or starts):
+            parts.append([])
+            size = 0
+        parts[-1].append(block)
+        size += len(block) + 2
+    if len(parts) == 1:
+        return [Section(name or "text", "\n\n".join(parts[0]))]
+    before = f"{name}, " if name else ""
+    return [Section(f"{before}part {number}{_headed(part)}", "\n\n".join(part)) for number, part in enumerate(parts, 1)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.strip().replace("|", "\\|").replace("\n", "<br>") for cell in cells) + " |"
+
+
+def _headed(part: list[str]) -> str:
+    found = next((match for block in part if (match := _HEADING.match(block))), None)
+    return f": {found[2].splitlines()[0][:80]}" if found else ""
+
+
+def _pieces(block: str, limit: int) -> Iterator[str]:
+    """A block that is too long, divided between lines; a table's head is repeated."""
+    if len(block) <= limit:
+        yield block
+        return
+    lines = [line[start : start + limit] for line in block.split("\n") for start in range(0, max(len(line), 1), limit)]
+    head = lines[:2] if lines[0].startswith("|") and lines[1:2] and lines[1].startswith("| ---") else []
+    if sum(map(len, head)) > limit // 4:
+        head = []
+    piece: list[str] = []
+    size = 0
+    for line in lines:
+        if piece and size + len(line) + 1 > limit:
+            yield "\n".join(piece)
+            piece, size = list(head), sum(len(one) + 1 for one in head)
+        piece.append(line)
+        size += len(line) + 1
+    yield "\n".join(piece)

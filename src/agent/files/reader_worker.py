@@ -13,12 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, reader_of
 from agent.files.finding import find_words
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.previews import trimmed
 from agent.files.problem import FileProblem, parser_failed, too_large
-from agent.files.readers import reader_of
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.files.contents import SECTION, ReadLimits
+from agent.files.contents import READERS, SECTION, ReadLimits
 from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.problem import FileProblem
 from agent.files.reader_process import read_apart
-from agent.files.readers import READERS
 from mcp_tools.tool import Json
 
 _HEAVY = ReadLimits(seconds=1800, memory=8 * 2**30)
@@ -187,10 +186,10 @@ async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section:
     if _module(kind) in (*_SPOKEN, "mail", "archive"):
         from agent.configuration.settings_sources import read_settings
         from agent.files.media.speech import from_settings, weights_of
-        from agent.files.media.speech_api import serve as ask_endpoint
+        from agent.files.media.speech import serve as ask_endpoint
 
         speech = from_settings(read_settings())
-        request["speech"] = replace(speech, api_key="").as_json()
+        request["speech"] = asdict(replace(speech, api_key=""))
         read += weights_of(speech)
         serve = partial(ask_endpoint, speech=speech)
     limits = replace(limits_of(kind), section=section)
@@ -240,7 +239,7 @@ _SAME = {
     "sqlite3": "sqlite",
 }
 _SUFFIX_KINDS = {**{kind: kind for kind in READERS if kind != "source"}, **_SAME}
-_TEXTS = frozenset(kind for kind in READERS if _module(kind) in ("text", "delimited", "html", "mail"))
+_TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or _module(kind) == "text")
 
 
 def _named_otherwise(path: Path, kind: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.files.contents import ReadLimits, Section, Source
-from agent.files.decoding import Encoding, encoding_of, sample_of
+from agent.files.kinds import Encoding, encoding_of, sample_of
 from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
 from agent.files.problem import FileProblem
 from agent.files.structure import Structure, parts_of, structure_of

@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.files.decoding import FALLBACK, encoding_of
+from agent.files.kinds import FALLBACK, encoding_of
 from agent.web.page import Reason, WebProblem
 from mcp_tools.text import one_line
 

@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.contents import Contents, ReadLimits, Source
-from agent.files.readers import reader_of
+from agent.files.contents import Contents, ReadLimits, Source, reader_of
+from agent.files.media import speech
 from support.contents import Open
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody writes down speech unless the test says who."""
+    monkeypatch.setattr(speech, "_given", [])
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pptx import Presentation
 
-from agent.files.contents import ReadLimits, Source
+from agent.files.contents import ReadLimits, Source, reader_of
 from agent.files.problem import FileProblem
-from agent.files.readers import reader_of
 from support.contents import Open, text_of
 from support.docx_bytes import docx_bytes, paragraph
 from support.epub_bytes import epub_bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.files.documents.layout import Piece, has_columns, laid_out
-from agent.files.documents.markdown import in_sections, table
+from agent.files.contents import in_sections, table
+from agent.files.media.ocr import Piece, has_columns, laid_out
 
 PIECES = st.lists(
     st.builds(

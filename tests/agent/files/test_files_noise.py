@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from agent.files import reader_worker
-from agent.files.contents import ReadLimits
+from agent.files.contents import READERS, ReadLimits
 from agent.files.problem import FileProblem
 from agent.files.reader_process import read_apart
-from agent.files.readers import READERS
 
 LIMITS = ReadLimits(unpacked=8 << 20, members=50)
 OURS = sorted(kind for kind, place in READERS.items() if place.startswith(("tables.", "text", "archive")))

@@ -14,7 +14,7 @@ from openpyxl.styles import PatternFill
 
 from agent.files.previews import ROOM, Part, part_of, rendered, shares, text_part
 from agent.files.reading import preview
-from agent.files.tables.columns import columns_told
+from agent.files.tables.rows import columns_told
 
 REGIONS = ["North", "South", "East", "West"]
 

@@ -13,10 +13,9 @@ from typing import get_args
 import pytest
 
 from agent.files import reading
-from agent.files.contents import ReadLimits
+from agent.files.contents import READERS, ReadLimits
 from agent.files.problem import FileProblem, Reason
 from agent.files.reader_process import ReadingProcess, read_apart, unconfined
-from agent.files.readers import READERS
 
 READER = """
 import ctypes, os, signal, socket, subprocess, time

@@ -10,19 +10,12 @@ from pathlib import Path
 import pytest
 
 from agent.files.media import speech
-from agent.files.media.audio import Spoken
-from agent.files.media.sound import clock, samples
+from agent.files.media.audio import Spoken, clock, samples
 from agent.files.media.speech import Said, Speech, Transcript
 from agent.files.problem import FileProblem
 from support.contents import Open, named, text_of
 from support.pictures import written
 from support.sounds import FOX, converted, film_of, tone
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody writes down speech unless the test says who."""
-    monkeypatch.setattr(speech, "_given", [Speech(engine="none")])
 
 
 @pytest.fixture
@@ -196,9 +189,9 @@ def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Pa
     assert "alita model pull speech" in contents.lost[0]
 
 
-def test_weights_of_one_s_own_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match="no folder of a faster-whisper model"):
-        speech.faster_whisper(samples(FOX, 0, 1)[0], Speech(model=str(tmp_path)))
+def test_weights_of_one_s_own_that_are_none(open_file: Open, tmp_path: Path) -> None:
+    speech.use(Speech(model=str(tmp_path)))
+    assert "no folder of a faster-whisper model" in _told(open_file)
 
 
 def test_openai_whisper_speaks_when_it_is_chosen(

@@ -18,9 +18,8 @@ import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
-from agent.files.media import speech_api
-from agent.files.media.sound import samples
-from agent.files.media.speech import Said, Speech, from_settings, wants_weights
+from agent.files.media.audio import samples
+from agent.files.media.speech import Said, Speech, Transcript, from_settings, transcribe, use, wants_weights
 from agent.files.problem import FileProblem
 from agent.files.reading import preview
 from agent.models.embedded import downloads
@@ -87,10 +86,15 @@ def asked_of(endpoint: Transcriber, **more: str) -> Speech:
     return Speech(engine="api", base_url=endpoint.url, api_key="sk-test-speech-key", **more)
 
 
+def transcribed(sound: numpy.typing.NDArray[numpy.float32], speech: Speech) -> Transcript:
+    use(speech)
+    return transcribe(sound)
+
+
 def test_an_endpoint_writes_it_down_with_times(endpoint: Transcriber) -> None:
     endpoint.answers = [(200, VERBOSE)]
     sound, _ = samples(FOX, 0, 2)
-    told = speech_api.transcribe(sound, asked_of(endpoint))
+    told = transcribed(sound, asked_of(endpoint))
     assert told.said == [Said(0.25, 1.5, "The quick brown fox.")]
     assert told.engine.endswith(" whisper-1")
     (asked,) = endpoint.asked
@@ -109,7 +113,7 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
         "error": {"message": "response_format 'verbose_json' is not compatible", "type": "invalid_request_error"}
     }
     endpoint.answers = [(400, refusal), (200, {"text": "All of it."})]
-    told = speech_api.transcribe(samples(FOX, 0, 2)[0], asked_of(endpoint, model="gpt-4o-transcribe"))
+    told = transcribed(samples(FOX, 0, 2)[0], asked_of(endpoint, model="gpt-4o-transcribe"))
     assert told.said == [Said(0.0, 2.0, "All of it.")]
     assert "no time stamps" in told.lost[0]
     assert [asked["response_format"] for asked in endpoint.asked] == [b"verbose_json", b"json"]
@@ -130,13 +134,13 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
 def test_what_goes_wrong_at_an_endpoint(endpoint: Transcriber, answer: tuple[int, Any], said: str) -> None:
     endpoint.answers = [answer]
     with pytest.raises(FileProblem, match=said) as caught:
-        speech_api.transcribe(samples(FOX, 0, 1)[0], asked_of(endpoint))
+        transcribed(samples(FOX, 0, 1)[0], asked_of(endpoint))
     assert "sk-test-speech-key" not in str(caught.value)
 
 
 def test_an_endpoint_that_is_not_there() -> None:
     with pytest.raises(FileProblem, match="no connection to http") as caught:
-        speech_api.transcribe(samples(FOX, 0, 1)[0], Speech(engine="api", base_url="http://127.0.0.1:9/v1"))
+        transcribed(samples(FOX, 0, 1)[0], Speech(engine="api", base_url="http://127.0.0.1:9/v1"))
     assert "speech_base_url" in caught.value.remedy
 
 

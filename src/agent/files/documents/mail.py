@@ -12,9 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections
 from agent.files.documents.html import Page
-from agent.files.documents.markdown import in_sections
 from agent.files.problem import FileProblem, beginning, damaged, name_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -132,8 +131,8 @@ class _Mail:
                 return []
 
     def _sections_of(self, path: Path, name: str) -> list[Section]:
+        from agent.files.contents import reader_of
         from agent.files.kinds import kind_of
-        from agent.files.readers import reader_of
 
         kind = kind_of(path)
         opened = reader_of(kind).open(Source(path, kind, name, self._source.depth + 1), self._limits)

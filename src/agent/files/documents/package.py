@@ -1,13 +1,15 @@
-"""Documents that are zip files inside: opened only when they hold what they should and do not grow beyond limits."""
+"""Documents that are zip files inside: opened within limits; their charts, diagrams and pictures as text and files."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from agent.files.contents import ReadLimits, Source
+from agent.files.contents import ReadLimits, Source, table
 from agent.files.problem import FileProblem, beginning, damaged, name_of
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -99,3 +101,135 @@ def _check(archive: ZipFile, source: Source, limits: ReadLimits, member: str) ->
         raise FileProblem(
             "mismatch", f"{name_of(source)} is no {source.kind}: it has no {member}.", remedy="Check its kind."
         )
+
+
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What was found, for the whole document."""
+
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    """By the name of the file that they are saved as."""
+    undescribed: int = 0
+    """Pictures that say nothing about themselves."""
+    charts: int = 0
+    others: list[str] = field(default_factory=list)
+    """Embedded objects, sounds and films."""
+
+    @property
+    def lost(self) -> list[str]:
+        """What the text does not show."""
+        sentences = []
+        if self.pictures or self.undescribed:
+            many = max(len(self.pictures), self.undescribed)
+            some = f"{many} pictures are" if many != 1 else "1 picture is"
+            sentences.append(f"{some} named in the text, with the alt text if there is any; the files are saved apart.")
+        for other in dict.fromkeys(self.others):
+            sentences.append(f"Not read: {other} ({self.others.count(other)}).")
+        return sentences
+
+    def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:
+        """A picture: the name of the file that it is kept as, and what the document says of it."""
+        related = _related(part, relation)
+        if related is None:
+            return self.kept(b"", "", alt, stem)
+        return self.kept(related.blob, str(related.partname).rpartition(".")[2].lower(), alt, stem)
+
+    def kept(self, content: bytes, suffix: str, alt: str, stem: str) -> str:
+        """What the text says of a picture; without content only what the document says of it."""
+        name = ""
+        if content:
+            name = next((known for known, kept in self.pictures.items() if kept == content), "")
+            name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
+            self.pictures[name] = content
+        if not alt:
+            self.undescribed += 1
+        named = f"[picture {name}" if name else "[picture"
+        return f"{named}: {alt}]" if alt else f"{named}]" if name else "[picture without description]"
+
+    def chart(self, part: Any, relation: str) -> str:
+        """A chart as the table of its data."""
+        related = _related(part, relation)
+        if related is None:
+            self.others.append("a chart whose data is missing")
+            return "[chart without data]"
+        self.charts += 1
+        return chart_text(_parsed(related.blob))
+
+    def diagram(self, part: Any, graphic: Any) -> str:
+        """The words of a diagram, one a line."""
+        ids = graphic.find(f".//{_DIAGRAM}relIds")
+        related = _related(part, ids.get(f"{_RELATION}dm", "")) if ids is not None else None
+        if related is None:
+            self.others.append("a diagram")
+            return ""
+        points = _parsed(related.blob).iter(f"{_DIAGRAM}pt")
+        texts = ("".join(t.text or "" for t in point.iter(f"{_DRAWING}t")).strip() for point in points)
+        return "[diagram]\n" + "\n".join(f"- {text}" for text in texts if text)
+
+
+def chart_text(chart: Any) -> str:
+    """A chart's kind, title, and the table of its data.
+
+    Args:
+        chart: The root of its XML.
+    """
+    title = " ".join(_texts(chart.find(f".//{_CHART}title")))
+    plot = chart.find(f".//{_CHART}plotArea")
+    kinds = [_name(one) for one in plot if _name(one).endswith("Chart")] if plot is not None else []
+    head: list[str] = [""]
+    columns: list[list[str]] = []
+    labels: list[str] = []
+    for series in chart.iter(f"{_CHART}ser"):
+        named = series.find(f"{_CHART}tx")
+        head.append(" ".join(_values(named)) or f"series {len(head)}")
+        labels = max(labels, _values(_first(series, "cat", "xVal")), key=len)
+        columns.append(_values(_first(series, "val", "yVal")))
+    length = max([len(labels), *map(len, columns)], default=0)
+    rows = [[_at(labels, row) or str(row + 1), *(_at(column, row) for column in columns)] for row in range(length)]
+    kind = ", ".join(dict.fromkeys(kind.removesuffix("Chart") for kind in kinds))
+    return f"[{kind} chart{': ' + title if title else ''}]\n" + table([head, *rows])
+
+
+def _values(holder: Any) -> list[str]:
+    """The points in the order of their numbers; a point that is left out is empty."""
+    if holder is None:
+        return []
+    points = [(int(one.get("idx", 0)), one.findtext(f"{_CHART}v", "")) for one in holder.iter(f"{_CHART}pt")]
+    if not points:
+        return [one.text or "" for one in holder.iter(f"{_CHART}v")]
+    found = dict(points)
+    return [found.get(number, "") for number in range(min(max(found), 100_000) + 1)]
+
+
+def _first(series: Any, *names: str) -> Any:
+    return next((found for name in names if (found := series.find(f"{_CHART}{name}")) is not None), None)
+
+
+def _at(values: list[str], place: int) -> str:
+    return values[place] if place < len(values) else ""
+
+
+def _texts(element: Any) -> list[str]:
+    return [] if element is None else [one.text for one in element.iter(f"{_DRAWING}t") if one.text]
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _related(part: Any, relation: str) -> Any:
+    """The part that a relation leads to; None where it leads out of the document or nowhere."""
+    found = part.rels.get(relation) if relation else None
+    return None if found is None or found.is_external else found.target_part
+
+
+def _parsed(blob: bytes) -> Any:
+    from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
+
+    return etree.fromstring(blob, etree.XMLParser(resolve_entities=False, no_network=True))

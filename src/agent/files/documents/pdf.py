@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import ReadLimits, Section, Source
-from agent.files.documents.layout import Piece, has_columns, laid_out
-from agent.files.media.ocr import LONGEST_SIDE, text_in
+from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
 from agent.files.previews import Part, pages_part
 from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
-from agent.files.documents.drawings import Drawn
-from agent.files.documents.markdown import in_sections, table
-from agent.files.documents.package import damage_told, open_package
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections, table
+from agent.files.documents.package import Drawn, damage_told, open_package
 from agent.files.problem import damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json

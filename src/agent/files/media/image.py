@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents
-from agent.files.documents.markdown import in_sections
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections
 from agent.files.media import ocr
 from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line

@@ -1,7 +1,9 @@
-"""Who writes down speech, and what is written: one of three engines, chosen by the settings."""
+"""Speech as text, by one of three engines or an OpenAI-compatible endpoint, as the settings say."""
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -14,21 +16,135 @@ from agent.errors import WeightsError
 from agent.files.problem import FileProblem, without_package
 
 if TYPE_CHECKING:
+    import numpy
+    from openai import OpenAI
+
     from agent.configuration.settings import Settings
-    from agent.files.media.sound import Samples
 
+    Samples: TypeAlias = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
 
+RATE = 16_000
+"""Samples a second, as every model of speech wants them."""
+AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+"""Has alita ask the endpoint: a process that reads files has neither the key nor a network."""
+Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
+PULL = "alita model pull speech"
 _SMALL = "The transcript is by tiny.en, a small model of English: names and rare words may be misheard."
 _UNSURE = "The transcript is uncertain: the model hardly recognised the speech (noise, music or another language?)."
 _UNSURE_BELOW = -1.0
+_ENDPOINT_SECONDS = 300.0
 
 
-def faster_whisper(samples: Samples, speech: Speech) -> Transcript:
-    """What is said, by the pinned tiny.en weights, or by those in the folder that the setting `speech_model` names.
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said between two moments."""
+
+    start: float
+    """Seconds from the beginning of the stretch."""
+    end: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said in a stretch of sound."""
+
+    engine: str
+    """What wrote it down, with its model: `faster-whisper tiny.en`."""
+    said: list[Said]
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What writes down speech. `asdict` of it can be given to another process."""
+
+    engine: Engine = "auto"
+    model: str = ""
+    folder: str = ""
+    """Of the models."""
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+
+_given: list[Speech] = []
+_asked: list[AskHost] = []
+
+
+def use(speech: Speech, ask: AskHost | None = None) -> None:
+    """Decides for this process what writes down speech, and who asks an endpoint for it."""
+    _given[:], _asked[:] = [speech], [ask] if ask else []
+
+
+def from_settings(settings: Settings) -> Speech:
+    """What the settings say. The endpoint of speech gets its own key; that of all models only at its own address.
+
+    A model of `[models.NAME]` that hears is asked at its endpoint with its key, whatever else is set.
+    """
+    from agent.models.roles import model_settings
+
+    if settings.speech_model in settings.models:
+        endpoint = model_settings(settings).endpoint(settings.speech_model)
+        return Speech("api", endpoint.model, base_url=endpoint.url, api_key=endpoint.api_key or "")
+    key = settings.speech_api_key or (None if settings.speech_base_url else settings.api_key)
+    return Speech(
+        engine="api" if settings.speech == "auto" and settings.speech_base_url else settings.speech,
+        model=settings.speech_model,
+        folder=str(settings.models_dir),
+        base_url=settings.speech_base_url or settings.base_url or "",
+        api_key=key.get_secret_value() if key else "",
+    )
+
+
+def wants_weights(speech: Speech) -> bool:
+    """Whether the pinned weights will write it down, so that they should be fetched first."""
+    return speech.engine in ("auto", "faster-whisper") and not speech.model and find_spec("faster_whisper") is not None
+
+
+def weights_of(speech: Speech) -> list[str]:
+    """Where the weights of models on this machine are, or may be."""
+    caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    own = str(Path(speech.model).expanduser()) if speech.model else ""
+    return [place for place in (speech.folder, own, f"{caches}/whisper") if place]
+
+
+def transcribe(samples: Samples) -> Transcript:
+    """What is said in a stretch of sound.
+
+    Args:
+        samples: Mono, 16,000 a second, each from -1 to 1.
 
     Raises:
-        FileProblem: The package or the weights are missing.
+        FileProblem: Nobody can write it down: a package or the weights are missing, or the endpoint refused.
     """
+    speech = _given[0] if _given else Speech(engine="none")
+    if speech.engine == "none":
+        raise FileProblem("unsupported", "Writing down speech is switched off (setting `speech`).")
+    if speech.engine == "api":
+        if not _asked:
+            return _by_endpoint(_as_wav(samples), speech)
+        told = _asked[0]({"sound": base64.b64encode(_as_wav(samples)).decode()})
+        if problem := told.get("problem"):
+            raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
+        return Transcript(told["engine"], [Said(**one) for one in told["said"]], tuple(told["lost"]))
+    has_only_whisper = find_spec("faster_whisper") is None and find_spec("whisper") is not None
+    if speech.engine == "openai-whisper" or (speech.engine == "auto" and has_only_whisper):
+        return _by_openai_whisper(samples, speech)
+    return _by_faster_whisper(samples, speech)
+
+
+async def serve(asked: dict[str, Any], speech: Speech) -> dict[str, Any]:
+    """Asks the endpoint for a process that reads files; its question and the reply are JSON."""
+    import asyncio
+
+    try:
+        return asdict(await asyncio.to_thread(_by_endpoint, base64.b64decode(asked["sound"]), speech))
+    except FileProblem as problem:
+        return {"problem": {"message": problem.message, "remedy": problem.remedy}}
+
+
+def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
+    """By the pinned tiny.en weights, or by those in the folder that the setting `speech_model` names."""
     folder, name = _weights(speech)
     model = _faster_model(str(folder))
     english = not model.model.is_multilingual
@@ -44,24 +160,11 @@ def faster_whisper(samples: Samples, speech: Speech) -> Transcript:
     return Transcript(f"faster-whisper {name}", said, lost)
 
 
-def openai_whisper(samples: Samples, speech: Speech) -> Transcript:
-    """What is said, by openai-whisper and the model that the setting `speech_model` names (`base` unless told).
-
-    Raises:
-        FileProblem: The package is missing, or it cannot get its model.
-    """
-    name = speech.model or "base"
-    model = _openai_model(name)
-    told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False)
-    said = [Said(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
-    return Transcript(f"openai-whisper {name}", said)
-
-
 def _weights(speech: Speech) -> tuple[Path, str]:
     from agent.models.embedded.weights_set import WeightsSet
 
-    own = Path(speech.model).expanduser() if speech.model else None
-    if own is not None:
+    if speech.model:
+        own = Path(speech.model).expanduser()
         if not (own / "model.bin").is_file():
             raise FileProblem(
                 "missing",
@@ -90,6 +193,14 @@ def _faster_model(folder: str) -> Any:
         raise FileProblem("unsupported", f"The model of speech in {folder} cannot be loaded: {error}.") from None
 
 
+def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
+    """By the model that the setting `speech_model` names, `base` unless told."""
+    name = speech.model or "base"
+    told: dict[str, Any] = _openai_model(name).transcribe(samples, fp16=False, condition_on_previous_text=False)
+    said = [Said(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
+    return Transcript(f"openai-whisper {name}", said)
+
+
 @lru_cache(maxsize=1)
 def _openai_model(name: str) -> Any:
     try:
@@ -107,124 +218,61 @@ def _openai_model(name: str) -> Any:
         ) from None
 
 
-AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-"""Has alita ask the endpoint: a process that reads files has neither the key nor a network."""
-Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
-PULL = "alita model pull speech"
+def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
+    """By the model of an endpoint (`POST /audio/transcriptions`), which gets a WAV file."""
+    import openai
+
+    from agent.models.failures import Endpoint, openai_failure
+    from agent.models.reserved_names import OPENAI_URL
+
+    url, model = speech.base_url or OPENAI_URL, speech.model or "whisper-1"
+    endpoint = Endpoint(model, url, "ALITA_SPEECH_API_KEY", speech.api_key or None)
+    try:
+        with openai.OpenAI(base_url=url, api_key=speech.api_key or "none", timeout=_ENDPOINT_SECONDS) as client:
+            said, lost = _ask(client, model, sound)
+    except openai.OpenAIError as error:
+        failure = openai_failure(endpoint, error)
+        if failure is None:
+            raise
+        raise FileProblem(
+            "unsupported",
+            f"What is said was not written down: {failure.error().message}.",
+            remedy="Check the settings speech_base_url, speech_api_key and speech_model (`alita config show`).",
+        ) from None
+    except ValueError as error:
+        raise FileProblem("unsupported", f"{endpoint.shown_url} gave no whole answer: {error}.") from None
+    return Transcript(f"{endpoint.host} {model}", said, lost)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What was said between two moments."""
+def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Said], tuple[str, ...]]:
+    import openai
 
-    start: float
-    """Seconds from the beginning of the stretch."""
-    end: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """What was said in a stretch of sound."""
-
-    engine: str
-    """Who wrote it down, with its model: `faster-whisper tiny.en`."""
-    said: list[Said]
-    lost: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Speech:
-    """Who writes down speech. JSON-plain, so that it can be given to another process."""
-
-    engine: Engine = "auto"
-    model: str = ""
-    folder: str = ""
-    """Of the models."""
-    base_url: str = ""
-    api_key: str = field(default="", repr=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """The same for another process; `Speech(**it)` is it again."""
-        return asdict(self)
+    file = ("sound.wav", sound, "audio/wav")
+    try:
+        told: Any = client.audio.transcriptions.create(
+            file=file, model=model, response_format="verbose_json", timestamp_granularities=["segment"]
+        )
+    except openai.BadRequestError:  # newer models give plain text alone
+        told = client.audio.transcriptions.create(file=file, model=model, response_format="json")
+    text = getattr(told, "text", None)
+    if not isinstance(text, str):
+        raise FileProblem("unsupported", "The endpoint of speech answered without a text.")
+    if pieces := getattr(told, "segments", None):
+        return [Said(float(p.start), float(p.end), p.text.strip()) for p in pieces], ()
+    said = [Said(0.0, (len(sound) - 44) / 2 / RATE, text.strip())] if text.strip() else []
+    return said, ("The endpoint gives no time stamps within ten minutes.",) if said else ()
 
 
-_given: list[Speech] = []
-_asked: list[AskHost] = []
+def _as_wav(samples: Samples) -> bytes:
+    """The samples as a WAV file of 16 bits: ten minutes stay below the 25 MB that endpoints take."""
+    import wave
 
+    import numpy
 
-def use(speech: Speech, ask: AskHost | None = None) -> None:
-    """Decides for this process who writes down speech, and who asks an endpoint for it."""
-    _given[:], _asked[:] = [speech], [ask] if ask else []
-
-
-def from_settings(settings: Settings) -> Speech:
-    """What the settings say. The endpoint of speech gets its own key; that of all models only at its own address.
-
-    A model of `[models.NAME]` that hears is asked at its endpoint with its key, whatever else is set.
-    """
-    from agent.models.roles import model_settings
-
-    if settings.speech_model in settings.models:
-        endpoint = model_settings(settings).endpoint(settings.speech_model)
-        return Speech("api", endpoint.model, base_url=endpoint.url, api_key=endpoint.api_key or "")
-    key = settings.speech_api_key or (None if settings.speech_base_url else settings.api_key)
-    return Speech(
-        engine="api" if settings.speech == "auto" and settings.speech_base_url else settings.speech,
-        model=settings.speech_model,
-        folder=str(settings.models_dir),
-        base_url=settings.speech_base_url or settings.base_url or "",
-        api_key=key.get_secret_value() if key else "",
-    )
-
-
-def wants_weights(speech: Speech) -> bool:
-    """Whether the pinned weights are what will write it down, so that they should be fetched first."""
-    return speech.engine in ("auto", "faster-whisper") and not speech.model and _installed()
-
-
-def weights_of(speech: Speech) -> list[str]:
-    """Where the weights of models on this machine are, or may be."""
-    caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    own = str(Path(speech.model).expanduser()) if speech.model else ""
-    return [place for place in (speech.folder, own, f"{caches}/whisper") if place]
-
-
-def transcribe(samples: Samples) -> Transcript:
-    """What is said in a stretch of sound.
-
-    Args:
-        samples: Mono, 16,000 a second, each from -1 to 1.
-
-    Raises:
-        FileProblem: Nobody can write it down: a package or the weights are missing, or the endpoint refused.
-    """
-    speech = _given[0] if _given else _from_user()
-    if speech.engine == "api" and _asked:
-        from agent.files.media.speech_api import transcribe_through
-
-        return transcribe_through(_asked[0], samples)
-    return _engine_of(speech)(samples, speech)
-
-
-def _from_user() -> Speech:
-    from agent.configuration.settings_sources import read_settings
-
-    return from_settings(read_settings())
-
-
-def _engine_of(speech: Speech) -> Callable[[Samples, Speech], Transcript]:
-    from agent.files.media import speech_api
-
-    engine = speech.engine
-    if engine == "none":
-        raise FileProblem("unsupported", "Writing down speech is switched off (setting `speech`).")
-    if engine == "api":
-        return speech_api.transcribe
-    if engine == "openai-whisper" or (engine == "auto" and not _installed() and find_spec("whisper")):
-        return openai_whisper
-    return faster_whisper
-
-
-def _installed() -> bool:
-    return find_spec("faster_whisper") is not None
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes((numpy.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+    return written.getvalue()

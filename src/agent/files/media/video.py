@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Contents, ReadLimits, Section, Source
-from agent.files.media.audio import SoundContents, Spoken, tags_shown
-from agent.files.media.sound import clock, length_of, opened, sound_track, tags
+from agent.files.media.audio import SoundContents, Spoken, clock, length_of, opened, sound_track, tags, tags_shown
 from agent.files.previews import Part, pages_part
 from agent.files.problem import FileProblem, damaged, name_of
 from mcp_tools.tool import Json

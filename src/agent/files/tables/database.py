@@ -13,8 +13,7 @@ from urllib.parse import quote
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.previews import CELL, Part, part_of
 from agent.files.problem import FileProblem
-from agent.files.tables.columns import columns_told, looked_at
-from agent.files.tables.rows import as_table, line_of, rows_per_page
+from agent.files.tables.rows import as_table, columns_told, line_of, looked_at, rows_per_page
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

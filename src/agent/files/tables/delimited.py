@@ -13,9 +13,7 @@ from typing import IO, TYPE_CHECKING
 from agent.files.contents import ReadLimits, Section, Source
 from agent.files.previews import CELL, DATA, Part, part_of, text_part
 from agent.files.problem import FileProblem
-from agent.files.tables.columns import columns_told, looked_at
-from agent.files.tables.dialect import SAMPLE, sniffed
-from agent.files.tables.rows import as_table, rows_per_page
+from agent.files.tables.rows import SAMPLE, as_table, columns_told, looked_at, rows_per_page, sniffed
 from agent.files.text import text_encoding
 
 if TYPE_CHECKING:

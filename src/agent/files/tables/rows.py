@@ -1,8 +1,15 @@
-"""Rows as text: a Markdown table with row numbers, in pages of a fixed number of rows."""
+"""Rows of tables: how fields of a text are told apart, how rows are shown, and what each column holds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
 
 FEWEST_ROWS = 10
 CELL = 2_000
@@ -64,3 +71,251 @@ def _cell(text: str, most: int) -> str:
     if "\n" in text or "\r" in text:
         text = "<br>".join(text.splitlines())
     return text.replace("|", "\\|") if "|" in text else text
+
+
+_FEW = 12
+"""Different values of a column that are all named."""
+_CELLS = 300_000
+"""Cells that are looked at."""
+_AT_ONCE = 1000
+"""Rows that are held at once."""
+_MOST = 60
+"""Columns that are told of."""
+_WIDTH = 40
+"""Characters of a value or a name."""
+_EXAMPLES = 4
+"""Values that are named of those that are not like the rest."""
+_LIKE_THE_REST = 0.8
+"""Share of the values of one form from which on the others are odd."""
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
+_DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_RUN = re.compile(r"(\d+)|([^\W\d_]+)|\s+")
+
+
+def looked_at(columns: int) -> int:
+    """How many rows of a table with so many columns are looked at."""
+    return max(1000, _CELLS // max(1, columns))
+
+
+def columns_told(
+    names: Sequence[str], rows: Iterable[Sequence[str]], *, total: int | None, decimal: str = "."
+) -> list[str]:
+    """A line for each column, below a line that says over how many rows.
+
+    Args:
+        names: Of the columns.
+        rows: The rows, without a header; at most as many as are `looked_at`. They are not kept.
+        total: How many rows there are.
+        decimal: The mark before decimals.
+    """
+    columns: list[Counter[str]] = [Counter() for _ in names]
+    count, each = 0, iter(rows)
+    while some := list(islice(each, _AT_ONCE)):
+        count += len(some)
+        for index, values in enumerate(columns):
+            values.update(row[index] if index < len(row) else "" for row in some)
+    if not count or not names:
+        return []
+    over = "" if count == total else f" (in the first {count:,} rows)"
+    lines = [
+        f"- {_short(name) or f'column {number}'}: {values_told(values, decimal)}"
+        for number, (name, values) in enumerate(zip(names[:_MOST], columns, strict=False), 1)
+    ]
+    more = [f"- and {len(names) - _MOST} more columns"] if len(names) > _MOST else []
+    return [f"Columns{over}:", *lines, *more]
+
+
+def values_told(values: Mapping[str, int], decimal: str = ".") -> str:
+    """What some values are: of which kind, from where to where, which of them where they are few, and which are odd.
+
+    Args:
+        values: How often there is each.
+        decimal: The mark before decimals.
+    """
+    empty = sum(count for value, count in values.items() if not value.strip())
+    there = {value: count for value, count in values.items() if value.strip()}
+    if not there:
+        return "empty"
+    total = sum(there.values())
+    kinds: dict[str, list[str]] = {}
+    for value in there:
+        kinds.setdefault(_kind(value, decimal), []).append(value)
+    counts = {kind: sum(there[value] for value in found) for kind, found in kinds.items()}
+    told = " and ".join(
+        f"{kind}{_range(kind, kinds[kind], decimal)}{f' ({counts[kind]:,})' if len(kinds) > 1 else ''}"
+        for kind in sorted(kinds, key=lambda one: -counts[one])
+    )
+    if len(there) <= _FEW and len(there) < total:
+        counted = sorted(there.items(), key=lambda one: (-one[1], one[0]))
+        told += f"; {len(there)} value{'s' * (len(there) != 1)}: " + ", ".join(
+            f"{_short(value)} ({count:,})" for value, count in counted
+        )
+    else:
+        told += "; all different" if len(there) == total > 1 else f"; {len(there):,} different"
+        told += _odd(there, kinds, counts, total) + _variants(there, kinds, decimal)
+    return told + (f"; {empty:,} empty" if empty else "")
+
+
+def _odd(there: Mapping[str, int], kinds: Mapping[str, list[str]], counts: Mapping[str, int], total: int) -> str:
+    """Values of another kind than most, or of another form where they are of one kind."""
+    if len(kinds) > 1:
+        usual = max(counts, key=lambda kind: counts[kind])
+        odd = [value for kind, found in kinds.items() if kind != usual for value in found]
+        return f"; not {usual}: {_examples(odd, there)}"
+    if "text" not in kinds:
+        return ""
+    forms = {value: _form(value) for value in there}
+    sizes = Counter[str]()
+    for value, form in forms.items():
+        sizes[form] += there[value]
+    form, size = sizes.most_common(1)[0]
+    if size == total or size < _LIKE_THE_REST * total:
+        return ""
+    return f"; {total - size:,} not like {form}: {_examples((one for one in there if forms[one] != form), there)}"
+
+
+def _variants(there: Mapping[str, int], kinds: Mapping[str, list[str]], decimal: str) -> str:
+    """Values that programs take for different ones, or for text, though people do not."""
+    numbers, mark = kinds.get("number", []), "." if decimal == "," else ","
+    grouped = [value for value in numbers if mark in value]
+    told = f"; with thousands separators: {_examples(grouped, there)}" if 0 < len(grouped) < len(numbers) else ""
+    spelled: dict[str, list[str]] = {}
+    for value in kinds.get("text", []):
+        spelled.setdefault(" ".join(value.split()).casefold(), []).append(value)
+    same = [" = ".join(map(_short, values[:3])) for values in spelled.values() if len(values) > 1]
+    more = ", …" if len(same) > _EXAMPLES else ""
+    return told + (f"; same but for case or blanks: {', '.join(same[:_EXAMPLES])}{more}" if same else "")
+
+
+def _examples(values: Iterable[str], there: Mapping[str, int]) -> str:
+    """The commonest of some values."""
+    by_count = sorted(values, key=lambda value: -there[value])
+    named = [f"{_short(value)}{f' ({there[value]:,})' if there[value] > 1 else ''}" for value in by_count[:_EXAMPLES]]
+    return ", ".join(named) + (", …" if len(by_count) > _EXAMPLES else "")
+
+
+def _form(value: str) -> str:
+    """A value with 9 for digits and A for letters, however many: `A9-9`."""
+    return _RUN.sub(lambda run: "9" if run[1] else "A" if run[2] else " ", value[:_WIDTH])
+
+
+def _kind(value: str, decimal: str) -> str:
+    value = value.strip()
+    if (_WITH_COMMA if decimal == "," else _NUMBER).fullmatch(value):
+        return "number"
+    return "date" if _DATE.fullmatch(value) else "text"
+
+
+def _range(kind: str, values: Sequence[str], decimal: str) -> str:
+    if kind == "text" or len(values) < 2:
+        return ""
+    if kind == "date":
+        return f" {min(values).strip()} to {max(values).strip()}"
+    numbers = {_as_float(value, decimal): value.strip() for value in values}
+    return f" {numbers[min(numbers)]} to {numbers[max(numbers)]}"
+
+
+def _as_float(value: str, decimal: str) -> float:
+    return float(value.replace(".", "").replace(",", ".") if decimal == "," else value.replace(",", ""))
+
+
+def _short(value: str) -> str:
+    """A value on one line, in quotes where blanks stand around it."""
+    plain = " ".join(value.split())
+    plain = plain if len(plain) <= _WIDTH else f"{plain[: _WIDTH - 1]}…"
+    before, after = " " * (value[:1].isspace()), " " * (value[-1:].isspace())
+    return f'"{before}{plain}{after}"' if before or after else plain
+
+
+SAMPLE = 64 * 1024
+"""Characters that a dialect is judged by."""
+_SNIFFED_ROWS = 200
+_DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
+_CELL_WITH_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
+_CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the fields of a file are told apart."""
+
+    delimiter: str
+    has_header: bool
+    decimal: Literal[".", ","]
+
+
+def sniffed(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
+    """The dialect of the beginning of a table, and its first rows."""
+    if len(text) >= SAMPLE:
+        text = text[: text.rfind("\n") + 1] or text
+    splits = {mark: _split(text, mark) for mark in _DELIMITERS[kind]}
+    best = max(splits, key=lambda mark: _evenness(splits[mark]))  # the first of those that are equal
+    if best == ",":
+        best = next((mark for mark in splits if mark != "," and _has_decimals(splits[mark], splits[","])), best)
+    rows = splits[best]
+    return Dialect(best, has_header(rows), _decimal(rows)), rows
+
+
+def _split(text: str, delimiter: str) -> list[list[str]]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        return list(islice((row for row in rows if row), _SNIFFED_ROWS))
+    except csv.Error:
+        return []
+
+
+def _has_decimals(rows: list[list[str]], by_comma: list[list[str]]) -> bool:
+    """Whether the rows are as even as those split by comma, and every comma that is left in them is one of a number."""
+    cells = [cell.strip() for row in rows for cell in row if "," in cell]
+    return (
+        all(_is_number(cell) for cell in cells)
+        and any(_CELL_WITH_COMMA.fullmatch(cell) for cell in cells)
+        and _common(rows)[1] >= _common(by_comma)[1]
+    )
+
+
+def _evenness(rows: list[list[str]]) -> float:
+    """How much the rows look like those of one table: share of the commonest width, if it is more than one."""
+    common, share = _common(rows)
+    return share * (1 + min(common, 50) / 1000)
+
+
+def _common(rows: list[list[str]]) -> tuple[int, float]:
+    """The commonest width of rows, and its share; 0 where it is one cell."""
+    widths = [len(row) for row in rows]
+    common = max(set(widths), key=lambda width: (widths.count(width), width), default=0)
+    return common, widths.count(common) / len(widths) if common > 1 else 0.0
+
+
+def has_header(rows: list[list[str]]) -> bool:
+    """Whether the first row names the columns: all text, and different from what stands below."""
+    if len(rows) < 2:
+        return bool(rows) and not any(_is_number(cell) for cell in rows[0])
+    first = rows[0]
+    if any(_is_number(cell) for cell in first if cell.strip()):
+        below = [row for row in rows[1:21] if len(row) == len(first)]
+        years = all(_is_year(cell) or not _is_number(cell) for cell in first)
+        return (
+            years
+            and bool(below)
+            and not all(_is_year(row[i]) for row in below for i, c in enumerate(first) if _is_year(c))
+        )
+    return len({cell for cell in first if cell.strip()}) == sum(bool(cell.strip()) for cell in first)
+
+
+def _is_number(cell: str) -> bool:
+    cell = cell.strip()
+    return bool(cell) and bool(_CELL_NUMBER.fullmatch(cell) or _CELL_WITH_COMMA.fullmatch(cell))
+
+
+def _is_year(cell: str) -> bool:
+    return bool(re.fullmatch(r"(1[5-9]|20)\d\d", cell.strip()))
+
+
+def _decimal(rows: list[list[str]]) -> Literal[".", ","]:
+    cells = [cell.strip() for row in rows for cell in row]
+    commas = [cell for cell in cells if _CELL_WITH_COMMA.fullmatch(cell)]
+    points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
+    thousands = sum(bool(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)) for cell in commas)
+    return "," if len(commas) > points and len(commas) > thousands else "."

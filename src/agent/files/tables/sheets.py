@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.files.contents import Section
 from agent.files.previews import CELL, Part, part_of, trimmed
-from agent.files.tables.columns import columns_told, looked_at
-from agent.files.tables.dialect import has_header
-from agent.files.tables.rows import as_table, first_of, letters, line_of, rows_per_page
+from agent.files.tables.rows import (
+    as_table,
+    columns_told,
+    first_of,
+    has_header,
+    letters,
+    line_of,
+    looked_at,
+    rows_per_page,
+)
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet

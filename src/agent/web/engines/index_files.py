@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from agent.files.contents import ReadLimits
-from agent.files.decoding import encoding_of
-from agent.files.kinds import kind_of
+from agent.files.contents import READERS, ReadLimits
+from agent.files.kinds import encoding_of, kind_of
 from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
-from agent.files.readers import READERS
 from agent.files.reading import read as reading_of
 from agent.web.engines.index_store import Entry, Place
 from agent.web.reading.source import number_links

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from agent.files.readers import READERS
+from agent.files.contents import READERS
 from agent.web.page import Page, PageReader, Reason, WebProblem
 from agent.web.reading.videos import video_id
 
