@@ -29,7 +29,7 @@ def cases(name: str) -> dict[str, re.Match[str]]:
     """The cases of a file by their titles."""
     text = Path(__file__).with_name(name).read_text()
     found = {match["title"]: match for match in _CASE.finditer(text)}
-    assert len(found) == len(re.findall(r"^## ", text, re.M)) == 12
+    assert len(found) == len(re.findall(r"^## ", text, re.M)) >= 12
     return found
 
 
