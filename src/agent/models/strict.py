@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from agent.models.json_text import misfit
@@ -24,7 +25,8 @@ _KEPT = {
 def strict_schema(schema: Schema) -> Schema | None:
     """The schema with every object closed and every property required; None if it cannot be said that way.
 
-    A property that was optional may be null instead; `without_nulls` takes those nulls out again.
+    A property that was optional may be null instead; its description says which default that means, and `without_nulls`
+    takes those nulls out again.
     """
     try:
         return _strict(schema)
@@ -65,6 +67,10 @@ def _close_object(result: Schema) -> None:
     properties = {}
     for name, value in result["properties"].items():
         closed = _strict(value)
+        if name not in needed and value.get("default") is not None:
+            closed["description"] = (
+                f"{closed.get('description', '')} Null means {json.dumps(value['default'])}.".strip()
+            )
         may_be_null = "$ref" not in value and _allows_null(value, value)
         properties[name] = closed if name in needed or may_be_null else {"anyOf": [closed, {"type": "null"}]}
     result["properties"] = properties

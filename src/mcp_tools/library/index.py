@@ -47,7 +47,7 @@ def search_words(text: str) -> list[str]:
     """The words of a text that are worth searching for, each once, in order."""
     found = list(dict.fromkeys(word.lower() for word in _WORD.findall(text[:20_000])))
     kept = [word for word in found if word not in _STOP_WORDS]
-    telling = [word for word in kept if word not in _VAGUE_WORDS and not word.isdigit()]
+    telling = [word for word in kept if word not in _VAGUE_WORDS and not word.isdigit() and len(word) > 1]
     return (telling or kept)[:_MOST]
 
 

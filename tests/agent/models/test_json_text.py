@@ -167,3 +167,10 @@ def test_a_text_that_is_a_little_long_fits() -> None:
     schema = {"type": "object", "properties": {"why": {"type": "string", "maxLength": 160}}, "required": ["why"]}
     assert misfit({"why": "x" * 173}, schema) is None
     assert misfit({"why": 3}, schema) is not None
+
+
+def test_a_default_is_said_where_null_stands_for_it() -> None:
+    radius = {"type": "number", "description": "Above 0.", "default": 6371.0}
+    closed = strict_schema({"type": "object", "properties": {"radius": radius}})
+    assert closed is not None
+    assert closed["properties"]["radius"]["anyOf"][0]["description"] == "Above 0. Null means 6371.0."
