@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from agent.version import alita_version
 from agent.web.guard import AddressGuard, Resolver, read_address
 from agent.web.page import WebProblem
-from agent.web.response import Response, StatusProblem, foreign_errors, problem_of_status, response_of
+from agent.web.response import Response, StatusProblem, foreign_errors, response_of
 from agent.web.robots import TOKEN, Robots, parse_robots
 from mcp_tools.text import one_line
 
@@ -31,7 +31,7 @@ REDIRECTS = 10
 _ATTEMPTS = 3
 _FIRST_WAIT = 0.5
 """Seconds before the second attempt; doubled for the third."""
-_PATIENCE = 15.0
+PATIENCE = 15.0
 """Seconds of Retry-After up to which we wait; beyond them the request fails and says so."""
 _SECONDS = 60.0
 _MOST_ROBOTS = 512 * 2**10
@@ -100,29 +100,33 @@ class Http:
             self._remember(key, response)
             return response
 
-    async def post_json(self, url: str, body: Any, headers: Mapping[str, str], *, seconds: float | None = None) -> Any:
-        """What an API answers: JSON for JSON.
-
-        Args:
-            url: Its address.
-            body: The question.
-            headers: With its key.
-            seconds: What it may take, where that is more than usual.
-
-        Raises:
-            WebProblem: There was no answer, or one that is no JSON. A status of 300 and more is a `StatusProblem`.
-        """
-        content = json.dumps(body).encode()
-        head = {"Content-Type": "application/json", **headers}
-        return _json(await self.ask("POST", url, head, content, seconds=seconds))
-
-    async def get_json(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
-        """What an API answers to a question in its address.
+    async def ask_json(
+        self,
+        url: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> Any:
+        """What an API answers to JSON, or to a question in its address; see `ask`.
 
         Raises:
-            WebProblem: There was no answer, or one that is no JSON. A status of 300 and more is a `StatusProblem`.
+            WebProblem: There was no answer, or one that is not JSON. A status of 300 and more is a `StatusProblem`.
         """
-        return _json(await self.ask("GET", url, headers or {}))
+        head, content = dict(headers or {}), None
+        if body is not None:
+            head, content = {"Content-Type": "application/json", **head}, json.dumps(body).encode()
+        method = "GET" if content is None else "POST"
+        response = await self.ask(method, url, head, content, seconds=seconds)
+        try:
+            return json.loads(response.body)
+        except (ValueError, RecursionError):
+            beginning = replace(response, body=response.body[:1000]).text
+            raise WebProblem(
+                "mismatch",
+                f"{one_line(response.url, 200)} answered with something that is not JSON: {one_line(beginning, 100)}",
+                remedy="Check the address of this service, or take another one.",
+            ) from None
 
     async def ask(
         self,
@@ -133,6 +137,7 @@ class Http:
         *,
         limit: int = MOST,
         seconds: float | None = None,
+        patience: float = PATIENCE,
     ) -> Response:
         """What an API answers: robots.txt is not for it, and redirects are not followed, since headers hold keys.
 
@@ -142,7 +147,8 @@ class Http:
             headers: With its key.
             content: The body.
             limit: Bytes that the answer may have.
-            seconds: What it may take, where that is more than usual.
+            seconds: What it may take, where that is not the usual time.
+            patience: Seconds of Retry-After up to which it is asked again.
 
         Raises:
             WebProblem: There was no answer. A status of 300 and more is a `StatusProblem`.
@@ -154,10 +160,10 @@ class Http:
                 request.extensions["timeout"] |= {"read": seconds}
             async with self._sent(request) as opened:
                 if opened.status_code >= 300:
-                    raise await _failed(opened)
+                    raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
                 return await response_of(opened, limit)
 
-        return await self._repeated(url, call, seconds)
+        return await self._repeated(url, call, seconds or self._seconds, patience)
 
     async def fetch(
         self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, accept: str = "", robots: bool = True
@@ -177,10 +183,10 @@ class Http:
         async def call() -> T:
             async with self._followed(url, accept or _ACCEPT, robots and self._heeds_robots) as opened:
                 if opened.status_code >= 400:
-                    raise await _failed(opened)
+                    raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
                 return await take(opened)
 
-        return await self._repeated(url, call)
+        return await self._repeated(url, call, self._seconds, PATIENCE)
 
     async def aclose(self) -> None:
         """Closes connections."""
@@ -191,16 +197,15 @@ class Http:
             await self._opened.aclose()
             self._opened = None
 
-    async def _repeated(self, url: str, call: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
+    async def _repeated(self, url: str, call: Callable[[], Awaitable[T]], limit: float, patience: float) -> T:
         """Calls until it succeeds, or trying again makes no sense."""
-        limit = seconds or self._seconds
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 with foreign_errors(url, limit):
                     async with asyncio.timeout(limit):
                         return await call()
             except WebProblem as problem:
-                wait = _wait(problem, attempt)
+                wait = _wait(problem, attempt, patience)
                 if wait is None or attempt == _ATTEMPTS:
                     raise
                 if problem.retry_after is not None and isinstance(problem, StatusProblem):
@@ -292,27 +297,11 @@ class Http:
         return self._opened
 
 
-async def _failed(opened: httpx2.Response) -> StatusProblem:
-    return problem_of_status(await response_of(opened, _MOST_FAILURE, cut=True))
-
-
-def _json(response: Response) -> Any:
-    try:
-        return json.loads(response.body)
-    except (ValueError, RecursionError):
-        beginning = replace(response, body=response.body[:1000]).text
-        raise WebProblem(
-            "mismatch",
-            f"{one_line(response.url, 200)} answered with something that is no JSON: {one_line(beginning, 100)}",
-            remedy="Check the address of this service, or take another one.",
-        ) from None
-
-
-def _wait(problem: WebProblem, attempt: int) -> float | None:
+def _wait(problem: WebProblem, attempt: int, patience: float) -> float | None:
     """Seconds until the next attempt; None where that makes no sense."""
     if problem.reason == "connection" or (isinstance(problem, StatusProblem) and problem.is_passing):
         wait = problem.retry_after if problem.retry_after is not None else _FIRST_WAIT * 2 ** (attempt - 1)
-        return wait if wait <= _PATIENCE else None
+        return wait if wait <= patience else None
     return None
 
 

@@ -129,8 +129,8 @@ class Search(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Closes connections."""
-        ...
+        """Closes connections; most engines have none of their own."""
+        return
 
 
 class PageReader(Protocol):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import json
 import re
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.files.kinds import FALLBACK, encoding_of
-from agent.web.page import Reason, WebProblem
+from agent.models.failures import retry_after
+from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -205,26 +205,24 @@ _MEANINGS = {
 
 
 class StatusProblem(WebProblem):
-    """A site answered with a status that says no.
+    """A site answered with a status of 300 or more.
 
     Args:
-        reason: What kind of problem it is.
         response: What it answered.
-        message: What happened.
-        remedy: What to do next.
-        retry_after: Seconds to wait, where it named them.
     """
 
-    def __init__(
-        self, reason: Reason, response: Response, message: str, *, remedy: str, retry_after: float | None
-    ) -> None:
-        super().__init__(reason, message, remedy=remedy, retry_after=retry_after)
+    def __init__(self, response: Response) -> None:
+        meaning = f": {_MEANINGS[response.status]}" if response.status in _MEANINGS else ""
+        after = retry_after(response.headers)
+        waits = f" It may be asked again in {after:g} s." if after else ""
+        super().__init__(
+            "rate_limit" if response.status == 429 else "http",
+            f"{one_line(response.url, 200)} answered with status {response.status}{meaning}.{waits}",
+            remedy="Check the address, or take another source." if response.status == 404 else "Take another source.",
+            retry_after=after,
+        )
         self.response = response
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-        return self.response.status
+        self.status = response.status
 
     @property
     def host(self) -> str:
@@ -236,31 +234,17 @@ class StatusProblem(WebProblem):
         """Whether it may go better in a moment."""
         return self.status in _PASSING and "cf-mitigated" not in self.response.headers
 
-
-def problem_of_status(response: Response) -> StatusProblem:
-    """What a status of 300 and more means."""
-    reason: Reason = "rate_limit" if response.status == 429 else "http"
-    meaning = f": {_MEANINGS[response.status]}" if response.status in _MEANINGS else ""
-    after = retry_after_of(response.headers.get("retry-after", ""))
-    waits = f" It may be asked again in {after:g} s." if after else ""
-    return StatusProblem(
-        reason,
-        response,
-        f"{one_line(response.url, 200)} answered with status {response.status}{meaning}.{waits}",
-        remedy="Take another source." if response.status != 404 else "Check the address, or take another source.",
-        retry_after=after,
-    )
-
-
-def retry_after_of(value: str) -> float | None:
-    """Seconds of a Retry-After header, which has seconds or a date."""
-    value = value.strip()
-    if value.replace(".", "", 1).isdecimal():
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
+    @property
+    def said(self) -> str:
+        """What an API's error says, whatever its shape; empty for a page."""
+        text = self.response.body[:4096].decode(errors="replace")
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return "" if text.lstrip().startswith("<") else text
+        while isinstance(found, dict):
+            found = next((found[name] for name in ("error", "detail", "message", "info") if found.get(name)), "")
+        return found if isinstance(found, str) else json.dumps(found)
 
 
 @contextmanager
@@ -276,29 +260,28 @@ def foreign_errors(url: str, seconds: float) -> Iterator[None]:
     """
     import httpx2
 
-    shown = one_line(url, 200)
     try:
         yield
-    except (TimeoutError, httpx2.TimeoutException) as error:
-        limit = _limit_of(error, seconds)
-        raise WebProblem(
-            "timeout", f"{shown} did not answer within {limit:g} s.", remedy="Take another source, or try later."
-        ) from error
-    except httpx2.InvalidURL as error:
-        raise WebProblem("refused_address", f"{shown} is no address: {error}.", remedy="Correct it.") from error
-    except (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, OSError) as error:
-        raise _of_connection(shown, error) from error
+    except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ssl.SSLError, OSError) as error:
+        raise connection_problem(one_line(url, 200), error, seconds) from error
 
 
-def _limit_of(error: Exception, seconds: float) -> float:
-    """The seconds that were over: connecting and reading have limits of their own."""
-    request = getattr(error, "_request", None)
-    limits = request.extensions.get("timeout", {}) if request is not None else {}
-    return limits.get(type(error).__name__.removesuffix("Timeout").lower()) or seconds
+def connection_problem(shown: str, error: Exception, seconds: float) -> WebProblem:
+    """What an error of httpx, httpx2, the network or the clock means.
 
-
-def _of_connection(shown: str, error: Exception) -> WebProblem:
+    Args:
+        shown: What was asked, as messages show it.
+        error: What was raised.
+        seconds: What it was given; connecting and reading have limits of their own.
+    """
     causes = list(causes_of(error))
+    if {"TimeoutError", "TimeoutException"} & {one.__name__ for one in type(error).__mro__}:
+        request = getattr(error, "_request", None)
+        limits = request.extensions.get("timeout", {}) if request is not None else {}
+        limit = limits.get(type(error).__name__.removesuffix("Timeout").lower()) or seconds
+        return WebProblem(
+            "timeout", f"{shown} did not answer within {limit:g} s.", remedy="Take another source, or try later."
+        )
     if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
         why = getattr(tls, "verify_message", "") or tls.reason or str(tls)
         return WebProblem(

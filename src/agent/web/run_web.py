@@ -60,5 +60,5 @@ class RunWeb:
             plain = WebReader(
                 http, self._folder, chrome=settings.chrome, gemini_key=key, note=lambda text: tell(Note(text))
             )
-            self._opened = open_engines(settings, tell, reader=plain), open_reader(settings, plain)
+            self._opened = open_engines(settings, http, tell, reader=plain), open_reader(settings, plain)
         return self._opened

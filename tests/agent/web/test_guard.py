@@ -214,11 +214,11 @@ async def test_an_api_is_guarded_too_and_its_redirects_are_not_followed(web: Web
     web.route("/api", lambda _: Answer(302, b"", {"Location": "http://127.0.0.1/"}))
     closed = Http()
     with pytest.raises(WebProblem) as caught:
-        await closed.post_json(f"{web.url}/api", {}, {"Authorization": "Bearer key"})
+        await closed.ask_json(f"{web.url}/api", {}, {"Authorization": "Bearer key"})
     assert (caught.value.reason, web.requests) == ("private_address", [])
     opened = Http(allow_private=True)
     with pytest.raises(WebProblem, match="302"):
-        await opened.post_json(f"{web.url}/api", {}, {"Authorization": "Bearer key"})
+        await opened.ask_json(f"{web.url}/api", {}, {"Authorization": "Bearer key"})
     assert web.paths() == ["/api"]
     await closed.aclose()
     await opened.aclose()

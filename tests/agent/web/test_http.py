@@ -296,7 +296,7 @@ async def test_one_host_gets_only_so_many_requests_at_once(web: WebServer, clien
 async def test_an_api_is_asked_with_json_and_answers_with_json(web: WebServer, client: Http) -> None:
     web.route("/api", lambda asked: Answer(200, b'{"got": ' + asked.body + b"}"))
     web.page("/robots.txt", "User-agent: *\nDisallow: /", headers={})
-    assert await client.post_json(f"{web.url}/api", {"a": [1]}, {"Authorization": "Bearer k"}) == {"got": {"a": [1]}}
+    assert await client.ask_json(f"{web.url}/api", {"a": [1]}, {"Authorization": "Bearer k"}) == {"got": {"a": [1]}}
     (asked,) = web.requests
     assert (asked.method, asked.headers["authorization"]) == ("POST", "Bearer k")
     assert asked.headers["content-type"] == "application/json"
@@ -317,7 +317,7 @@ async def test_an_api_is_asked_with_json_and_answers_with_json(web: WebServer, c
 async def test_an_api_that_fails(web: WebServer, client: Http, answer: Answer, reason: Reason) -> None:
     web.route("/api", lambda _: answer)
     with pytest.raises(WebProblem) as caught:
-        await client.post_json(f"{web.url}/api", {}, {})
+        await client.ask_json(f"{web.url}/api", {}, {})
     assert caught.value.reason == reason
 
 
@@ -351,8 +351,8 @@ async def test_what_takes_long_may_be_given_more(web: WebServer, trusted: ssl.SS
     web.route("/a", lambda _: (web.released.wait(1), Answer(200, "{}"))[1])
     client = Http(allow_private=True, tls=trusted, seconds=0.2)
     with pytest.raises(WebProblem, match=r"within 0\.2 s"):
-        await client.post_json(f"{web.url}/a", {}, {})
+        await client.ask_json(f"{web.url}/a", {}, {})
     with pytest.raises(WebProblem, match=r"within 0\.3 s"):
-        await client.post_json(f"{web.url}/a", {}, {}, seconds=0.3)
-    assert await client.post_json(f"{web.url}/a", {}, {}, seconds=20) == {}
+        await client.ask_json(f"{web.url}/a", {}, {}, seconds=0.3)
+    assert await client.ask_json(f"{web.url}/a", {}, {}, seconds=20) == {}
     await client.aclose()

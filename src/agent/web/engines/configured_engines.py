@@ -1,27 +1,29 @@
-"""The engines and readers that the settings give, and what stands against the others."""
+"""The engines and readers that the settings give, in their order, and why the others are not asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event
-from agent.web.engines.arxiv import Arxiv
+from agent.files.readers import READERS
 from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.fallback import Engines
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.local_index import OwnIndex
-from agent.web.engines.tavily import Tavily
-from agent.web.engines.wikipedia import Wikipedia
-from agent.web.engines.wire import INSTALL
+from agent.web.engines.services import INSTALL, Arxiv, Tavily, Wikipedia
 from agent.web.guard import AddressGuard
-from agent.web.page import PageReader, Search
-from agent.web.reading.first_of import FirstOf
+from agent.web.http import Http
+from agent.web.page import Page, PageReader, Reason, Search, WebProblem
+from agent.web.reading.videos import video_id
 
 Tell = Callable[[Event], None]
 _UNINSTALLED = "its package is not installed"
@@ -43,18 +45,35 @@ class EngineState(NamedTuple):
     """Neither key nor place: there is nothing to set."""
 
 
-def open_engines(settings: Settings, tell: Tell = _nobody, *, reader: PageReader | None = None) -> Engines:
+def open_engines(settings: Settings, http: Http, tell: Tell = _nobody, *, reader: PageReader | None = None) -> Engines:
     """The engines in their order: those that the settings name, else those that can be asked.
 
     A named engine that lacks its key is there and says so when it is asked.
 
     Args:
         settings: With keys and places.
-        tell: Told what fails.
+        http: Asks those that answer over plain HTTP.
+        tell: Gets what fails.
         reader: Reads the pages that the list of an own index names.
     """
     names = names_of(settings)
-    return Engines([_open(name, settings, tell, reader, alone=len(names) == 1) for name in names], tell)
+
+    def opened(name: str) -> Search:
+        match name:
+            case "index":
+                return _own_index(settings, tell, reader, alone=len(names) == 1)
+            case "firecrawl":
+                return _firecrawl(settings)
+            case "tavily":
+                return Tavily(http, _key(settings.tavily_api_key))
+            case "ddgs":
+                return Ddgs()
+            case "wikipedia":
+                return Wikipedia(http)
+            case _:
+                return Arxiv(http)
+
+    return Engines([opened(name) for name in names], tell)
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:
@@ -81,22 +100,6 @@ def engine_states(settings: Settings) -> list[EngineState]:
 def names_of(settings: Settings) -> tuple[str, ...]:
     """The engines that are asked, in their order: those that the settings name, else all that are ready."""
     return settings.engines or tuple(state.name for state in engine_states(settings) if state.ready)
-
-
-def _open(name: str, settings: Settings, tell: Tell, reader: PageReader | None, *, alone: bool) -> Search:
-    match name:
-        case "index":
-            return _own_index(settings, tell, reader, alone=alone)
-        case "firecrawl":
-            return _firecrawl(settings)
-        case "tavily":
-            return Tavily(_key(settings.tavily_api_key))
-        case "ddgs":
-            return Ddgs()
-        case "wikipedia":
-            return Wikipedia()
-        case _:
-            return Arxiv()
 
 
 def _firecrawl(settings: Settings) -> Firecrawl:
@@ -153,3 +156,73 @@ _STATES: dict[str, Callable[[Settings], EngineState]] = {
     "wikipedia": lambda settings: _keyless("wikipedia"),
     "arxiv": lambda settings: _keyless("arxiv"),
 }
+
+
+_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
+"""What another reader must not get round."""
+_QUIET: tuple[Reason, ...] = ("refused_address", "private_address")
+"""A reader that is not for such addresses: no loss that a note should tell."""
+_FILES = frozenset(READERS) | {"jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet"}
+_PAGES = ("html", "xml")
+"""Kinds of files that are pages when the web has them."""
+_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")
+"""The reader is not asked again."""
+
+
+class FirstOf:
+    """Readers of pages that stand behind one another.
+
+    Args:
+        readers: The first is asked first.
+        for_files: The same in another order, for addresses that are files or videos by their looks; some readers keep
+            these, others only tell what is in them.
+    """
+
+    name = "first"
+
+    def __init__(self, readers: Sequence[PageReader], *, for_files: Sequence[PageReader] = ()) -> None:
+        self._readers = tuple(readers)
+        self._for_files = tuple(for_files) or self._readers
+        self._aside: dict[str, WebProblem] = {}
+
+    async def read(self, url: str) -> Page:
+        """The page, with a note for each reader that failed before.
+
+        Raises:
+            WebProblem: Of the last reader that could be asked, when none gave the page.
+        """
+        notes: list[str] = []
+        last: WebProblem | None = None
+        for reader in self._for_files if _is_file(url) else self._readers:
+            if reader.name in self._aside:
+                last = last or self._aside[reader.name]
+                continue
+            try:
+                page = await reader.read(url)
+            except WebProblem as problem:
+                if problem.reason in _NO_WAY_ROUND:
+                    raise
+                if problem.reason in _NOT_AGAIN:
+                    self._aside[reader.name] = problem
+                if problem.reason not in _QUIET or last is None:
+                    last = problem
+                if problem.reason not in _QUIET:
+                    notes.append(f"{reader.name} did not read it: {problem.message.rstrip('.')}.")
+            else:
+                return replace(page, notes=(*notes, *page.notes))
+        raise last or WebProblem("no_key", "There is nobody who reads pages.")
+
+    async def aclose(self) -> None:
+        """Closes the readers, each whatever comes of the others."""
+        async with AsyncExitStack() as closing:
+            for reader in self._readers:
+                closing.push_async_callback(reader.aclose)
+
+
+def _is_file(url: str) -> bool:
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return False
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path else ""
+    return bool(video_id(url)) or (suffix in _FILES and suffix not in _PAGES)

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from agent.web.engines.wire import package_problem
-from agent.web.page import Reason, Result, WebProblem
+from agent.web.engines.services import missing_package
+from agent.web.page import Reason, Result, Search, WebProblem
 from agent.web.response import causes_of
 
 _BACKENDS = ("duckduckgo", "brave", "mojeek", "startpage", "yahoo")
@@ -25,7 +25,7 @@ _SAID = {
 _OFFLINE: tuple[Reason, ...] = ("dns", "tls", "connection")
 
 
-class Ddgs:
+class Ddgs(Search):
     """Searches without a key; one engine after the other until one has hits.
 
     Args:
@@ -68,9 +68,6 @@ class Ddgs:
             self._last(backend)
         raise _nothing(problems)
 
-    async def aclose(self) -> None:
-        """Nothing is open between calls."""
-
     def _last(self, backend: str) -> None:
         """Who gave nothing is asked after the others from now on."""
         self._order = [*(one for one in self._order if one != backend), backend]
@@ -85,7 +82,7 @@ class Ddgs:
             from ddgs import DDGS
             from ddgs.exceptions import DDGSException
         except ImportError:
-            raise package_problem(self.name) from None
+            raise missing_package(self.name) from None
         # An object of its own for each request: its engines keep what they were asked.
         client = DDGS(proxy=self._proxy, timeout=self._seconds, verify=self._verify)
         try:

@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import isinf
 
 from agent.events import Event, WebSearched
@@ -136,7 +136,7 @@ class Engines:
         self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
     ) -> list[Result]:
         """Asks one engine; why it gave nothing is told, and kept where it failed."""
-        await pace_of(engine.name).wait()
+        await wait_for_turn(engine.name, _APART.get(engine.name, 0.0))
         began = time.monotonic()
         try:
             hits = _clean(await engine.search(query, limit=limit, freshness=freshness), limit)
@@ -187,30 +187,17 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
     )
 
 
-@dataclass(slots=True)
-class Pace:
-    """Lets one request through every so many seconds, in any thread and event loop."""
-
-    seconds: float
-    """Between the beginnings of two requests."""
-    _next: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    async def wait(self) -> None:
-        """Returns when it is this request's turn."""
-        with self._lock:
-            now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + self.seconds
-        if turn > now:
-            await asyncio.sleep(turn - now)
+_APART = {"ddgs": 1.0, "arxiv": 3.0}
+"""Seconds between two requests of this process: arXiv asks for three, DuckDuckGo refuses who is faster for long."""
+_turns: dict[str, float] = {}
+_turns_lock = threading.Lock()
 
 
-_PACES: dict[str, Pace] = {}
-_SECONDS = {"ddgs": 1.0, "arxiv": 3.0, "wikipedia": 0.1, "firecrawl": 0.1, "tavily": 0.1}
-"""arXiv asks for three; DuckDuckGo refuses who is faster for long."""
-
-
-def pace_of(engine: str) -> Pace:
-    """The pace of an engine, one for the whole process."""
-    return _PACES.setdefault(engine, Pace(_SECONDS.get(engine, 0.0)))
+async def wait_for_turn(engine: str, seconds: float) -> None:
+    """Returns when an engine may be asked again, so many seconds after the request before, in any thread and loop."""
+    with _turns_lock:
+        now = time.monotonic()
+        turn = max(now, _turns.get(engine, 0.0))
+        _turns[engine] = turn + seconds
+    if turn > now:
+        await asyncio.sleep(turn - now)

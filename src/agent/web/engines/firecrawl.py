@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from agent.web.engines.wire import Asked, nonsense_problem, package_problem, status_problem, transport_problem
+from agent.models.failures import retry_after
+from agent.web.engines.services import Service, missing_package
 from agent.web.guard import AddressGuard, read_address
 from agent.web.page import Page, Reason, Result, WebProblem
 from agent.web.proxy import proxy_problem
 from agent.web.reading.block_pages import look_for_wall, look_for_wall_in_words
 from agent.web.reading.source import number_links
+from agent.web.response import connection_problem
 from mcp_tools.text import printable
 
 T = TypeVar("T")
 
 HOSTED = "https://api.firecrawl.dev"
-VARIABLE = "FIRECRAWL_API_KEY"
 _TBS = {"day": "qdr:d", "week": "qdr:w", "month": "qdr:m", "year": "qdr:y"}
 _LONGEST_QUERY = 500
 """Characters, by its published API."""
@@ -27,20 +28,14 @@ _MOST_TEXT = 2_000_000
 _KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
 
 
-class _Told(NamedTuple):
-    """What an error says of a page."""
-
-    reason: Reason
-    message: str
-
-
-_OF_THE_PAGE = {
-    "DNSResolutionError": _Told("dns", "finds no address for the page"),
-    "TLSError": _Told("tls", "has no safe connection to the page"),
-    "WebsiteNotSupportedError": _Told("http", "does not read this site"),
-    "ProviderTermsRequiredError": _Told("http", "does not read this site"),
-    "RequestTimeoutError": _Told("timeout", "did not get the page in time"),
+_OF_THE_PAGE: dict[str, tuple[Reason, str]] = {
+    "DNSResolutionError": ("dns", "finds no address for the page"),
+    "TLSError": ("tls", "has no safe connection to the page"),
+    "WebsiteNotSupportedError": ("http", "does not read this site"),
+    "ProviderTermsRequiredError": ("http", "does not read this site"),
+    "RequestTimeoutError": ("timeout", "did not get the page in time"),
 }
+"""Errors of the SDK that are about the page."""
 
 
 class Firecrawl:
@@ -64,7 +59,7 @@ class Firecrawl:
         guard: AddressGuard | None = None,
     ) -> None:
         self.name = "firecrawl"
-        self._asked = Asked(self.name, url or HOSTED, key or "", VARIABLE)
+        self._service = Service(self.name, url or HOSTED, key or "", "FIRECRAWL_API_KEY")
         self._seconds = seconds
         self._max_age = max_age
         self._guard = guard
@@ -131,8 +126,8 @@ class Firecrawl:
             # An empty key, not None: for None it would look into the environment itself.
             try:
                 self._client = self._client or client(
-                    api_key=self._asked.key,
-                    api_url=self._asked.url,
+                    api_key=self._service.key,
+                    api_url=self._service.url,
                     timeout=self._seconds,
                     max_retries=2,
                     origin="alita",
@@ -152,10 +147,11 @@ class Firecrawl:
         except FirecrawlError as error:
             raise self._refused(error, reading=reading) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, TimeoutError, OSError) as error:
-            raise transport_problem(self._asked, error) from None
+            problem = connection_problem(self._service.host, error, self._seconds)
+            raise self._service.problem(problem) from None
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             # Its SDK reads the answer as it comes: another shape ends in whatever that line raises.
-            raise nonsense_problem(self._asked, f"{type(error).__name__}: {error}") from None
+            raise self._service.nonsense(f"{type(error).__name__}: {error}") from None
 
     async def _ask_guard(self, url: str) -> None:
         """Refuses what we would not open ourselves."""
@@ -167,19 +163,24 @@ class Firecrawl:
         except WebProblem as problem:
             # Behind a proxy names need not be known here. One's own Firecrawl may know names of its network that
             # we do not: it gets none of them.
-            if problem.reason != "dns" or self._asked.url != HOSTED:
+            if problem.reason != "dns" or self._service.url != HOSTED:
                 raise
 
     def _refused(self, error: Any, *, reading: bool) -> WebProblem:
         """What an error of the SDK means: of the API, or of the page that it reads for us."""
-        name, status, said = type(error).__name__, error.status_code or 0, _said(error)
-        if told := _OF_THE_PAGE.get(name) if reading else None:
-            message = f"Firecrawl {told.message}: {self._asked.shown(said)}"
-            return WebProblem(told.reason, message, remedy="Read the page in another way, or look for another.")
+        status = error.status_code or 0
+        try:  # what the server said, without what the SDK puts around it
+            said = str(error.response.json()["error"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            said = str(error)
+        if reading and (name := type(error).__name__) in _OF_THE_PAGE:
+            reason, what = _OF_THE_PAGE[name]
+            message = f"Firecrawl {what}: {self._service.shown(said)}"
+            return WebProblem(reason, message, remedy="Read the page in another way, or look for another.")
         if 0 < status < 300:
-            return nonsense_problem(self._asked, said)
-        headers = error.response.headers if error.response is not None else {}
-        return status_problem(self._asked, status, said, headers)
+            return self._service.nonsense(said)
+        after = retry_after(error.response.headers) if error.response is not None else None
+        return self._service.refused(status, said, after)
 
     def _page(self, url: str, document: Any) -> Page:
         facts = document.metadata
@@ -213,7 +214,7 @@ def _client_class() -> Any:
     try:
         from firecrawl.v2.client_async import AsyncFirecrawlClient  # type: ignore[import-untyped]  # it has no types
     except ImportError:
-        raise package_problem("firecrawl") from None
+        raise missing_package("firecrawl") from None
     return AsyncFirecrawlClient
 
 
@@ -236,12 +237,3 @@ def _notes(document: Any, facts: Any) -> tuple[str, ...]:
     if read and there and there > read:
         notes.append(f"Only {read} of {there} pages were read.")
     return tuple(notes)
-
-
-def _said(error: Any) -> str:
-    """What the server said, without what the SDK puts around it."""
-    try:
-        said = error.response.json()["error"]
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return str(error)
-    return said if isinstance(said, str) else str(error)

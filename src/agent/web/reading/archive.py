@@ -51,7 +51,7 @@ class Archive:
             return None
         today = datetime.now(UTC).strftime("%Y%m%d")  # without it, copies that are there are often not found
         try:
-            told = await self._http.get_json(
+            told = await self._http.ask_json(
                 f"{self._base}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
             )
             closest = told["archived_snapshots"]["closest"]

@@ -98,7 +98,7 @@ class YouTube:
         """Title and channel; empty where they cannot be had."""
         watched = quote(f"{YOUTUBE}/watch?v={number}", safe="")
         try:
-            told = await self._http.get_json(f"{self._base}/oembed?url={watched}&format=json")
+            told = await self._http.ask_json(f"{self._base}/oembed?url={watched}&format=json")
             return one_line(str(told["title"]), 300), one_line(str(told["author_name"]), 100)
         except (WebProblem, KeyError, TypeError):
             return "", ""
@@ -236,7 +236,7 @@ class Gemini:
         parts = [{"fileData": {"fileUri": video, "mimeType": "video/mp4"}}, {"text": _WATCH}]
         body = {"contents": [{"role": "user", "parts": parts}]}
         try:
-            told = await self._http.post_json(self._url, body, {"x-goog-api-key": self._key}, seconds=_WATCHING)
+            told = await self._http.ask_json(self._url, body, {"x-goog-api-key": self._key}, seconds=_WATCHING)
         except StatusProblem as problem:
             raise _refusal(problem) from problem
         return _words_in(told)
@@ -262,7 +262,7 @@ def _words_in(told: Any) -> str:
 
 def _refusal(problem: StatusProblem) -> WebProblem:
     """What a refusal means; its words are Gemini's own, which never hold the key."""
-    said = _said_of(problem)
+    said = one_line(problem.said, 200).rstrip(".")
     reason: Reason = "http"
     if problem.status in (401, 403) or "api key" in said.lower():
         reason = "bad_key"
@@ -275,12 +275,3 @@ def _refusal(problem: StatusProblem) -> WebProblem:
         remedy=remedy,
         retry_after=problem.retry_after,
     )
-
-
-def _said_of(problem: StatusProblem) -> str:
-    import json
-
-    try:
-        return one_line(str(json.loads(problem.response.body)["error"]["message"]), 200).rstrip(".")
-    except (ValueError, KeyError, TypeError):
-        return ""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from agent.events import Event, WebSearched
-from agent.web.engines.fallback import Engines
+from agent.web.engines.fallback import Engines, wait_for_turn
 from agent.web.page import Reason, Result, WebProblem
 
 HIT = Result("https://rivers.example/elbe", "The Elbe", "1,094 km", "")
@@ -209,18 +209,12 @@ async def test_only_bad_addresses_are_nothing() -> None:
 
 async def test_runs_stand_in_one_line() -> None:
     """Engines of one kind are asked at their pace by all runs of the process together."""
-    from agent.web.engines.fallback import Pace
-
-    pace = Pace(0.05)
     began = time.monotonic()
 
-    def in_a_thread() -> None:
-        async def wait_twice() -> None:
-            await asyncio.gather(pace.wait(), pace.wait())
+    async def wait_twice() -> None:
+        await asyncio.gather(*(wait_for_turn("of this test", 0.05) for _ in range(2)))
 
-        asyncio.run(wait_twice())
-
-    await asyncio.gather(asyncio.to_thread(in_a_thread), pace.wait(), pace.wait())
+    await asyncio.gather(asyncio.to_thread(lambda: asyncio.run(wait_twice())), wait_twice())
     assert 0.15 <= time.monotonic() - began < 2
 
 

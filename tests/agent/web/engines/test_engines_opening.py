@@ -12,9 +12,9 @@ import pytest
 from agent.configuration.settings import ENGINES, Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event
-from agent.web.engines.configured_engines import engine_states, open_engines, open_reader
+from agent.web.engines.configured_engines import FirstOf, engine_states, open_engines, open_reader
+from agent.web.http import Http
 from agent.web.page import Page, WebProblem
-from agent.web.reading.first_of import FirstOf
 from support.firecrawl_server import FirecrawlServer
 
 
@@ -53,7 +53,7 @@ def test_the_engines_in_order(tmp_path: Path, variables: dict[str, str], names: 
     (tmp_path / "pages").mkdir()
     if "ALITA_WEB_INDEX" in variables:
         variables = {"ALITA_WEB_INDEX": str(tmp_path / variables["ALITA_WEB_INDEX"])}
-    assert open_engines(settings_of(tmp_path, **variables)).names == names
+    assert open_engines(settings_of(tmp_path, **variables), Http()).names == names
 
 
 async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None
             FIRECRAWL_API_URL=server.url,
             ALITA_ENGINES="index,firecrawl",
         )
-        engines = open_engines(settings)
+        engines = open_engines(settings, Http())
         assert [hit.source for hit in await engines.search("when does the ferry leave the harbour")] == ["index"]
         assert [hit.source for hit in await engines.search("which river town won the world cup")] == ["firecrawl"]
         await engines.aclose()
@@ -77,7 +77,7 @@ async def test_ones_own_pages_answer_first_when_they_fit(tmp_path: Path) -> None
 async def test_a_named_engine_without_its_place_says_so(tmp_path: Path) -> None:
     """The engine `index` without pages is a problem with a remedy, told once."""
     told: list[Event] = []
-    engines = open_engines(settings_of(tmp_path, ALITA_ENGINES="index"), told.append)
+    engines = open_engines(settings_of(tmp_path, ALITA_ENGINES="index"), Http(), told.append)
     with pytest.raises(WebProblem) as caught:
         await engines.search("elbe")
     assert "ALITA_WEB_INDEX" in caught.value.remedy
@@ -159,8 +159,8 @@ def test_opening_is_light(tmp_path: Path) -> None:
     """Opening engines imports no SDK; asking does."""
     code = (
         "import sys\nfrom agent.configuration.settings_sources import read_settings\n"
-        "from agent.web.engines.configured_engines import open_engines\n"
-        "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}))\n"
+        "from agent.web.engines.configured_engines import open_engines\nfrom agent.web.http import Http\n"
+        "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}), Http())\n"
         "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
     )
     done = subprocess.run(

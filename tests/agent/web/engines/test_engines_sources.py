@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent.web.engines.arxiv import Arxiv
-from agent.web.engines.tavily import Tavily
-from agent.web.engines.wikipedia import Wikipedia, language_of
+from agent.web.engines.services import Arxiv, Tavily, Wikipedia, language_of
+from agent.web.http import Http
 from agent.web.page import Result, WebProblem
 from support.json_server import JsonServer, Reply
 
@@ -31,7 +30,7 @@ def server() -> Iterator[JsonServer]:
         yield server
 
 
-async def test_tavily(server: JsonServer) -> None:
+async def test_tavily(client: Http, server: JsonServer) -> None:
     """The key goes into a header and nowhere else; a site and an age are asked for in its own way."""
     server.answer = lambda request: Reply(
         {
@@ -48,9 +47,8 @@ async def test_tavily(server: JsonServer) -> None:
             ],
         }
     )
-    engine = Tavily("tvly-key", server.url)
+    engine = Tavily(client, "tvly-key", server.url)
     hits = await engine.search("elbe site:a.example", limit=50, freshness="week")
-    await engine.aclose()
     assert hits == [
         Result("https://a.example/", "Elbe", "1,094 km", "tavily"),
         Result("https://b.example/", "News", "x", "tavily", "2026-11-03"),
@@ -68,29 +66,27 @@ async def test_tavily(server: JsonServer) -> None:
 
 
 @pytest.mark.parametrize(("status", "reason"), [(432, "quota"), (433, "quota"), (400, "http")])
-async def test_tavily_has_statuses_of_its_own(server: JsonServer, status: int, reason: str) -> None:
+async def test_tavily_has_statuses_of_its_own(client: Http, server: JsonServer, status: int, reason: str) -> None:
     """Its plan's limit is a quota; what its errors say is shown."""
     server.answer = lambda request: Reply({"detail": {"error": "your plan's limit"}}, status)
-    engine = Tavily("tvly-key", server.url)
+    engine = Tavily(client, "tvly-key", server.url)
     with pytest.raises(WebProblem, match="your plan's limit") as caught:
         await engine.search("elbe")
-    await engine.aclose()
     assert caught.value.reason == reason
 
 
-async def test_a_named_engine_without_its_key(server: JsonServer) -> None:
+async def test_a_named_engine_without_its_key(client: Http, server: JsonServer) -> None:
     """It says which variable is missing."""
     server.answer = lambda request: Reply({"detail": {"error": "Unauthorized"}}, 401)
-    engine = Tavily("", server.url)
+    engine = Tavily(client, "", server.url)
     with pytest.raises(WebProblem) as caught:
         await engine.search("elbe")
-    await engine.aclose()
     assert caught.value.reason == "no_key"
     assert "TAVILY_API_KEY" in caught.value.remedy
     assert "authorization" not in server.requests[0].headers
 
 
-async def test_wikipedia(server: JsonServer) -> None:
+async def test_wikipedia(client: Http, server: JsonServer) -> None:
     """Titles become addresses, and its marks in snippets go."""
     now = datetime.now(UTC)
     server.answer = lambda request: Reply(
@@ -113,11 +109,10 @@ async def test_wikipedia(server: JsonServer) -> None:
             }
         }
     )
-    engine = Wikipedia(server.url)
+    engine = Wikipedia(client, server.url)
     hits = await engine.search("elbe river", limit=3)
     fresh = await engine.search("elbe river", freshness="week")
     elsewhere = await engine.search("elbe site:rivers.example")
-    await engine.aclose()
     assert hits[0] == Result(
         f"{server.url}/wiki/Elbe_(river)_%26_Moldau%3F", "Elbe (river) & Moldau?", "The Elbe & its <b> arm", "wikipedia"
     )
@@ -131,13 +126,12 @@ async def test_wikipedia(server: JsonServer) -> None:
     assert asked.headers["user-agent"].startswith("alita/")
 
 
-async def test_wikipedia_refuses_with_status_200(server: JsonServer) -> None:
+async def test_wikipedia_refuses_with_status_200(client: Http, server: JsonServer) -> None:
     """Its errors come with the status 200."""
     server.answer = lambda request: Reply({"error": {"code": "ratelimited", "info": "You are too fast"}})
-    engine = Wikipedia(server.url)
+    engine = Wikipedia(client, server.url)
     with pytest.raises(WebProblem, match="ratelimited: You are too fast") as caught:
         await engine.search("elbe")
-    await engine.aclose()
     assert caught.value.reason == "rate_limit"
 
 
@@ -159,13 +153,12 @@ def test_the_language_of_a_query(query: str, language: str) -> None:
     assert language_of(query) == language
 
 
-async def test_arxiv(server: JsonServer) -> None:
+async def test_arxiv(client: Http, server: JsonServer) -> None:
     """The query in its syntax, and a paper with authors, date and abstract."""
     authors = "".join(f"<author><name>Author {n}</name></author>" for n in range(7))
     server.answer = lambda request: Reply(_FEED.format(entries=_ENTRY.format(authors=authors)))
-    engine = Arxiv(server.url)
+    engine = Arxiv(client, server.url)
     hits = await engine.search('the "deep rivers" of plains AND (x) -lakes', limit=4, freshness="month")
-    await engine.aclose()
     assert hits == [
         Result(
             "https://arxiv.org/abs/2401.01234v2",
@@ -183,21 +176,20 @@ async def test_arxiv(server: JsonServer) -> None:
     assert asked.params["max_results"] == "4"
 
 
-async def test_arxiv_has_nothing_or_refuses(server: JsonServer) -> None:
+async def test_arxiv_has_nothing_or_refuses(client: Http, server: JsonServer) -> None:
     """An empty feed is no hit; its errors come as an entry; a query for another site is not asked."""
     error = "<entry><id>http://arxiv.org/api/errors#bad</id><title>Error</title><summary>bad query</summary></entry>"
     server.next.extend([Reply(_FEED.format(entries="")), Reply(_FEED.format(entries=error))])
-    engine = Arxiv(server.url)
+    engine = Arxiv(client, server.url)
     assert await engine.search("rivers") == []
     with pytest.raises(WebProblem, match="bad query"):
         await engine.search("rivers")
     assert await engine.search("rivers site:rivers.example") == []
     assert await engine.search("?!") == []
-    await engine.aclose()
     assert len(server.requests) == 2
 
 
-async def test_arxiv_xml_that_attacks(server: JsonServer) -> None:
+async def test_arxiv_xml_that_attacks(client: Http, server: JsonServer) -> None:
     """Entities are not followed, neither to files nor without end."""
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
     server.answer = lambda request: Reply(
@@ -205,15 +197,13 @@ async def test_arxiv_xml_that_attacks(server: JsonServer) -> None:
         f'<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/abs/1</id>'
         f"<title>&file;&e11;</title></entry></feed>"
     )
-    engine = Arxiv(server.url)
+    engine = Arxiv(client, server.url)
     with pytest.raises(WebProblem) as caught:
         await engine.search("rivers")
-    await engine.aclose()
     assert caught.value.reason == "mismatch"
     server.answer = lambda request: Reply(
         '<!DOCTYPE feed [<!ENTITY file SYSTEM "file:///etc/passwd">]><feed xmlns="http://www.w3.org/2005/Atom">'
         "<entry><id>http://arxiv.org/abs/1</id><title>&file;</title></entry></feed>"
     )
     hits = await engine.search("rivers")
-    await engine.aclose()
     assert [hit.title for hit in hits] == [""]

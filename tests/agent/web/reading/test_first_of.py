@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent.web.engines.configured_engines import FirstOf
 from agent.web.page import Page, Reason, WebProblem
-from agent.web.reading.first_of import FirstOf
 
 URL = "https://rivers.example/elbe"
 

@@ -1,0 +1,354 @@
+"""Tavily, Wikipedia and arXiv: search engines that answer over plain HTTP, and what the failures of an API mean."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from html import unescape
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from agent.version import alita_version
+from agent.web.engines.query import Query, oldest, parse_query
+from agent.web.http import Http
+from agent.web.page import Reason, Result, Search, WebProblem
+from agent.web.response import StatusProblem
+from mcp_tools.text import one_line
+
+INSTALL = 'Install it: pip install -c constraints.txt ".[web]"'
+_ANSWER_BYTES = 8 << 20
+_PATIENCE = 1.0
+"""Seconds of Retry-After that are waited for: other engines can be asked meanwhile."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+_NETWORK = "Check the network; without one, ALITA_WEB_INDEX names pages of one's own to search."
+_ELSEWHERE = "Ask again later, or name other engines with ALITA_ENGINES."
+_STATUSES: dict[int, tuple[Reason, str]] = {
+    401: ("bad_key", "refused the key"),
+    402: ("quota", "has no quota left"),
+    403: ("bad_key", "refused the key"),
+    408: ("timeout", "did not answer in time"),
+    413: ("too_large", "finds the request too large"),
+    429: ("rate_limit", "limits the rate"),
+    # Two of Tavily's own: the plan's limit, and the limit of what is paid as it is used.
+    432: ("quota", "has no quota left"),
+    433: ("quota", "has no quota left"),
+    504: ("timeout", "did not answer in time"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The API of an engine, and what its failures mean."""
+
+    engine: str
+    url: str
+    """Base address."""
+    key: str = field(default="", repr=False)
+    """Never shown."""
+    variable: str = ""
+    """The environment variable of its key; empty for an engine without one."""
+
+    @property
+    def host(self) -> str:
+        """Host and port."""
+        return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
+
+    def shown(self, text: str) -> str:
+        """The text on one line, without the key."""
+        return one_line(text.replace(self.key, "[key]") if self.key else text, 200)
+
+    async def send(self, http: Http, path: str, body: Any = None, *, seconds: float) -> bytes:
+        """What is at a path, or answers a posted object.
+
+        Raises:
+            WebProblem: It could not be had.
+        """
+        headers = {"User-Agent": f"alita/{alita_version()}"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        method, content = "GET", None
+        if body is not None:
+            method, content = "POST", json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        url = self.url.rstrip("/") + path
+        try:
+            response = await http.ask(
+                method, url, headers, content, limit=_ANSWER_BYTES, seconds=seconds, patience=_PATIENCE
+            )
+        except WebProblem as problem:
+            raise self.problem(problem) from None
+        return response.body
+
+    async def ask(self, http: Http, path: str, body: Any = None, *, seconds: float) -> dict[str, Any]:
+        """The JSON object that is at a path, or answers a posted one.
+
+        Raises:
+            WebProblem: It could not be had.
+        """
+        answer = await self.send(http, path, body, seconds=seconds)
+        try:
+            found = json.loads(answer)
+        except (ValueError, RecursionError):
+            raise self.nonsense(answer[:200].decode(errors="replace")) from None
+        if not isinstance(found, dict):
+            raise self.nonsense(f"{type(found).__name__} instead of an object")
+        return found
+
+    def problem(self, problem: WebProblem) -> WebProblem:
+        """What a problem means that asking it had."""
+        if isinstance(problem, StatusProblem):
+            return self.refused(problem.status, problem.said, problem.retry_after)
+        remedy = f"{problem.remedy} {_NETWORK if problem.reason in ('dns', 'connection', 'timeout') else ''}".strip()
+        return WebProblem(problem.reason, self.shown(problem.message), remedy=remedy)
+
+    def refused(self, status: int, said: str, retry_after: float | None) -> WebProblem:
+        """What a status of 300 or more means.
+
+        Args:
+            status: The status.
+            said: What the answer says about it.
+            retry_after: Seconds to wait, where it named them.
+        """
+        reason, what = _STATUSES.get(status, ("http", "failed"))
+        remedy = _ELSEWHERE
+        if reason == "bad_key" and not self.key:
+            reason, what = ("no_key", "wants a key") if self.variable else ("http", "failed")
+        if reason in ("bad_key", "no_key"):
+            remedy = f"Set {self.variable} to a key that {self.host} accepts."
+        elif reason == "quota":
+            remedy = f"Look at the account at {self.host}, or name other engines with ALITA_ENGINES."
+        after = retry_after if reason == "rate_limit" or status == 503 else None
+        wait = f", wait {after:.0f} s" if after else ""
+        detail = f": {self.shown(said)}" if said.strip() else ""
+        return WebProblem(reason, f"{self.host} {what} ({status}{wait}){detail}", remedy=remedy, retry_after=after)
+
+    def nonsense(self, what: str) -> WebProblem:
+        """An answer that is none of the engine's."""
+        remedy = "Its API may have changed, or a proxy answers in its place; name other engines with ALITA_ENGINES."
+        return WebProblem("mismatch", f"{self.host} gave no answer of {self.engine}: {self.shown(what)}", remedy=remedy)
+
+
+def missing_package(engine: str) -> WebProblem:
+    """An engine whose package is not there."""
+    return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
+
+
+class Tavily(Search):
+    """Searches with Tavily.
+
+    Args:
+        http: Sends the requests.
+        key: Its key; without one it says so when it is asked.
+        url: Base address.
+        seconds: What one answer may take.
+    """
+
+    name = "tavily"
+
+    def __init__(self, http: Http, key: str, url: str = "https://api.tavily.com", *, seconds: float = 30.0) -> None:
+        self._http = http
+        self._service = Service(self.name, url, key, "TAVILY_API_KEY")
+        self._seconds = seconds
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The best hits, best first.
+
+        Raises:
+            WebProblem: It could not be asked.
+        """
+        asked = parse_query(query)
+        body: dict[str, Any] = {
+            "query": (asked.text or asked.site)[:400],  # characters, by its API
+            "max_results": max(1, min(limit, 20)),
+            "search_depth": "basic",
+            "include_answer": False,
+        }
+        if freshness:
+            body["time_range"] = freshness
+        if asked.site:
+            body["include_domains"] = [asked.site]
+        found = (await self._service.ask(self._http, "/search", body, seconds=self._seconds)).get("results")
+        if not isinstance(found, list):
+            raise self._service.nonsense("an object without a list of results")
+        return [
+            Result(_text(one, "url"), _text(one, "title"), _text(one, "content"), self.name, _published(one))
+            for one in found
+            if isinstance(one, dict)
+        ]
+
+
+_SCRIPTS = {
+    "ja": "\u3040-\u30ff",
+    "ko": "\uac00-\ud7af\u1100-\u11ff",
+    "zh": "\u4e00-\u9fff",
+    "ru": "\u0400-\u04ff",
+    "el": "\u0370-\u03ff",
+    "he": "\u0590-\u05ff",
+    "ar": "\u0600-\u06ff",
+    "hi": "\u0900-\u097f",
+    "th": "\u0e00-\u0e7f",
+}
+_BUSY = ("maxlag", "ratelimited", "readonly", "internal_api_error")
+_TAG = re.compile(r"<[^>]*>")
+
+
+class Wikipedia(Search):
+    """Searches Wikipedia, in the language that the query is written in as far as its letters tell.
+
+    Args:
+        http: Sends the requests.
+        url: Base address; `{language}` stands for the language.
+        seconds: What one answer may take.
+    """
+
+    name = "wikipedia"
+
+    def __init__(self, http: Http, url: str = "https://{language}.wikipedia.org", *, seconds: float = 20.0) -> None:
+        self._http = http
+        self._url = url
+        self._seconds = seconds
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The articles that fit best, best first; with a freshness, those that were changed since.
+
+        A query for another site has none.
+
+        Raises:
+            WebProblem: It could not be asked.
+        """
+        asked = parse_query(query)
+        if asked.site and not asked.site.endswith("wikipedia.org"):
+            return []
+        service = Service(self.name, self._url.replace("{language}", language_of(asked.text)))
+        params: dict[str, str | int] = {
+            "action": "query",
+            "list": "search",
+            "srsearch": asked.text[:300],  # characters, by its search
+            "srlimit": max(1, min(limit, 50)),
+            "srprop": "snippet|timestamp",
+            "srinfo": "",
+            "format": "json",
+            "formatversion": 2,
+            "utf8": 1,
+        }
+        answer = await service.ask(self._http, f"/w/api.php?{urlencode(params)}", seconds=self._seconds)
+        if error := answer.get("error"):  # it comes with the status 200
+            code = _text(error, "code") if isinstance(error, dict) else ""
+            said = service.shown(f"{code}: {_text(error, 'info')}" if code else str(error))
+            reason: Reason = "rate_limit" if code in _BUSY else "http"
+            remedy = "Search for fewer words, or with another engine."
+            raise WebProblem(reason, f"{service.host} does not search: {said}", remedy=remedy)
+        try:
+            found = answer["query"]["search"]
+            hits = [(_article(one, service.url), _text(one, "timestamp")) for one in found]
+        except (KeyError, TypeError, AttributeError):
+            raise service.nonsense("an object without query.search") from None
+        since = oldest(freshness)
+        return [hit for hit, changed in hits if since is None or changed >= since.isoformat()]
+
+
+def language_of(query: str) -> str:
+    """The language of a text by its script; English for all that Latin letters write."""
+    return next((language for language, letters in _SCRIPTS.items() if re.search(f"[{letters}]", query)), "en")
+
+
+def _article(one: Mapping[str, Any], base: str) -> Result:
+    title = _text(one, "title")
+    url = f"{base}/wiki/{quote(title.replace(' ', '_'), safe='_(),:;!*@/')}"
+    return Result(url, title, unescape(_TAG.sub("", _text(one, "snippet"))), "wikipedia")
+
+
+_ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+class Arxiv(Search):
+    """Searches arXiv: papers by the words of their title, authors and abstract.
+
+    Args:
+        http: Sends the requests.
+        url: Base address.
+        seconds: What one answer may take.
+    """
+
+    name = "arxiv"
+
+    def __init__(self, http: Http, url: str = "https://export.arxiv.org", *, seconds: float = 30.0) -> None:
+        self._http = http
+        self._service = Service(self.name, url)
+        self._seconds = seconds
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The papers that have all of the words, the most relevant first; none for a query of another site.
+
+        Raises:
+            WebProblem: It could not be asked.
+        """
+        asked = parse_query(query)
+        expression = _expression(asked, freshness)
+        if not expression or (asked.site and not asked.site.endswith("arxiv.org")):
+            return []
+        params: dict[str, str | int] = {
+            "search_query": expression,
+            "start": 0,
+            "max_results": max(1, min(limit, 100)),
+            "sortBy": "relevance",
+            "sortOrder": "descending",
+        }
+        body = await self._service.send(self._http, f"/api/query?{urlencode(params)}", seconds=self._seconds)
+        try:
+            from lxml import etree  # type: ignore[import-untyped]  # it has no types
+        except ImportError:
+            raise missing_package(self.name) from None
+        try:
+            feed = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True))
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise self._service.nonsense(str(error)) from None
+        if feed.tag != f"{_ATOM}feed":
+            raise self._service.nonsense(f"XML of another kind: {feed.tag}")
+        results = [_paper(entry) for entry in feed.findall(f"{_ATOM}entry")]
+        if results and "/api/errors" in results[0].url:
+            said = self._service.shown(results[0].snippet)
+            raise WebProblem("http", f"arXiv does not understand the query: {said}", remedy="Search for fewer words.")
+        return results
+
+
+def _expression(query: Query, freshness: str) -> str:
+    """The query in arXiv's syntax; empty where no word is left."""
+    words = [f"all:{word}" for word in query.words[:10]]
+    wanted = " AND ".join([*(f'all:"{phrase}"' for phrase in query.phrases), *words])
+    if not wanted:
+        return ""
+    refused = "".join(f' ANDNOT all:"{one}"' for one in query.without)
+    since = oldest(freshness)
+    dates = f" AND submittedDate:[{since:%Y%m%d%H%M} TO 300001010000]" if since else ""
+    return f"{wanted}{refused}{dates}"
+
+
+def _paper(entry: Any) -> Result:
+    def text(element: Any, name: str) -> str:
+        return " ".join((element.findtext(f"{_ATOM}{name}") or "").split())
+
+    url = text(entry, "id").replace("http://arxiv.org/", "https://arxiv.org/", 1)
+    authors = [text(author, "name") for author in entry.findall(f"{_ATOM}author")]
+    named = ", ".join(authors[:5]) + (" and others" if len(authors) > 5 else "")
+    snippet = f"{named}: {text(entry, 'summary')}" if named else text(entry, "summary")
+    return Result(url, text(entry, "title"), snippet, "arxiv", text(entry, "published")[:10])
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _published(found: Mapping[str, Any]) -> str:
+    """The ISO date of a hit, which names it so or as mail does; empty where it names none."""
+    text = _text(found, "published_date")
+    if _DATE.match(text):
+        return text[:10]
+    try:
+        return parsedate_to_datetime(text).date().isoformat()
+    except (ValueError, TypeError, OverflowError):
+        return ""
