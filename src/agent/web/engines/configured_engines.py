@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from agent.configuration.settings import ENGINES, Settings
 from agent.events import Event
-from agent.files.readers import READERS
+from agent.files.contents import READERS
 from agent.web.engines.ddgs import Ddgs
 from agent.web.engines.fallback import Engines
 from agent.web.engines.firecrawl import Firecrawl

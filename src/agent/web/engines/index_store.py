@@ -1,4 +1,4 @@
-"""The index on disk: pages and their words in one SQLite file, shared by processes, made anew when damaged."""
+"""The index on disk: pages and their words in one SQLite file, shared by processes, rebuilt when damaged."""
 
 from __future__ import annotations
 
@@ -14,57 +14,12 @@ from urllib.parse import urlsplit
 from agent.web.engines.query import Query, match_of, spaced, unspaced
 from agent.web.page import Result
 
-_VERSION = 2
-"""Of the schema and of how text gets into it: another one makes the index anew."""
+_VERSION = 3
+"""Of the schema and of how text gets into it: an index of another version is rebuilt."""
 _BUSY = 60.0
 """Seconds to wait for another process's transaction."""
 _SNIPPET = 48
 """Words of a snippet."""
-_RANKED = (
-    "SELECT words.rowid, pages.url FROM words JOIN pages ON pages.id = words.rowid"
-    " WHERE words MATCH ? AND pages.dated >= ?"
-)
-_SCHEMA = """
-CREATE TABLE pages (
-    id INTEGER PRIMARY KEY,
-    url TEXT NOT NULL UNIQUE,
-    stamp TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    dated TEXT NOT NULL,
-    published TEXT NOT NULL,
-    fetched TEXT NOT NULL,
-    note TEXT NOT NULL,
-    links TEXT NOT NULL,
-    name TEXT NOT NULL,
-    title TEXT NOT NULL,
-    body TEXT NOT NULL
-);
-CREATE VIRTUAL TABLE words USING fts5(
-    title, name, body, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
-);
-CREATE TRIGGER added AFTER INSERT ON pages BEGIN
-    INSERT INTO words(rowid, title, name, body) VALUES (new.id, new.title, new.name, new.body);
-END;
-CREATE TRIGGER removed AFTER DELETE ON pages BEGIN
-    INSERT INTO words(words, rowid, title, name, body) VALUES ('delete', old.id, old.title, old.name, old.body);
-END;
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a page of the index comes from."""
-
-    url: str
-    stamp: str
-    """Changes when the page may have: size and time of a file."""
-    path: Path | None = None
-    """The file; None for an address of the web."""
-    name: str = ""
-    """Words of its path, by which it is found too."""
-    title: str = ""
-    """As a list calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +29,6 @@ class Entry:
     url: str
     stamp: str
     """Changes when the page may have: size and time of a file."""
-    hash: str
-    """Of its content."""
     kind: str
     title: str
     body: str
@@ -87,15 +40,27 @@ class Entry:
     dated: str = ""
     """ISO date for questions about its age."""
     published: str = ""
-    """ISO date, where the page itself tells it."""
+    """ISO date, where the page itself has it."""
     fetched: str = ""
     """ISO time."""
     note: str = ""
     """What of it could not be read."""
 
 
-_COLUMNS = ", ".join(one.name for one in fields(Entry))
-_PLACES = ", ".join("?" for _ in fields(Entry))
+_NAMES = tuple(one.name for one in fields(Entry))
+_COLUMNS = ", ".join(_NAMES)
+_SCHEMA = f"""
+CREATE TABLE pages (id INTEGER PRIMARY KEY, {" TEXT NOT NULL, ".join(_NAMES)} TEXT NOT NULL, UNIQUE (url));
+CREATE VIRTUAL TABLE words USING fts5(
+    title, name, body, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER added AFTER INSERT ON pages BEGIN
+    INSERT INTO words(rowid, title, name, body) VALUES (new.id, new.title, new.name, new.body);
+END;
+CREATE TRIGGER removed AFTER DELETE ON pages BEGIN
+    INSERT INTO words(words, rowid, title, name, body) VALUES ('delete', old.id, old.title, old.name, old.body);
+END;
+"""  # noqa: S608 - names of ours
 
 
 class IndexStore:
@@ -112,7 +77,7 @@ class IndexStore:
         """Makes the file when it is missing, damaged or of another version. Only with the lock.
 
         Args:
-            anew: Whatever it is.
+            anew: In any case.
 
         Raises:
             OSError: The folder cannot be written.
@@ -125,28 +90,19 @@ class IndexStore:
         with self._open() as db:
             db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
 
-    def stamps(self) -> dict[str, tuple[str, str]]:
-        """Stamp and hash of each page by its address."""
+    def stamps(self) -> dict[str, str]:
+        """The stamp of each page by its address."""
         with self._open() as db:
-            return {url: (stamp, digest) for url, stamp, digest in db.execute("SELECT url, stamp, hash FROM pages")}
+            return dict(db.execute("SELECT url, stamp FROM pages"))
 
-    def put(self, entries: Iterable[Entry], unchanged: Iterable[Place] = ()) -> None:
-        """Adds pages, or replaces them, in one transaction.
-
-        Args:
-            entries: The pages.
-            unchanged: Pages that are what they were, with their new stamps.
-        """
+    def put(self, entries: Iterable[Entry], gone: Iterable[str] = ()) -> None:
+        """Adds pages, or replaces them, and removes those at some addresses, in one transaction."""
+        places = ", ".join("?" for _ in _NAMES)
         with self._open() as db, db:
-            db.executemany("UPDATE pages SET stamp = ? WHERE url = ?", [(one.stamp, one.url) for one in unchanged])
+            db.executemany("DELETE FROM pages WHERE url = ?", [(url,) for url in gone])
             for entry in entries:
                 db.execute("DELETE FROM pages WHERE url = ?", (entry.url,))
-                db.execute(f"INSERT INTO pages ({_COLUMNS}) VALUES ({_PLACES})", _row(entry))  # noqa: S608 - names of ours
-
-    def drop(self, urls: Iterable[str]) -> None:
-        """Takes pages out."""
-        with self._open() as db, db:
-            db.executemany("DELETE FROM pages WHERE url = ?", [(url,) for url in urls])
+                db.execute(f"INSERT INTO pages ({_COLUMNS}) VALUES ({places})", _row(entry))  # noqa: S608 - names of ours
 
     def page(self, url: str) -> Entry | None:
         """The page at an address."""
@@ -168,12 +124,24 @@ class IndexStore:
         """
         if not query.expression or not (query.words or query.phrases):
             return []
-        covered, given = _covered(query, math.ceil(share * len(query.words)))
-        ranked = f"{_RANKED} {covered} ORDER BY bm25(words, 5.0, 3.0, 1.0), pages.url"
+        enough, given = _has_enough(query, math.ceil(share * len(query.words)))
+        ranked = (
+            "SELECT words.rowid, pages.url FROM words JOIN pages ON pages.id = words.rowid"  # noqa: S608 - a condition of ours
+            f" WHERE words MATCH ? AND pages.dated >= ? {enough} ORDER BY bm25(words, 5.0, 3.0, 1.0), pages.url"
+        )
+        # A snippet takes a millisecond: only those that are shown are made.
+        shown = (
+            f"SELECT pages.url, pages.title, snippet(words, 2, '', '', ' … ', {_SNIPPET}), pages.published"  # noqa: S608 - a number of ours
+            " FROM words JOIN pages ON pages.id = words.rowid WHERE words MATCH ? AND words.rowid = ?"
+        )
+        results = []
         with self._open() as db:
             rows = db.execute(ranked, (query.expression, since, *given))
             fitting = (page for page, url in rows if not query.site or _is_of(url, query.site))
-            return [_found(db, page, query.expression) for page in islice(fitting, limit)]
+            for page in islice(fitting, limit):
+                url, title, snippet, published = db.execute(shown, (query.expression, page)).fetchone()
+                results.append(Result(url, unspaced(title), unspaced(snippet), "index", published))
+        return results
 
     def _is_sound(self) -> bool:
         """Whether it opens, is of this version, and both of its halves answer."""
@@ -185,7 +153,7 @@ class IndexStore:
                 whole = db.execute("PRAGMA quick_check(1)").fetchone()[0]
                 db.execute("SELECT rowid FROM words WHERE words MATCH '\"a\"' LIMIT 1").fetchall()
         except sqlite3.DatabaseError as error:
-            if _is_busy(error):
+            if not is_damage(error):
                 raise
             return False
         return bool(version == _VERSION and whole == "ok")
@@ -197,32 +165,18 @@ class IndexStore:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error says that the file is no whole index."""
-    return not _is_busy(error) and isinstance(error, sqlite3.DatabaseError)
+    """Whether an error means that the file is no whole index, and not that another process is writing it."""
+    is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return isinstance(error, sqlite3.DatabaseError) and not is_busy
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process has it, which says nothing of the file."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _found(db: sqlite3.Connection, page: int, expression: str) -> Result:
-    """A page with its snippet, which is made for those alone that are shown: it takes a millisecond each."""
-    sql = (
-        f"SELECT pages.url, pages.title, snippet(words, 2, '', '', ' … ', {_SNIPPET}), pages.published"  # noqa: S608 - a number of ours
-        " FROM words JOIN pages ON pages.id = words.rowid WHERE words MATCH ? AND words.rowid = ?"
-    )
-    url, title, snippet, published = db.execute(sql, (expression, page)).fetchone()
-    return Result(url, unspaced(title), unspaced(snippet), "index", published)
-
-
-def _covered(query: Query, needed: int) -> tuple[str, Sequence[str | int]]:
-    """The condition that a page has enough of the words."""
+def _has_enough(query: Query, needed: int) -> tuple[str, Sequence[str | int]]:
+    """The condition that a page has so many of the words."""
     if needed < 2:
         return "", ()
     each = " UNION ALL ".join("SELECT rowid AS page FROM words WHERE words MATCH ?" for _ in query.words)
     # The plus keeps SQLite from asking the index of words anew for each page.
-    condition = f"AND +words.rowid IN (SELECT page FROM ({each}) GROUP BY page HAVING COUNT(*) >= ?)"  # noqa: S608 - nothing of the query stands in it
+    condition = f"AND +words.rowid IN (SELECT page FROM ({each}) GROUP BY page HAVING COUNT(*) >= ?)"  # noqa: S608 - nothing of the query is in it
     return condition, (*(match_of(word) for word in query.words), needed)
 
 

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import re
 import sqlite3
+import stat
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from agent.events import Event, Note
+from agent.files.kinds import encoding_of
+from agent.files.kinds import kind_of
+from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
-from agent.web.engines.index_files import MOST_PLACES, digest_of, path_of, places_in, read_place
-from agent.web.engines.index_store import Entry, IndexStore, Place, is_damage
+from agent.files.contents import READERS
+from agent.files.reading import read as reading_of
+from agent.web.engines.index_store import Entry, IndexStore, is_damage
 from agent.web.engines.query import oldest, parse_query
-from agent.web.page import Page, PageReader, Result, WebProblem
-from mcp_tools.text import one_line
+from agent.web.page import Page, PageReader, Result, Search, WebProblem
+from agent.web.reading.source import number_links
+from agent.web.response import charset_of
+from mcp_tools.text import one_line, printable
 
 T = TypeVar("T")
 
@@ -27,13 +37,38 @@ _FRESH = 60.0
 _PAGE_HOURS = 24
 """Age at which a listed page of the web is read again."""
 _BATCH = 50
-"""Pages that are written at once: what a killed process had not written is read again."""
+"""Pages that are written together: what a killed process had not written is read again."""
 _AT_ONCE = 4
 _TELL_AFTER = 3
-"""Seconds of work, or of waiting, after which it is told."""
+"""Seconds of work after which it is reported."""
+_MOST_PLACES = 50_000
+"""Pages of an index."""
+_MOST_BYTES = 64 << 20
+"""Of one file; larger ones are known by their names only."""
+_PLAIN_BYTES = 4 << 20
+"""Of a text that is read in this process; larger ones are read in parts, as other kinds are."""
+_MOST_TEXT = 400_000
+"""Characters of a file that can be found."""
+_UNREAD = ("audio", "video", "image")
+"""Modules whose readers take minutes for what is no text; such files are known by their names only."""
+_HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.M)
 
 
-class OwnIndex:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a page of the index comes from."""
+
+    url: str
+    stamp: str
+    path: Path | None
+    """The file; None for an address of the web."""
+    name: str
+    """Words of its path, by which it is found too."""
+    title: str = ""
+    """As a list calls it."""
+
+
+class OwnIndex(Search):
     """A search engine over one's own pages, and a reader of them.
 
     The index is a file in the cache folder that processes share: one brings it up to date, the others wait for it.
@@ -42,10 +77,12 @@ class OwnIndex:
         source: A folder, or a list of pages: an address or a path on each line.
         cache: Folder for the index.
         reader: Reads listed pages of the web.
-        tell: Told how far making the index has come.
-        share: Of the words of a query that a page has at least. Higher where other engines stand behind: what has
-            little to do with these pages is better asked there.
+        tell: Gets notes on the progress of indexing.
+        share: Of the words of a query that a page has at least. Higher where other engines follow: what has little to
+            do with these pages is better asked there.
     """
+
+    name = "index"
 
     def __init__(
         self,
@@ -56,12 +93,11 @@ class OwnIndex:
         tell: Callable[[Event], None] = lambda event: None,
         share: float = 0.4,
     ) -> None:
-        self.name = "index"
         self._source = source.absolute()
         self._file = cache / f"{hashlib.blake2b(str(self._source).encode(), digest_size=10).hexdigest()}.sqlite"
         self._store = IndexStore(self._file)
         self._reader = reader
-        self._parsers = ReadingProcesses("agent.web.engines.index_files", "agent.files.documents.html")
+        self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html")
         self._tell = tell
         self._share = share
         self._seen = 0.0
@@ -90,7 +126,8 @@ class OwnIndex:
             WebProblem: It is not in the index.
         """
         # What was found a moment ago is there: looking through the folder again would take longer than reading.
-        entry = await self._in_store(lambda: self._store.page(url)) if await self._is_made() else None
+        is_made = await asyncio.to_thread(self._file.is_file)
+        entry = await self._in_store(lambda: self._store.page(url)) if is_made else None
         if entry is None:
             await self._refresh()
             entry = await self._in_store(lambda: self._store.page(url))
@@ -100,21 +137,29 @@ class OwnIndex:
                 f"{url} is not in the index of {self._source}.",
                 remedy="Search, and read what was found.",
             )
-        return _page(entry)
-
-    async def aclose(self) -> None:
-        """Nothing is open between calls."""
-
-    async def _is_made(self) -> bool:
-        return await asyncio.to_thread(self._file.is_file)
+        return Page(
+            url=entry.url,
+            title=entry.title,
+            markdown=entry.body,
+            links=tuple(entry.links.splitlines()),
+            kind=entry.kind,
+            via="index",
+            fetched=entry.fetched,
+            published=entry.published,
+            path=_path_of(entry.url) if entry.url.startswith("file:") else None,
+            notes=(entry.note,) if entry.note else (),
+        )
 
     async def _refresh(self, *, anew: bool = False) -> None:
-        """Brings the index up to date, if that was not done just now."""
+        """Brings the index up to date, if that was not done just now; one process at a time."""
+        from filelock import AsyncFileLock
+
         async with self._refreshing:
             if not anew and self._seen and time.monotonic() - self._seen < _FRESH:
                 return
             try:
-                async with self._alone():
+                await asyncio.to_thread(self._file.parent.mkdir, parents=True, exist_ok=True)
+                async with AsyncFileLock(self._file.with_suffix(".lock"), thread_local=False, run_in_executor=False):
                     await asyncio.to_thread(self._store.prepare, anew=anew)
                     await self._update()
             except OSError as error:
@@ -123,107 +168,130 @@ class OwnIndex:
                 raise self._unusable(str(error)) from None
             self._seen = time.monotonic()
 
-    @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
-        """Holds the lock between processes; it ends with its holder."""
-        from filelock import FileLock, Timeout
-
-        await asyncio.to_thread(self._file.parent.mkdir, parents=True, exist_ok=True)
-        lock = FileLock(self._file.with_suffix(".lock"), thread_local=False)
-        waiting = 0
-        while True:
-            try:
-                lock.acquire(timeout=0)
-                break
-            except Timeout:
-                await asyncio.sleep(0.05)
-            waiting += 1
-            if waiting == _TELL_AFTER * 20:
-                self._tell(Note(f"waiting for another process that is indexing {self._source.name}"))
-        try:
-            yield
-        finally:
-            lock.release()
-
     async def _update(self) -> None:
-        listed = await asyncio.to_thread(lambda: list(places_in(self._source, self._file.parent)))
+        listed = await asyncio.to_thread(lambda: list(_places_in(self._source, self._file.parent)))
         places = {place.url: place for place in listed}
-        if len(listed) == MOST_PLACES:
-            self._tell(Note(f"only the first {MOST_PLACES:,} pages of {self._source} are in the index"))
+        if len(listed) == _MOST_PLACES:
+            self._tell(Note(f"only the first {_MOST_PLACES:,} pages of {self._source} are in the index"))
         known = await asyncio.to_thread(self._store.stamps)
-        if gone := known.keys() - places.keys():
-            await asyncio.to_thread(self._store.drop, gone)
+        await asyncio.to_thread(self._store.put, (), known.keys() - places.keys())
         due = [place for url, place in places.items() if self._is_due(place, known.get(url))]
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def entry_of(place: _Place) -> Entry | None:
+            async with slots:
+                return await (self._page_entry(place) if place.path is None else self._file_entry(place, place.path))
+
         told = time.monotonic()
         try:
             for done in range(0, len(due), _BATCH):
                 if time.monotonic() - told > _TELL_AFTER:
                     self._tell(Note(f"indexing {self._source.name}: {done:,} of {len(due):,} pages"))
                     told = time.monotonic()
-                await self._take(due[done : done + _BATCH], known)
+                found = await asyncio.gather(*map(entry_of, due[done : done + _BATCH]))
+                await asyncio.to_thread(self._store.put, [one for one in found if one is not None])
         finally:
             await self._parsers.aclose()
 
-    def _is_due(self, place: Place, known: tuple[str, str] | None) -> bool:
-        """Whether a page may be another than the index has."""
-        if place.path is None:
-            oldest_good = datetime.now(UTC) - timedelta(hours=_PAGE_HOURS)
-            stale = known is None or known[0] < oldest_good.isoformat(timespec="seconds")
-            return self._reader is not None and place.url not in self._failed and stale
-        return known is None or known[0] != place.stamp
+    def _is_due(self, place: _Place, known: str | None) -> bool:
+        """Whether a page may differ from what the index has."""
+        if place.path is not None:
+            return known != place.stamp
+        oldest_good = datetime.now(UTC) - timedelta(hours=_PAGE_HOURS)
+        is_stale = known is None or known < oldest_good.isoformat(timespec="seconds")
+        return self._reader is not None and place.url not in self._failed and is_stale
 
-    async def _take(self, batch: list[Place], known: dict[str, tuple[str, str]]) -> None:
-        """Reads pages, some at once, and writes them together."""
-        slots = asyncio.Semaphore(_AT_ONCE)
-
-        async def one(place: Place) -> Entry | Place | None:
-            async with slots:
-                return await self._entry(place, known.get(place.url))
-
-        found = await asyncio.gather(*(one(place) for place in batch))
-        entries = [one for one in found if isinstance(one, Entry)]
-        unchanged = [one for one in found if isinstance(one, Place)]
-        await asyncio.to_thread(self._store.put, entries, unchanged)
-
-    async def _entry(self, place: Place, known: tuple[str, str] | None) -> Entry | Place | None:
-        """The page as it is now, or its place where it is what it was; None where it cannot be had."""
-        if place.path is None:
-            return await self._listed(place)
-        try:
-            if known and known[1] == await asyncio.to_thread(digest_of, place.path, place.title):
-                return place
-            return await read_place(place, place.path, self._parsers)
-        except OSError:
-            return None
-
-    async def _listed(self, place: Place) -> Entry | None:
-        """A page of the web that the list names."""
-        if self._reader is None:
-            return None
+    async def _page_entry(self, place: _Place) -> Entry | None:
+        """A page of the web that the list names; None where it cannot be had."""
+        assert self._reader is not None
         try:
             page = await self._reader.read(place.url)
         except WebProblem as problem:
             self._failed.add(place.url)
             self._tell(Note(f"{place.url} is not read into the index: {one_line(problem.message, 200)}"))
             return None
-        now = datetime.now(UTC)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
         return Entry(
             url=place.url,
-            stamp=now.isoformat(timespec="seconds"),
-            hash=hashlib.blake2b(page.markdown.encode(errors="replace"), digest_size=16).hexdigest(),
+            stamp=now,
             kind=page.kind,
             title=place.title or page.title,
             body=page.markdown,
             name=place.name,
             links="\n".join(page.links),
-            dated=page.published or now.date().isoformat(),
+            dated=page.published or now[:10],
             published=page.published,
-            fetched=page.fetched or now.isoformat(timespec="seconds"),
+            fetched=page.fetched or now,
             note=" ".join((*page.notes, *page.remarks)),
         )
 
+    async def _file_entry(self, place: _Place, path: Path) -> Entry | None:
+        """A file with its text; what cannot be read keeps its name, and a note why. None where it is gone."""
+        kind = ""
+        try:
+            facts = await asyncio.to_thread(path.stat)
+            kind = await asyncio.to_thread(kind_of, path)
+            page = await self._read_file(path, place.url, kind, facts.st_size)
+        except FileProblem as problem:
+            page = Page(place.url, "", "", kind=kind, notes=(one_line(str(problem), 300),))
+        except OSError:
+            return None
+        modified = datetime.fromtimestamp(facts.st_mtime, UTC).isoformat(timespec="seconds")
+        heading = _HEADING.search(page.markdown[:4000])
+        return Entry(
+            url=place.url,
+            stamp=place.stamp,
+            kind=page.kind,
+            title=place.title or page.title or (one_line(heading[1], 200) if heading else "") or path.name,
+            body=page.whole[:_MOST_TEXT],
+            name=place.name,
+            links="\n".join(page.links),
+            dated=page.published or modified[:10],
+            published=page.published,
+            fetched=modified,
+            note=" ".join(page.notes),
+        )
+
+    async def _read_file(self, path: Path, url: str, kind: str, size: int) -> Page:
+        """The text of a file.
+
+        Raises:
+            FileProblem: It cannot be read.
+            OSError: It is gone.
+        """
+        from agent.web.reading.reader import extracted
+
+        module = READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
+        if size > _MOST_BYTES:
+            note = f"Its content is not in the index: it has more than {_MOST_BYTES >> 20} MiB."
+            return Page(url, "", "", kind=kind, notes=(note,))
+        if module in _UNREAD or not module:
+            return Page(url, "", "", kind=kind, notes=(f"Its content is not in the index: it is {kind}.",))
+        if kind == "html":
+            data = await asyncio.to_thread(path.read_bytes)
+            charset = await asyncio.to_thread(charset_of, data)
+            found, _ = await extracted(self._parsers, data, charset, url)
+            return Page(
+                url,
+                found.title,
+                found.markdown,
+                found.links,
+                published=found.published,
+                notes=found.notes,
+                around=found.around,
+            )
+        if module == "text" and size <= _PLAIN_BYTES:
+            data = await asyncio.to_thread(path.read_bytes)
+            encoding = encoding_of(data)
+            text = encoding.decode(data)[:_MOST_TEXT] if encoding else ""
+            text, links = number_links(text, url) if kind == "md" else (text, ())
+            return Page(url, "", text, links, kind=kind)
+        reading = await reading_of(path, to=1_000_000, limit=_MOST_TEXT)
+        more = ["Only its beginning can be found."] if reading.more else []
+        return Page(url, "", reading.text, kind=kind, notes=(*reading.lost, *more))
+
     async def _in_store(self, call: Callable[[], T]) -> T:
-        """Asks the index; one that proves to be damaged is made anew, once."""
+        """Asks the index; one that proves to be damaged is rebuilt, once."""
         try:
             return await asyncio.to_thread(call)
         except sqlite3.Error as error:
@@ -243,16 +311,70 @@ class OwnIndex:
         )
 
 
-def _page(entry: Entry) -> Page:
-    return Page(
-        url=entry.url,
-        title=entry.title,
-        markdown=entry.body,
-        links=tuple(entry.links.splitlines()),
-        kind=entry.kind,
-        via="index",
-        fetched=entry.fetched,
-        published=entry.published,
-        path=path_of(entry.url) if entry.url.startswith("file:") else None,
-        notes=(entry.note,) if entry.note else (),
-    )
+def _path_of(url: str) -> Path:
+    """The file behind a `file:` address."""
+    return Path(os.fsdecode(unquote_to_bytes(urlsplit(url).path)))
+
+
+def _places_in(source: Path, cache: Path) -> Iterator[_Place]:
+    """The files of a folder, or the entries of a list: an address or a path, and its title after a blank.
+
+    Hidden files and folders, the index's own, and links that lead out of the folder, are left out.
+
+    Raises:
+        OSError: The folder or the list cannot be read.
+    """
+    places: dict[str, _Place] = {}
+    if source.is_file():
+        data = source.read_bytes()[:_PLAIN_BYTES]
+        found = encoding_of(data)
+        for line in printable(found.decode(data)).splitlines() if found else []:
+            entry, _, title = line.strip().partition(" ")
+            if entry and not entry.startswith("#") and (place := _listed(entry, one_line(title, 200), source)):
+                places.setdefault(place.url, place)
+                if len(places) == _MOST_PLACES:
+                    break
+        yield from places.values()
+        return
+    root, cache = source.resolve(), cache.resolve()
+    os.scandir(root).close()  # a folder that cannot be read is an error; one inside it is left out
+    found_files = 0
+    for where, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and Path(where, name) != cache)
+        for name in sorted(names):
+            path = Path(where, name)
+            if name.startswith(".") or (place := _file(path, str(path.relative_to(root)))) is None:
+                continue
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                continue
+            yield place
+            found_files += 1
+            if found_files == _MOST_PLACES:
+                return
+
+
+def _listed(entry: str, title: str, source: Path) -> _Place | None:
+    """What an entry of a list names; None where there is none."""
+    try:
+        if re.match(r"https?://", entry, re.I):
+            return _Place(entry, "", None, _words(urlsplit(entry).path), title)
+        path = _path_of(entry) if entry.startswith("file:") else source.resolve().parent / entry
+        return _file(path.resolve(), entry, title)
+    except (OSError, ValueError):
+        return None
+
+
+def _file(path: Path, name: str, title: str = "") -> _Place | None:
+    """A regular file; None for everything else."""
+    try:
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):
+            return None
+        stamp = f"{facts.st_size} {facts.st_mtime_ns} {title}"
+        return _Place(path.as_uri(), stamp, path, _words(name), title)
+    except (OSError, ValueError):
+        return None
+
+
+def _words(path: str) -> str:
+    return " ".join(re.split(r"[\W_]+", path))

@@ -109,7 +109,9 @@ class Extracted:
 
 
 def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dict[str, Any]:
-    """What a page says, as JSON; carried out in a process of its own, since no parser is safe from what sites send.
+    """What a page says, and the `wall` that keeps its content back, as JSON.
+
+    It is carried out in a process of its own, since no parser is safe from what sites send.
 
     Args:
         body: Its bytes in base64.
@@ -120,12 +122,13 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
     """
     html = decoded(base64.b64decode(body), charset)
     found = extract(html, url)
+    wall = None
     try:
         look_for_login(asked, url, html)
         look_for_wall(html, found.markdown, url, status=status)
-    except WebProblem as wall:
-        return {"wall": {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy}}
-    return asdict(found)
+    except WebProblem as problem:
+        wall = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
+    return {**asdict(found), "wall": wall}
 
 
 def extract(html: str, url: str) -> Extracted:

@@ -209,22 +209,14 @@ class WebReader:
         Raises:
             WebProblem: It is a wall, and says nothing else; or reading it takes too long or too much memory.
         """
-        from agent.web.reading.markdown import LONGEST, Extracted
-
-        # a character takes four bytes at most, and one more tells that there are more
-        sent = base64.b64encode(body[: 4 * LONGEST + 4]).decode()
-        arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
-        request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
         try:
-            told = await self._parsers.ask({**request, "arguments": arguments}, _LIMITS)
+            found, wall = await extracted(self._parsers, body, charset, url, asked=asked or url, status=status)
         except FileProblem as problem:
             reason: Reason = "too_large" if problem.reason in ("too_large", "timeout") else "mismatch"
             raise WebProblem(reason, problem.message, remedy="Take another source.") from problem
-        if wall := told.get("wall"):
-            raise WebProblem(wall["reason"], wall["message"], remedy=wall["remedy"])
-        return Extracted(
-            **{**told, "links": tuple(told["links"]), "notes": tuple(told["notes"]), "forms": tuple(told["forms"])}
-        )
+        if wall is not None:
+            raise wall
+        return found
 
     async def _shown(self, drawn: Drawn) -> Extracted:
         """What a drawn page says.
@@ -259,6 +251,34 @@ class WebReader:
             except WebProblem as wall:
                 if wall.reason in ("captcha", "paywall"):
                     raise
+
+
+async def extracted(
+    parsers: ReadingProcesses, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200
+) -> tuple[Extracted, WebProblem | None]:
+    """What a page of HTML says, read in a process of its own, and what keeps its content back, if anything does.
+
+    Args:
+        parsers: The processes.
+        body: Its bytes.
+        charset: Their encoding.
+        url: Where it was.
+        asked: The address that led there.
+        status: With which it came.
+
+    Raises:
+        FileProblem: Reading it takes too long or too much memory.
+    """
+    from agent.web.reading.markdown import LONGEST, Extracted
+
+    # a character takes four bytes at most, and one more tells that there are more
+    sent = base64.b64encode(body[: 4 * LONGEST + 4]).decode()
+    arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
+    request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
+    told = await parsers.ask({**request, "arguments": arguments}, _LIMITS)
+    wall = told.pop("wall")
+    lists = {name: tuple(told[name]) for name in ("links", "notes", "forms")}
+    return Extracted(**{**told, **lists}), WebProblem(**wall) if wall else None
 
 
 async def download_file(http: Http, url: str, folder: Path) -> tuple[Path, str]:

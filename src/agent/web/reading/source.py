@@ -236,10 +236,12 @@ def frames_of(tree: Any, url: str) -> list[tuple[str, str]]:
 
 
 def absolute(base: str, href: str) -> str:
-    """The address that a link leads to; empty for what is no page."""
+    """The address that a link leads to; empty for what is no page. Files link to files, pages of the web do not."""
     try:
         target = urljoin(base, printable(href).strip().replace("\n", ""))
-        return target if urlsplit(target).scheme in ("http", "https") and urlsplit(target).hostname else ""
+        parts = urlsplit(target)
+        is_file = parts.scheme == "file" and base.startswith("file:")
+        return target if is_file or (parts.scheme in ("http", "https") and parts.hostname) else ""
     except ValueError:
         return ""
 

@@ -164,7 +164,7 @@ async def test_files_of_other_kinds(index: OwnIndex, folder: Path) -> None:
 
 
 async def test_changes_are_seen(folder: Path, tmp_path: Path) -> None:
-    """A changed file is read anew, a deleted one is gone, a touched one is not read again."""
+    """A changed file is read anew, a deleted one is gone."""
     assert await names(OwnIndex(folder, tmp_path / "cache"), "Elbe") == ["elbe.md"]
     (folder / "elbe.md").write_text("# The Weser\n")
     (folder / "oder.txt").unlink()
@@ -323,7 +323,7 @@ def test_thousands_of_pages_are_searched_soon(tmp_path: Path) -> None:
     store = IndexStore(tmp_path / "index.sqlite")
     store.prepare()
     text = "The lighthouse keeper of the harbour wrote a long letter about the weather and the sea. " * 5
-    store.put(Entry(f"file:///{n}", "", "", "txt", f"Page {n}", f"{text} number {n}") for n in range(3000))
+    store.put(Entry(f"file:///{n}", "", "txt", f"Page {n}", f"{text} number {n}") for n in range(3000))
 
     def seconds(query: str) -> float:
         began = time.perf_counter()
@@ -343,7 +343,7 @@ def one_page(tmp_path_factory: pytest.TempPathFactory) -> None:
     """An index of one page, for queries of every kind."""
     store = IndexStore(tmp_path_factory.mktemp("index") / "index.sqlite")
     store.prepare()
-    store.put([Entry("file:///a", "", "", "txt", "A page", "lighthouse keeper")])
+    store.put([Entry("file:///a", "", "txt", "A page", "lighthouse keeper")])
     _STORE.append(store)
 
 
