@@ -17,11 +17,10 @@ from typing import TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from agent.events import Event, Note
-from agent.files.kinds import encoding_of
-from agent.files.kinds import kind_of
+from agent.files.contents import READERS
+from agent.files.kinds import encoding_of, kind_of
 from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
-from agent.files.contents import READERS
 from agent.files.reading import read as reading_of
 from agent.web.engines.index_store import Entry, IndexStore, is_damage
 from agent.web.engines.query import oldest, parse_query
