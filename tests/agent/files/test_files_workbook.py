@@ -176,7 +176,7 @@ async def test_values_alone_are_the_same_as_the_whole_way(tmp_path: Path) -> Non
     path = big(tmp_path / "a.xlsx", 2500)
     source, limits = Source(path, "xlsx"), ReadLimits()
     whole = workbook_module._full(source, limits, [])
-    fast = workbook_module.plain(source, limits, [], "a.xlsx")
+    fast = workbook_module.plain(source, limits, [])
     assert type(WorkbookReader().open(source, limits)._sheets[0][0]).__name__ == "PlainSheet"
     assert [one.text for one in fast.sections()] == [one.text for one in whole.sections()]
     assert fast.count == whole.count
