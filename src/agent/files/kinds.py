@@ -60,15 +60,10 @@ class Encoding:
         """What a reader should tell."""
         return [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []
 
-    @property
-    def is_wide(self) -> bool:
-        """A character that is ASCII takes more than one byte."""
-        return self.name.startswith(("utf-16", "utf-32"))
-
-    def open(self, path: Path, newline: str | None = None, start: int = 0) -> IO[str]:
-        """The file as text, from a byte on, past its byte order mark."""
+    def open(self, path: Path, newline: str | None = None) -> IO[str]:
+        """The file as text, past its byte order mark."""
         file = path.open("rb")
-        file.seek(max(start, self.mark))
+        file.seek(self.mark)
         return io.TextIOWrapper(file, encoding=self.name, errors=FALLBACK, newline=newline)
 
     def decode(self, data: bytes) -> str:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
-from agent.files.tables.delimited import plain_records
 
 
 def written(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
@@ -146,20 +141,6 @@ async def test_the_header_is_told_apart(content: str, header: list[str] | None, 
 async def test_commas_of_numbers_are_no_delimiters(content: str, delimiter: str, decimal: str, tmp_path: Path) -> None:
     facts = (await preview(written(tmp_path / "a.csv", content))).facts
     assert (facts["delimiter"], facts["decimal"]) == (delimiter, decimal)
-
-
-@given(text=st.text(st.sampled_from('ab,;"\n\r é')), wanted=st.integers(0, 12))
-def test_records_are_passed_over_as_they_are_read(
-    text: str, wanted: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """The fast way, which does not take records apart, ends where the csv module is after as many."""
-    path = tmp_path_factory.getbasetemp() / "any.csv"
-    path.write_bytes(text.encode())
-    passed, start = plain_records(path, 0, wanted)
-    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-    behind = [row for row in csv.reader(io.StringIO(text.encode()[start:].decode(), newline="")) if row]
-    assert passed <= wanted
-    assert rows[passed:] == behind
 
 
 async def test_quotes_within_a_field_do_not_hide_rows(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -23,7 +22,6 @@ COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""
 _FIELD = 16 << 20
 """Characters of one field: an unclosed quote must not take the whole file for one."""
-_BLOCK = 1 << 20
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
@@ -67,7 +65,10 @@ class DelimitedFile:
         self._skipped = int(self._dialect.has_header)
         self._characters = limits.section
         self._per_page = rows_per_page(sample[self._skipped :], limits.section)
-        self._rows = self._counted() if source.path.stat().st_size <= COUNTED else None
+        self._rows: int | None = None
+        if source.path.stat().st_size <= COUNTED:
+            with self._encoding.open(source.path, newline="") as stream:
+                self._rows = sum(1 for _ in self._records(stream)) - self._skipped
         self._describe(sample)
 
     @property
@@ -80,9 +81,8 @@ class DelimitedFile:
         if self.count is not None and first > self.count:
             return
         wanted = self._skipped + (first - 1) * self._per_page
-        with self._behind(wanted) as (passed, rows):
-            for _ in islice(rows, wanted - passed):
-                pass
+        with self._encoding.open(self._path, newline="") as stream:
+            rows = islice(self._records(stream), wanted, None)
             start = wanted + 1
             while (page := list(islice(rows, self._per_page))) or (start == 1 + self._skipped and first == 1):
                 yield self._page(start, page)
@@ -96,9 +96,8 @@ class DelimitedFile:
             text = stream.read(DATA + 1)
         if len(text) <= DATA:
             return [text_part(text.rstrip("\n"), len(text.rstrip("\n")))]
-        with self._behind(self._skipped) as (passed, rows):
-            for _ in islice(rows, self._skipped - passed):
-                pass
+        with self._encoding.open(self._path, newline="") as stream:
+            rows = islice(self._records(stream), self._skipped, None)
             first = list(islice(rows, DATA))
             more = islice(rows, max(0, looked_at(self._columns) - len(first)))
             told = columns_told(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
@@ -115,7 +114,7 @@ class DelimitedFile:
     def _page(self, start: int, rows: list[list[str]]) -> Section:
         width = max([self._columns, *(len(row) for row in rows)])
         header = [*self._header, *("" for _ in range(width - len(self._header)))]
-        padded = [(number, _padded(row, width)) for number, row in enumerate(rows, start)]
+        padded = [(number, [*row, *[""] * (width - len(row))]) for number, row in enumerate(rows, start)]
         text, cut = as_table(header, padded, self._characters)
         uneven = sum(len(row) != self._columns for row in rows)
         end = start + max(0, len(rows) - 1)
@@ -154,18 +153,6 @@ class DelimitedFile:
                 )
             yield line
 
-    @contextmanager
-    def _behind(self, records: int | None) -> Iterator[tuple[int, Iterator[list[str]]]]:
-        """How many records were passed over the fast way, at most so many, and those behind them."""
-        mark = self._encoding.mark
-        passed, start = (0, mark) if self._encoding.is_wide else plain_records(self._path, mark, records)
-        with self._encoding.open(self._path, newline="", start=start) as stream:
-            yield passed, self._records(stream)
-
-    def _counted(self) -> int:
-        with self._behind(None) as (passed, rows):
-            return passed + sum(1 for _ in rows) - self._skipped
-
     def _describe(self, sample: list[list[str]]) -> None:
         dialect, encoding = self._dialect, self._encoding
         rows = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
@@ -184,52 +171,3 @@ class DelimitedFile:
         }
         if len({len(row) for row in sample}) > 1:
             self.facts["uneven"] = True
-
-
-def _padded(row: list[str], width: int) -> list[str]:
-    return row if len(row) == width else [*row, *[""] * (width - len(row))]
-
-
-def plain_records(path: Path, start: int, wanted: int | None) -> tuple[int, int]:
-    """Passes over records without taking them apart, as far as there are no quotes: there a line is a record.
-
-    Args:
-        path: A file in an encoding whose ASCII is ASCII.
-        start: The byte to begin at.
-        wanted: How many to pass over; all where None.
-
-    Returns:
-        How many were passed over, and the byte behind them.
-    """
-    passed = 0
-    with path.open("rb") as file:
-        file.seek(start)
-        while wanted is None or passed < wanted:
-            block = file.read(_BLOCK) + file.readline(_BLOCK)
-            odd_end = block.count(b"\r") != block.count(b"\r\n")
-            if not block.endswith(b"\n") or b'"' in block or odd_end:
-                break
-            here = _records_in(block)
-            if wanted is not None and passed + here > wanted:
-                return wanted, start + _length(block, wanted - passed)
-            passed += here
-            start += len(block)
-    return passed, start
-
-
-def _records_in(block: bytes) -> int:
-    """Its lines that are not empty."""
-    if block.startswith((b"\n", b"\r\n")) or b"\n\n" in block or b"\n\r\n" in block:
-        return sum(line not in (b"", b"\r") for line in block.split(b"\n"))
-    return block.count(b"\n")
-
-
-def _length(block: bytes, records: int) -> int:
-    """The bytes of so many records."""
-    length = 0
-    for line in block.splitlines(keepends=True):
-        if not records:
-            break
-        length += len(line)
-        records -= bool(line.strip(b"\r\n"))
-    return length
