@@ -62,9 +62,9 @@ import sys, time
 from pathlib import Path
 import python_calamine
 from agent.files.contents import ReadLimits, Source
-from agent.files.tables.workbook import WorkbookReader
+from agent.files.tables.workbook import open_workbook
 started = time.perf_counter()
-contents = WorkbookReader().open(Source(Path(sys.argv[1]), "xlsx"), ReadLimits())
+contents = open_workbook(Source(Path(sys.argv[1]), "xlsx"), ReadLimits())
 rows = sum(section.text.count("\\n") - 1 for section in contents.sections())
 print(time.perf_counter() - started)
 assert rows == 100_001, rows

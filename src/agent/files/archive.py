@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
-from agent.files.contents import READERS, ReadLimits, Section, Source, reader_of
+from agent.files.contents import READERS, Contents, ReadLimits, Section, Source, open_contents
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import Part, part_of
 from agent.files.problem import FileProblem, parser_failed
@@ -28,7 +28,6 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents
-    from mcp_tools.tool import Json
 
 ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
 _CHUNK = 1 << 20
@@ -323,29 +322,18 @@ def _said(error: BaseException) -> str:
     return one_line(str(error), 160).rstrip(".") or type(error).__name__
 
 
-class ArchiveReader:
-    """Reads zip and tar files, and files packed by gzip, bzip2 or xz."""
-
-    kinds = frozenset({"zip", "tar", "gz", "bz2", "xz"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Archive:
-        """Unpacks an archive into a temporary folder.
-
-        Raises:
-            FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
-        """
-        return Archive(source, limits)
-
-
-class Archive:
-    """An unpacked archive.
+class Archive(Contents):
+    """An archive, unpacked into a temporary folder.
 
     Args:
         source: The file.
         limits: What may come out of it.
+
+    Raises:
+        FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
     """
 
-    count: int | None = None
+    count = None
     """Not known: members are opened when they are read."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
@@ -369,9 +357,7 @@ class Archive:
             )
         size = sum(file.size for file in self._files)
         self.summary = f"Archive ({self.kind}): {len(self._files):,} files, {size:,} bytes unpacked"
-        self.facts: dict[str, Json] = {
-            "files": [{"name": one.name, "kind": one.kind, "bytes": one.size} for one in self._files[:1000]]
-        }
+        self.facts = {"files": [{"name": one.name, "kind": one.kind, "bytes": one.size} for one in self._files[:1000]]}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The list of members, then each member's sections, from that number on."""
@@ -452,7 +438,7 @@ class Archive:
             yield Section(file.name, f"(not readable: {problem.message})")
 
     def _opened(self, file: Unpacked) -> Contents:
-        if file.kind not in READERS or file.kind in ArchiveReader.kinds:
+        if file.kind not in READERS or file.kind in ARCHIVES:
             raise FileProblem("unsupported", f"{file.name} is a file of the kind {file.kind}, which is not read.")
         source = Source(file.path, file.kind, file.name, self._depth + 1)
-        return reader_of(file.kind).open(source, self._limits)
+        return open_contents(source, self._limits)

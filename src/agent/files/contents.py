@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from agent.files.previews import Part, sampled_part, text_part
+from agent.files.previews import Part, pages_part, sampled_part, text_part
 from agent.files.problem import FileProblem
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Source:
     """Archives around it."""
 
 
-class Contents(Protocol):
+class Contents:
     """An opened file. What is large is read when a section is asked for, not before."""
 
     kind: str
@@ -73,48 +72,30 @@ class Contents(Protocol):
     """The same for programs: sheet sizes, page count, encoding, dialect, pixels, EXIF, seconds, speakers."""
     lost: list[str]
     """A sentence for each thing that the text does not show, or that was cut; grows while sections are read."""
-
-    @property
-    def count(self) -> int | None:
-        """How many sections there are, where that is known without reading all."""
-        ...
+    count: int | None
+    """How many sections there are, where that is known without reading all."""
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections in order, from that number on, one in memory at a time."""
-        ...
+        raise NotImplementedError
 
     def preview(self) -> list[Part]:
         """How each of its sheets, tables, lists or texts begins."""
-        ...
+        return [pages_part(self)]
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes what a program can use better than the file itself; empty where the file itself is best.
 
         A transcript for a sound, the text by pages for a PDF, the unpacked members for an archive.
         """
-        ...
+        return []
 
     def close(self) -> None:
         """Lets go of the file."""
-        ...
-
-
-class Reader(Protocol):
-    """Reads files of some kinds."""
-
-    kinds: frozenset[str]
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Opens a file.
-
-        Raises:
-            FileProblem: It is empty, damaged, locked by a password, too large, or not what it says it is.
-        """
-        ...
 
 
 @dataclass(slots=True)
-class TextContents:
+class TextContents(Contents):
     """Contents that fit into memory: the sections are there already."""
 
     kind: str
@@ -127,27 +108,21 @@ class TextContents:
     is_all: bool = True
     """Whether there is nothing to it but text, as there is to a picture."""
 
-    @property
-    def count(self) -> int | None:
-        """How many sections there are."""
-        return len(self.parts)
+    def __post_init__(self) -> None:
+        self.count = len(self.parts)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The sections from that number on."""
-        return islice(iter(self.parts), first - 1, None)
+        return iter(self.parts[first - 1 :])
 
     def preview(self) -> list[Part]:
         """How the text begins and ends."""
         if not self.is_all:
             return [text_part(section.text, None, name=section.name) for section in self.parts]
         text = "\n\n".join(section.text for section in self.parts)
-        return [sampled_part(text, self._outline())]
-
-    def _outline(self) -> list[str]:
-        """The headings of each page."""
         pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
-        told = [f"- page {number}: {'; '.join(headings)}" for number, headings in pages if headings]
-        return ["Headings:", *told] if told else []
+        headings = [f"- page {number}: {'; '.join(found)}" for number, found in pages if found]
+        return [sampled_part(text, ["Headings:", *headings] if headings else [])]
 
     def save_data(self, folder: Path) -> list[Path]:
         """Writes the files for programs."""
@@ -155,50 +130,43 @@ class TextContents:
             (folder / name).write_bytes(content)
         return [folder / name for name in self.data]
 
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-_TEXTS = ("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif")
-_IMAGES = ("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg")
-_SOUNDS = ("mp3", "wav", "m4a", "flac", "ogg", "aac")
-_MOVIES = ("mov", "mp4", "webm", "mkv", "avi")
 
 READERS: dict[str, str] = {
-    **dict.fromkeys(("xlsx",), "tables.workbook:WorkbookReader"),
-    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:SheetsReader"),
-    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedReader"),
-    "sqlite": "tables.database:DatabaseReader",
-    **dict.fromkeys(_TEXTS, "text:TextReader"),
-    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:ArchiveReader"),
-    "pdf": "documents.pdf:PdfReader",
-    "docx": "documents.docx:DocxReader",
-    "pptx": "documents.pptx:PptxReader",
-    "html": "documents.html:HtmlReader",
-    "epub": "documents.html:EpubReader",
-    "eml": "documents.mail:MailReader",
-    **dict.fromkeys(_IMAGES, "media.image:ImageReader"),
-    **dict.fromkeys(_SOUNDS, "media.audio:AudioReader"),
-    **dict.fromkeys(_MOVIES, "media.video:VideoReader"),
+    "xlsx": "tables.workbook:open_workbook",
+    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
+    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedFile"),
+    "sqlite": "tables.database:Database",
+    **dict.fromkeys(("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif"), "text:TextFile"),
+    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:Archive"),
+    "pdf": "documents.pdf:open_pdf",
+    "docx": "documents.docx:open_docx",
+    "pptx": "documents.pptx:open_pptx",
+    "html": "documents.html:open_html",
+    "epub": "documents.html:open_epub",
+    "eml": "documents.mail:open_mail",
+    **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"), "media.image:open_image"),
+    **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
+    **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
 }
-"""Kind → module of this folder and class."""
+"""Kind → module of this folder, and the function or class that opens a file, loaded when one of that kind comes."""
 
 
-def reader_of(kind: str, place: str = "") -> Reader:
-    """The reader of a kind.
+def module_of(kind: str) -> str:
+    """The module that reads a kind: `pdf`, `audio`; empty where there is none."""
+    return READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
 
-    Args:
-        kind: As `kinds.kind_of` says.
-        place: Another reader than the registered one, `module:Class` with the whole name of its module.
+
+def open_contents(source: Source, limits: ReadLimits) -> Contents:
+    """Opens a file.
 
     Raises:
-        FileProblem: There is none.
+        FileProblem: It is empty, damaged, locked by a password, too large, or not what it says it is.
     """
-    if not place and kind not in READERS:
-        raise FileProblem("unsupported", f"There is no reader for files of the kind {kind!r}.")
-    module, _, name = (place or f"agent.files.{READERS[kind]}").partition(":")
-    reader: Reader = getattr(import_module(module), name)()
-    return reader
+    if source.kind not in READERS:
+        raise FileProblem("unsupported", f"There is no reader for files of the kind {source.kind!r}.")
+    module, _, name = READERS[source.kind].partition(":")
+    contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
+    return contents
 
 
 _HEADING = re.compile(r"(#{1,3}) +(\S.*)")

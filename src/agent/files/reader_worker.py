@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, reader_of
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, open_contents
 from agent.files.finding import find_words
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.previews import trimmed
@@ -161,7 +161,7 @@ def _carried_out(request: dict[str, Any], limits: ReadLimits, ask: AskHost | Non
         from agent.files.media.image import save_shown
 
         return save_shown(source, request["page"], limits, Path(request["folder"]))
-    contents = reader_of(source.kind, request.get("reader", "")).open(source, limits)
+    contents = open_contents(source, limits)
     try:
         if request["do"] == "preview":
             return {"size": source.path.stat().st_size, **_preview(contents, request["folder"])}

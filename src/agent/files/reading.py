@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.files.contents import READERS, SECTION, ReadLimits
+from agent.files.contents import READERS, SECTION, ReadLimits, module_of
 from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
 from agent.files.problem import FileProblem
@@ -160,19 +160,19 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
-    if kind != "pdf" and _module(kind) != "image":
+    if kind != "pdf" and module_of(kind) != "image":
         raise FileProblem("unsupported", f"{called} is no picture but {kind}.", remedy="Read its text.")
     return await _ask(path, called, kind, {"do": "picture", "page": page, "folder": _absolute(folder)}, SECTION)
 
 
 async def may_speak(path: Path) -> bool:
     """Whether it is a sound or a film, so that its words may have to be written down."""
-    return _module(await asyncio.to_thread(kind_of, path)) in _SPOKEN
+    return module_of(await asyncio.to_thread(kind_of, path)) in _SPOKEN
 
 
 def limits_of(kind: str) -> ReadLimits:
     """What reading a file of this kind may take."""
-    module = _module(kind)
+    module = module_of(kind)
     if module in _SPOKEN:
         return _HEAVY
     if kind in ("xls", "xlsb", "ods"):
@@ -183,7 +183,7 @@ def limits_of(kind: str) -> ReadLimits:
 async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section: int) -> dict[str, Any]:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
     read, write, serve = [_absolute(path)], [asked["folder"]] if asked.get("folder") else [], None
-    if _module(kind) in (*_SPOKEN, "mail", "archive"):
+    if module_of(kind) in (*_SPOKEN, "mail", "archive"):
         from agent.configuration.settings_sources import read_settings
         from agent.files.media.speech import from_settings, weights_of
         from agent.files.media.speech import serve as ask_endpoint
@@ -194,11 +194,6 @@ async def _ask(path: Path, name: str, kind: str, asked: dict[str, Any], section:
         serve = partial(ask_endpoint, speech=speech)
     limits = replace(limits_of(kind), section=section)
     return await read_apart(request, limits, read=read, write=write, serve=serve)
-
-
-def _module(kind: str) -> str:
-    """The reader's module."""
-    return READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
 
 
 def _absolute(path: Path | None) -> str:
@@ -239,7 +234,7 @@ _SAME = {
     "sqlite3": "sqlite",
 }
 _SUFFIX_KINDS = {**{kind: kind for kind in READERS if kind != "source"}, **_SAME}
-_TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or _module(kind) == "text")
+_TEXTS = frozenset(kind for kind in READERS if kind in ("csv", "tsv", "html", "eml") or module_of(kind) == "text")
 
 
 def _named_otherwise(path: Path, kind: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.files.contents import ReadLimits, Section, Source
+from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.kinds import Encoding, encoding_of, sample_of
 from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
 from agent.files.problem import FileProblem
@@ -16,7 +15,7 @@ from agent.files.structure import Structure, parts_of, structure_of
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from mcp_tools.tool import Json
+    pass
 
 COUNTED = 32 << 20
 """Bytes up to which a file is read whole to tell its structure and its number of pages."""
@@ -45,20 +44,6 @@ _SPARSE = 0.2
 """Share of a text that its headings may be: of more, short lines that stand alone are none."""
 
 
-class TextReader:
-    """Reads plain text, Markdown, JSON, XML, source code, molecules."""
-
-    kinds = frozenset({"txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif"})
-
-    def open(self, source: Source, limits: ReadLimits) -> TextFile:
-        """Opens a text file.
-
-        Raises:
-            FileProblem: It is no text.
-        """
-        return TextFile(source, text_encoding(source), limits)
-
-
 def text_encoding(source: Source) -> Encoding:
     """The encoding of a text file: its mark, what it declares, else what its bytes look like.
 
@@ -79,23 +64,26 @@ def text_encoding(source: Source) -> Encoding:
     return replace(found, name=declared[1].decode("ascii"), mixed=False)
 
 
-class TextFile:
+class TextFile(Contents):
     """A text file, page by page.
 
     Args:
         source: The file.
-        encoding: How its bytes become text.
         limits: How long a page may be.
+
+    Raises:
+        FileProblem: It is no text.
     """
 
-    def __init__(self, source: Source, encoding: Encoding, limits: ReadLimits) -> None:
+    def __init__(self, source: Source, limits: ReadLimits) -> None:
+        encoding = text_encoding(source)
         self.kind = source.kind
         self.lost = encoding.lost
         self._path = source.path
         self._encoding = encoding
         self._block = max(1, limits.section - _LINE_END)
         size = source.path.stat().st_size
-        self.count: int | None = None
+        self.count = None
         structure = Structure(f"{size:,} bytes of text")
         if size <= COUNTED:
             self.count = sum(1 for _ in self._blocks())
@@ -104,7 +92,7 @@ class TextFile:
         self.summary = f"{structure.summary}; {encoding.told}" + (
             f"; {self.count} pages" if (self.count or 0) > 1 else ""
         )
-        self.facts: dict[str, Json] = {**structure.facts, **encoding.facts}
+        self.facts = {**structure.facts, **encoding.facts}
         self.lost += structure.lost
         self._outline = structure.outline
 
@@ -138,13 +126,6 @@ class TextFile:
             return [sampled_part(text, headings)]
         others = _lines_of_other_forms(lines)
         return [sampled_part(text, others, is_alike=bool(others))]
-
-    def save_data(self, folder: Path) -> list[Path]:
-        """Nothing: the file itself is best."""
-        return []
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def _blocks(self) -> Iterator[str]:
         with self._encoding.open(self._path) as stream:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.contents import Contents, ReadLimits, Source, reader_of
+from agent.files.contents import Contents, ReadLimits, Source, open_contents
 from agent.files.media import speech
 from support.contents import Open
 
@@ -26,7 +26,7 @@ def open_file(tmp_path: Path) -> Open:
         path = content if isinstance(content, Path) else tmp_path / f"file.{kind}"
         if isinstance(content, bytes):
             path.write_bytes(content)
-        return reader_of(kind).open(Source(path, kind, name), limits or ReadLimits())
+        return open_contents(Source(path, kind, name), limits or ReadLimits())
 
     return opened
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agent.files.archive import ArchiveReader
+from agent.files.archive import Archive
 from agent.files.contents import ReadLimits, Source
 from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
@@ -143,7 +143,7 @@ def test_a_bomb_is_told(pack: str, tmp_path: Path) -> None:
     kind = {"nested": "zip", "sparse tar": "tar"}.get(pack, pack)
     path = file(tmp_path / "a", content)
     with pytest.raises(FileProblem) as raised:
-        ArchiveReader().open(Source(path, kind), ReadLimits(unpacked=10 << 20))
+        Archive(Source(path, kind), ReadLimits(unpacked=10 << 20))
     assert raised.value.reason == "bomb"
 
 
@@ -151,10 +151,10 @@ def test_depth_and_number_are_limited(tmp_path: Path) -> None:
     content = b"the core"
     for _ in range(6):
         content = zipped({"in.zip": content})
-    deep = ArchiveReader().open(Source(file(tmp_path / "deep.zip", content), "zip"), ReadLimits())
+    deep = Archive(Source(file(tmp_path / "deep.zip", content), "zip"), ReadLimits())
     assert deep.lost == ["in.zip/in.zip/in.zip/in.zip is left packed: 4 archives are around it."]
     deep.close()
-    many = ArchiveReader().open(
+    many = Archive(
         Source(file(tmp_path / "many.zip", zipped({f"{i}.txt": b"x" for i in range(30)})), "zip"),
         ReadLimits(members=20),
     )

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pptx import Presentation
 
-from agent.files.contents import ReadLimits, Source, reader_of
+from agent.files.contents import ReadLimits, Source, open_contents
 from agent.files.problem import FileProblem
 from support.contents import Open, text_of
 from support.docx_bytes import docx_bytes, paragraph
@@ -145,7 +145,7 @@ def test_any_altered_file_is_read_or_refused(tmp_path: Path, kind: str, data: st
     path = tmp_path / f"altered.{kind}"
     path.write_bytes(content)
     try:
-        contents = reader_of(kind).open(Source(path, kind), ReadLimits())
+        contents = open_contents(Source(path, kind), ReadLimits())
         text_of(contents)
         contents.close()
     except FileProblem:

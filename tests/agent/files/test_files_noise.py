@@ -74,7 +74,7 @@ WHOLE: dict[str, bytes] = {
 }  # fmt: skip
 
 
-SHEETS = sorted(kind for kind, place in READERS.items() if place == "tables.workbook:SheetsReader")
+SHEETS = sorted(kind for kind, place in READERS.items() if place == "tables.workbook:open_values")
 for _kind in SHEETS:
     WHOLE.setdefault(_kind, _workbook())
 

@@ -21,7 +21,6 @@ READER = """
 import ctypes, os, signal, socket, subprocess, time
 from pathlib import Path
 from typing import get_args
-from agent.files.contents import Section, TextContents
 
 
 def escapes(neighbour, port):
@@ -52,27 +51,25 @@ def escapes(neighbour, port):
     return done
 
 
-class Odd:
-    kinds = frozenset({"odd"})
-
-    def open(self, source, limits):
-        does = source.path.read_text()
-        if does == "crash":
-            ctypes.string_at(0)
-        if does == "hang":
-            Path(source.path.parent, "written", "pid").write_text(str(os.getpid()))
-            time.sleep(600)
-        if does == "grow":
-            grown = bytearray(4 << 30)
-        if does == "print":
-            print("to be ignored" * 1000)
-        if does == "environment":
-            return TextContents("odd", repr(sorted(os.environ)), [])
-        if does.startswith("escape"):
-            return TextContents("odd", repr(escapes(*does.split()[1:])), [])
-        if does == "raise":
-            raise KeyError("sheet 7")
-        return TextContents("odd", "fine", [Section("all", "read")])
+def run(path):
+    path = Path(path)
+    does = path.read_text()
+    if does == "crash":
+        ctypes.string_at(0)
+    if does == "hang":
+        Path(path.parent, "written", "pid").write_text(str(os.getpid()))
+        time.sleep(600)
+    if does == "grow":
+        grown = bytearray(4 << 30)
+    if does == "print":
+        print("to be ignored" * 1000)
+    if does == "environment":
+        return {"summary": repr(sorted(os.environ))}
+    if does.startswith("escape"):
+        return {"summary": repr(escapes(*does.split()[1:]))}
+    if does == "raise":
+        raise KeyError("sheet 7")
+    return {"summary": "fine"}
 """
 
 
@@ -89,8 +86,7 @@ def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def does(odd: Path, what: str, limits: ReadLimits | None = None) -> dict[str, object]:
     path = odd / "a.odd"
     path.write_text(what)
-    request = {"do": "preview", "path": str(path), "name": "a.odd", "kind": "odd", "folder": ""}
-    request["reader"] = "odd_reader:Odd"
+    request = {"name": "a.odd", "kind": "odd", "call": "odd_reader:run", "arguments": {"path": str(path)}}
     grants = {"read": [str(path)], "write": [str(odd / "written")]}
     return await read_apart(request, limits or ReadLimits(seconds=20), **grants)
 
@@ -115,12 +111,12 @@ async def test_a_layer_that_the_kernel_refuses_is_a_problem(odd: Path) -> None:
     """Never a read without it."""
     path = odd / "a.odd"
     path.write_text("print")
-    request = {"do": "preview", "path": str(path), "name": "a.odd", "kind": "odd", "folder": ""}
+    request = {"name": "a.odd", "kind": "odd", "call": "odd_reader:run", "arguments": {"path": str(path)}}
     (odd / "code" / "threaded.py").write_text("import _thread, time; _thread.start_new_thread(time.sleep, (600,))")
     process = await ReadingProcess.start(["threaded"])
     try:
         with pytest.raises(FileProblem, match="could not be confined, so nothing was read: a thread was started"):
-            await process.ask({**request, "reader": "odd_reader:Odd"}, ReadLimits(), read=[str(path)])
+            await process.ask(request, ReadLimits(), read=[str(path)])
     finally:
         await process.aclose()
 
@@ -243,8 +239,7 @@ from agent.files.reader_process import read_apart
 from agent.files.contents import ReadLimits
 folder = sys.argv[1]
 sys.path.insert(0, folder + "/code")
-request = {"do": "preview", "path": folder + "/a.odd", "name": "a", "kind": "odd", "folder": ""}
-request["reader"] = "odd_reader:Odd"
+request = {"name": "a", "kind": "odd", "call": "odd_reader:run", "arguments": {"path": folder + "/a.odd"}}
 asyncio.run(read_apart(request, ReadLimits(seconds=100), read=[folder + "/a.odd"], write=[folder + "/written"]))
 """
 

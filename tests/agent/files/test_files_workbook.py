@@ -21,7 +21,7 @@ from agent.files.reading import preview, read
 from agent.files.tables import workbook as workbook_module
 from agent.files.tables.cells import colour_of, colour_word, ranges_of
 from agent.files.tables.sheets import as_text
-from agent.files.tables.workbook import WorkbookReader
+from agent.files.tables.workbook import open_workbook
 
 
 def saved(book: Any, path: Path) -> Path:
@@ -176,8 +176,8 @@ async def test_values_alone_are_the_same_as_the_whole_way(tmp_path: Path) -> Non
     path = big(tmp_path / "a.xlsx", 2500)
     source, limits = Source(path, "xlsx"), ReadLimits()
     whole = workbook_module._full(source, limits, [])
-    fast = workbook_module.plain(source, limits, [])
-    assert type(WorkbookReader().open(source, limits)._sheets[0][0]).__name__ == "PlainSheet"
+    fast = workbook_module._plain(source, limits, [])
+    assert type(open_workbook(source, limits)._sheets[0][0]).__name__ == "PlainSheet"
     assert [one.text for one in fast.sections()] == [one.text for one in whole.sections()]
     assert fast.count == whole.count
     assert "| 8 | 7 | 00007 | 2024-01-08 | 1.75 |" in next(fast.sections()).text

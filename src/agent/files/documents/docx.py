@@ -345,20 +345,14 @@ _MACROS = "application/vnd.ms-word.document.macroEnabled.main+xml"
 _TEMPLATE = "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"
 
 
-class DocxReader:
-    """Reads docx."""
+def open_docx(source: Source, limits: ReadLimits) -> Contents:
+    """Reads a Word document.
 
-    kinds = frozenset({"docx"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Reads a document.
-
-        Raises:
-            FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no Word document.
-        """
-        with open_package(source, limits, "[Content_Types].xml") as archive, damage_told(source, "a Word document"):
-            document = _opened(source)
-            return _Reading(document, _application(archive, source)).contents(limits)
+    Raises:
+        FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no Word document.
+    """
+    with open_package(source, limits, "[Content_Types].xml") as archive, damage_told(source, "a Word document"):
+        return _Reading(_opened(source), _application(archive, source)).contents(limits)
 
 
 def _opened(source: Source) -> Document:

@@ -31,37 +31,30 @@ _DEEPEST = 200
 """Elements inside each other: more is no layout that anybody made by hand."""
 
 
-class HtmlReader:
-    """Reads html."""
+def open_html(source: Source, limits: ReadLimits) -> Contents:
+    """Reads a web page.
 
-    kinds = frozenset({"html"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Reads a page.
-
-        Raises:
-            FileProblem: It is empty, binary, or larger than 32 MiB.
-        """
-        head = beginning(source, 4096)
-        size = source.path.stat().st_size
-        if size > _MOST_BYTES:
-            raise FileProblem(
-                "too_large",
-                f"{name_of(source)} has {size:,} bytes; pages of at most {_MOST_BYTES:,} are read.",
-                remedy="Read it in a program with lxml.",
-            )
-        if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise FileProblem("mismatch", f"{name_of(source)} is no html: it is binary.", remedy="Check its kind.")
-        drawn = Drawn()
-        page = Page(source.path.read_bytes(), drawn, in_address)
-        facts: dict[str, Json] = {"title": page.title, "encoding": page.encoding, "links": page.links}
-        facts["tables"] = page.tables
-        summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
-        summary += f" {page.tables} tables, {page.links} links."
-        blocks = page.markdown.split("\n\n")
-        return TextContents(
-            "html", summary, in_sections(blocks, limits.section), facts, [*page.lost, *drawn.lost], drawn.pictures
+    Raises:
+        FileProblem: It is empty, binary, or larger than 32 MiB.
+    """
+    head = beginning(source, 4096)
+    size = source.path.stat().st_size
+    if size > _MOST_BYTES:
+        raise FileProblem(
+            "too_large",
+            f"{name_of(source)} has {size:,} bytes; pages of at most {_MOST_BYTES:,} are read.",
+            remedy="Read it in a program with lxml.",
         )
+    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileProblem("mismatch", f"{name_of(source)} is no html: it is binary.", remedy="Check its kind.")
+    drawn = Drawn()
+    page = Page(source.path.read_bytes(), drawn, in_address)
+    facts: dict[str, Json] = {"title": page.title, "encoding": page.encoding, "links": page.links}
+    facts["tables"] = page.tables
+    summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
+    summary += f" {page.tables} tables, {page.links} links."
+    sections = in_sections(page.markdown.split("\n\n"), limits.section)
+    return TextContents("html", summary, sections, facts, [*page.lost, *drawn.lost], drawn.pictures)
 
 
 class Page:
@@ -222,6 +215,7 @@ def _words(soup: BeautifulSoup) -> str:
 
 
 _CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html")
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 """Ways of garbling that concern fonts alone."""
@@ -229,21 +223,19 @@ _MOST_CHAPTER_BYTES = 32 * 2**20
 """Of one chapter."""
 
 
-class EpubReader:
-    """Reads epub."""
+def open_epub(source: Source, limits: ReadLimits) -> Contents:
+    """Reads a book in EPUB.
 
-    kinds = frozenset({"epub"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Reads a book.
-
-        Raises:
-            FileProblem: It is empty, damaged, cut off, copy-protected, a bomb, or no book.
-        """
-        with open_package(source, limits, _CONTAINER) as archive:
-            _refuse_protected(archive, source)
-            with damage_told(source, "a book"):
-                return _Book(archive, source).contents(limits)
+    Raises:
+        FileProblem: It is empty, damaged, cut off, copy-protected, a bomb, or no book.
+    """
+    with open_package(source, limits, _CONTAINER) as archive:
+        if _ENCRYPTION in archive.namelist():
+            text = read_member(archive, source, _ENCRYPTION).decode("utf-8", "replace")
+            if text.count("EncryptionMethod") > sum(text.count(f'"{font}"') for font in _FONTS):
+                raise FileProblem("encrypted", f"{name_of(source)} is copy-protected.")
+        with damage_told(source, "a book"):
+            return _Book(archive, source).contents(limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,14 +349,6 @@ class _Book:
         if root is None:
             raise damaged(self._source, "a book", f"{name} is no XML")
         return root
-
-
-def _refuse_protected(archive: ZipFile, source: Source) -> None:
-    if "META-INF/encryption.xml" not in archive.namelist():
-        return
-    text = read_member(archive, source, "META-INF/encryption.xml").decode("utf-8", "replace")
-    if text.count("EncryptionMethod") > sum(text.count(f'"{font}"') for font in _FONTS):
-        raise FileProblem("encrypted", f"{name_of(source)} is copy-protected.")
 
 
 def _ncx(point: Any) -> tuple[str, str]:

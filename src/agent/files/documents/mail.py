@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections
+from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections, open_contents
 from agent.files.documents.html import Page
 from agent.files.problem import FileProblem, beginning, damaged, name_of
 from mcp_tools.text import one_line
@@ -23,37 +23,30 @@ _MOST_SECTIONS = 200
 """Of one attachment."""
 
 
-class MailReader:
-    """Reads eml."""
+def open_mail(source: Source, limits: ReadLimits) -> Contents:
+    """Reads a message with what is attached to it.
 
-    kinds = frozenset({"eml"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Reads a message with what is attached to it.
-
-        Raises:
-            FileProblem: It is empty, too large, or no mail.
-        """
-        beginning(source)
-        size = source.path.stat().st_size
-        if size > limits.unpacked:
+    Raises:
+        FileProblem: It is empty, too large, or no mail.
+    """
+    beginning(source)
+    size = source.path.stat().st_size
+    if size > limits.unpacked:
+        raise FileProblem(
+            "too_large", f"{name_of(source)} has {size:,} bytes.", remedy="Take it in parts in a program."
+        )
+    try:
+        with source.path.open("rb") as file:
+            message = BytesParser(policy=policy.default).parse(file)
+        if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):
             raise FileProblem(
-                "too_large",
-                f"{name_of(source)} has {size:,} bytes.",
-                remedy="Take it in parts in a program.",
+                "mismatch", f"{name_of(source)} is no mail: it has no headers of one.", remedy="Check its kind."
             )
-        try:
-            with source.path.open("rb") as file:
-                message = BytesParser(policy=policy.default).parse(file)
-            if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):
-                raise FileProblem(
-                    "mismatch", f"{name_of(source)} is no mail: it has no headers of one.", remedy="Check its kind."
-                )
-            return _Mail(message, source, limits).contents()
-        except (MessageError, ValueError, LookupError, IndexError, AttributeError, TypeError) as error:
-            raise damaged(source, "mail", error) from None
-        except RecursionError:
-            raise damaged(source, "mail", "it is nested too deeply") from None
+        return _Mail(message, source, limits).contents()
+    except (MessageError, ValueError, LookupError, IndexError, AttributeError, TypeError) as error:
+        raise damaged(source, "mail", error) from None
+    except RecursionError:
+        raise damaged(source, "mail", "it is nested too deeply") from None
 
 
 class _Mail:
@@ -131,11 +124,10 @@ class _Mail:
                 return []
 
     def _sections_of(self, path: Path, name: str) -> list[Section]:
-        from agent.files.contents import reader_of
         from agent.files.kinds import kind_of
 
         kind = kind_of(path)
-        opened = reader_of(kind).open(Source(path, kind, name, self._source.depth + 1), self._limits)
+        opened = open_contents(Source(path, kind, name, self._source.depth + 1), self._limits)
         try:
             read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
             if len(read) > _MOST_SECTIONS:

@@ -11,9 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import ReadLimits, Section, Source
+from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
-from agent.files.previews import Part, pages_part
 from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -33,42 +32,28 @@ _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
 
 
-class PdfReader:
-    """Reads PDF."""
+def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
+    """Opens a PDF; pages are read when they are asked for.
 
-    kinds = frozenset({"pdf"})
-
-    def open(self, source: Source, limits: ReadLimits) -> PdfContents:
-        """Opens a PDF; pages are read when they are asked for.
-
-        Raises:
-            FileProblem: It is empty, damaged, cut off, or locked by a password.
-        """
-        head = beginning(source)
-        if b"%PDF-" not in head:
-            raise FileProblem(
-                "mismatch",
-                f"{name_of(source)} is no PDF: it does not begin as one.",
-                remedy="Look at its bytes in a program.",
-            )
-        document = _opened(source)
-        cut = _is_cut(source.path)
-        if len(document) == 0:
-            document.close()
-            raise _broken(source, cut, "it has no pages")
-        contents = PdfContents(document, Path(name_of(source)).stem, limits)
-        if cut:
-            contents.lost.append("The file does not end as a PDF does: pages may be missing.")
-        return contents
-
-
-def _opened(source: Source) -> PdfDocument:
+    Raises:
+        FileProblem: It is empty, damaged, cut off, or locked by a password.
+    """
+    if b"%PDF-" not in beginning(source):
+        raise FileProblem(
+            "mismatch",
+            f"{name_of(source)} is no PDF: it does not begin as one.",
+            remedy="Look at its bytes in a program.",
+        )
     try:
         from pypdfium2 import PdfDocument, PdfiumError
     except ImportError:
         raise without_package("pypdfium2", "files", "PDF cannot be read") from None
+    with source.path.open("rb") as file:
+        file.seek(max(0, source.path.stat().st_size - 2048))
+        is_cut = b"%%EOF" not in file.read()
     try:
-        return PdfDocument(source.path)
+        document = PdfDocument(source.path)
+        why = "" if len(document) else "it has no pages"
     except PdfiumError as error:
         if error.err_code in (_PASSWORD, _SECURITY):
             raise FileProblem(
@@ -76,27 +61,23 @@ def _opened(source: Source) -> PdfDocument:
                 f"{name_of(source)} is locked by a password.",
                 remedy="Its content cannot be had without the password.",
             ) from None
-        raise _broken(source, _is_cut(source.path), str(error)) from None
-
-
-def _broken(source: Source, cut: bool, why: str) -> FileProblem:
-    if not cut:
-        return damaged(source, "PDF", why)
-    return FileProblem(
-        "truncated",
-        f"{name_of(source)} breaks off: its end is missing ({why}).",
-        remedy="Look at its bytes in a program.",
-    )
-
-
-def _is_cut(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 2048))
-        return b"%%EOF" not in file.read()
+        why = str(error)
+    if why and is_cut:
+        raise FileProblem(
+            "truncated",
+            f"{name_of(source)} breaks off: its end is missing ({why}).",
+            remedy="Look at its bytes in a program.",
+        )
+    if why:
+        raise damaged(source, "PDF", why)
+    contents = PdfContents(document, Path(name_of(source)).stem, limits)
+    if is_cut:
+        contents.lost.append("The file does not end as a PDF does: pages may be missing.")
+    return contents
 
 
 @dataclass(slots=True)
-class PdfContents:
+class PdfContents(Contents):
     """An open PDF."""
 
     document: PdfDocument
@@ -130,10 +111,6 @@ class PdfContents:
             label = self.document.get_page_label(number - 1)
             numbered = f" (numbered {one_line(label, 20)})" if label and label != str(number) else ""
             yield Section(f"page {number}{numbered}", self._text(number))
-
-    def preview(self) -> list[Part]:
-        """How its pages begin."""
-        return [pages_part(self)]
 
     def drawn(self, number: int) -> Image:
         """How a page looks.

@@ -21,27 +21,22 @@ _ROW = 91_440
 """Shapes whose tops differ by less (a tenth of an inch, in EMU) stand side by side."""
 
 
-class PptxReader:
-    """Reads pptx."""
+def open_pptx(source: Source, limits: ReadLimits) -> Contents:
+    """Reads a presentation.
 
-    kinds = frozenset({"pptx"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Reads a presentation.
-
-        Raises:
-            FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no presentation.
-        """
-        open_package(source, limits, "[Content_Types].xml").close()
-        try:
-            from pptx.exc import PythonPptxError
-        except ImportError:
-            raise without_package("python-pptx", "files", "presentations cannot be read") from None
-        try:
-            with damage_told(source, "a presentation"):
-                return _contents(_opened(source), limits)
-        except PythonPptxError as error:
-            raise damaged(source, "a presentation", error) from None
+    Raises:
+        FileProblem: It is empty, damaged, cut off, encrypted, a bomb, or no presentation.
+    """
+    open_package(source, limits, "[Content_Types].xml").close()
+    try:
+        from pptx.exc import PythonPptxError
+    except ImportError:
+        raise without_package("python-pptx", "files", "presentations cannot be read") from None
+    try:
+        with damage_told(source, "a presentation"):
+            return _contents(_opened(source), limits)
+    except PythonPptxError as error:
+        raise damaged(source, "a presentation", error) from None
 
 
 def _opened(source: Source) -> Presentation:

@@ -36,27 +36,22 @@ _ORIENTATION = 0x0112
 _QUALITIES = (85, 60, 30)
 
 
-class ImageReader:
-    """Reads pictures; what they show is for a model that sees."""
+def open_image(source: Source, limits: ReadLimits) -> Contents:
+    """Reads what a picture says about itself, and the text in it; what it shows is for a model that sees.
 
-    kinds = frozenset({"png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Contents:
-        """Reads what a picture says about itself, and the text in it.
-
-        Raises:
-            FileProblem: It is empty, damaged, cut off, or would take gigabytes of memory.
-        """
-        beginning(source)
-        if source.kind == "svg":
-            return _svg(source, limits)
-        with opened_picture(source) as picture:
-            facts = _facts(picture, source)
-            lost = [_ONLY_TEXT] if ocr.is_wanted() else []
-            frames = list(_frames(picture, lost))
-        sections = list(_read(frames, source, facts, lost))
-        data = {} if len(frames) == 1 else _saved(frames, Path(name_of(source)).stem)
-        return TextContents(source.kind, _summary(facts), sections, facts, lost, data, is_all=False)
+    Raises:
+        FileProblem: It is empty, damaged, cut off, or would take gigabytes of memory.
+    """
+    beginning(source)
+    if source.kind == "svg":
+        return _svg(source, limits)
+    with opened_picture(source) as picture:
+        facts = _facts(picture, source)
+        lost = [_ONLY_TEXT] if ocr.is_wanted() else []
+        frames = list(_frames(picture, lost))
+    sections = list(_read(frames, source, facts, lost))
+    data = {} if len(frames) == 1 else _saved(frames, Path(name_of(source)).stem)
+    return TextContents(source.kind, _summary(facts), sections, facts, lost, data, is_all=False)
 
 
 @contextmanager
@@ -287,9 +282,9 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
         FileProblem: It cannot be read, or can be made no picture.
     """
     if source.kind == "pdf":
-        from agent.files.documents.pdf import PdfReader
+        from agent.files.documents.pdf import open_pdf
 
-        contents = PdfReader().open(source, limits)
+        contents = open_pdf(source, limits)
         try:
             drawn = contents.drawn(page)
         finally:

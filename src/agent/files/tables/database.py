@@ -6,18 +6,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from agent.files.contents import ReadLimits, Section, Source
+from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.previews import CELL, Part, part_of
 from agent.files.problem import FileProblem
 from agent.files.tables.rows import as_table, columns_told, line_of, looked_at, rows_per_page
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from mcp_tools.tool import Json
+    pass
 
 _SAMPLE_ROWS = 100
 _BLOB = 16
@@ -26,20 +25,6 @@ _LISTED = 40
 """Tables that are named and previewed."""
 _SQL = 1_000
 """Characters of a statement."""
-
-
-class DatabaseReader:
-    """Reads SQLite databases."""
-
-    kinds = frozenset({"sqlite"})
-
-    def open(self, source: Source, limits: ReadLimits) -> Database:
-        """Opens a database.
-
-        Raises:
-            FileProblem: It is damaged or cut off.
-        """
-        return Database(source, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +43,20 @@ class Table:
         return max(1, -(-self.rows // self.per_page))
 
 
-class Database:
-    """An open database.
+class Database(Contents):
+    """A database, opened so that nothing of it can change.
 
     Args:
         source: The file.
         limits: How long a page may be.
+
+    Raises:
+        FileProblem: It is damaged or cut off.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self.kind = source.kind
-        self.lost: list[str] = []
+        self.lost = []
         self._name = source.name or source.path.name
         self._section = limits.section
         if source.path.with_name(source.path.name + "-wal").exists():
@@ -85,7 +73,7 @@ class Database:
         views = [name for kind, name, _ in self._schema if kind == "view"]
         if views:
             self.lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
-        self.count: int | None = 1 + sum(table.pages for table in self._tables)
+        self.count = 1 + sum(table.pages for table in self._tables)
         self._describe(views)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
@@ -116,10 +104,6 @@ class Database:
             )
         others = [one_line(sql, _SQL) for kind, _, sql in self._schema if kind != "table"]
         return [*parts, part_of(others, len(others), "entries", name="the rest of the schema")] if others else parts
-
-    def save_data(self, folder: Path) -> list[Path]:
-        """Nothing: the file itself is best."""
-        return []
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -166,7 +150,7 @@ class Database:
         shown = ", ".join(f"{table.name} ({table.rows:,} rows)" for table in self._tables[:_LISTED])
         more = f", and {len(self._tables) - _LISTED} more tables" if len(self._tables) > _LISTED else ""
         self.summary = f"SQLite database, {len(self._tables)} tables, {len(views)} views: {shown}{more}"
-        self.facts: dict[str, Json] = {
+        self.facts = {
             "tables": [{"name": t.name, "rows": t.rows, "columns": dict(t.columns)} for t in self._tables],
             "views": views,
         }

@@ -6,17 +6,16 @@ import csv
 import io
 from collections.abc import Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from agent.files.contents import ReadLimits, Section, Source
+from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.previews import CELL, DATA, Part, part_of, text_part
 from agent.files.problem import FileProblem
 from agent.files.tables.rows import SAMPLE, as_table, columns_told, looked_at, rows_per_page, sniffed
 from agent.files.text import text_encoding
 
 if TYPE_CHECKING:
-    from mcp_tools.tool import Json
+    pass
 
 COUNTED = 256 << 20
 """Bytes up to which the rows are counted."""
@@ -25,26 +24,15 @@ _FIELD = 16 << 20
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
-class DelimitedReader:
-    """Reads csv and tsv files."""
-
-    kinds = frozenset({"csv", "tsv"})
-
-    def open(self, source: Source, limits: ReadLimits) -> DelimitedFile:
-        """Opens a file.
-
-        Raises:
-            FileProblem: It is no text, or has no rows.
-        """
-        return DelimitedFile(source, limits)
-
-
-class DelimitedFile:
+class DelimitedFile(Contents):
     """A table in a text file. Rows are numbered as records: 1 is the first line that is not empty.
 
     Args:
         source: The file.
         limits: How long a page may be.
+
+    Raises:
+        FileProblem: It is no text, or has no rows.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
@@ -69,12 +57,8 @@ class DelimitedFile:
         if source.path.stat().st_size <= COUNTED:
             with self._encoding.open(source.path, newline="") as stream:
                 self._rows = sum(1 for _ in self._records(stream)) - self._skipped
+        self.count = None if self._rows is None else max(1, -(-self._rows // self._per_page))
         self._describe(sample)
-
-    @property
-    def count(self) -> int | None:
-        """The number of pages; None where counting rows would take long."""
-        return None if self._rows is None else max(1, -(-self._rows // self._per_page))
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages from that number on, each with the header."""
@@ -103,13 +87,6 @@ class DelimitedFile:
             told = columns_told(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
         head = self._line(self._header) if self._skipped else ""
         return [part_of(map(self._line, first), self._rows, head=head, columns=told)]
-
-    def save_data(self, folder: Path) -> list[Path]:
-        """Nothing: the file itself is best."""
-        return []
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def _page(self, start: int, rows: list[list[str]]) -> Section:
         width = max([self._columns, *(len(row) for row in rows)])
@@ -161,7 +138,7 @@ class DelimitedFile:
             said.append("decimal comma")
         said.append("the first row is the header" if dialect.has_header else "no header")
         self.summary = f"Table: {', '.join(said)}"
-        self.facts: dict[str, Json] = {
+        self.facts = {
             "rows": self._rows,
             "columns": self._columns,
             "header": self._header[:1000] if dialect.has_header else None,

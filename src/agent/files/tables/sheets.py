@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.files.contents import Section
+from agent.files.contents import Contents, Section
 from agent.files.previews import CELL, Part, part_of, trimmed
 from agent.files.tables.rows import (
     as_table,
@@ -65,7 +65,7 @@ class Sheet(Protocol):
         ...
 
 
-class WorkbookContents:
+class WorkbookContents(Contents):
     """A workbook: each page is a part of one sheet.
 
     Args:
@@ -82,8 +82,8 @@ class WorkbookContents:
         self.pictures: dict[str, bytes] = {}
         """By the names of the files that they are saved as."""
         self._sheets = [(sheet, rows_per_page(_sample(sheet), section)) for sheet in sheets]
-        self.count: int | None = sum(_pages(sheet, size) for sheet, size in self._sheets)
-        self.facts: dict[str, Json] = {"sheets": [sheet.facts for sheet in sheets]}
+        self.count = sum(_pages(sheet, size) for sheet, size in self._sheets)
+        self.facts = {"sheets": [sheet.facts for sheet in sheets]}
         described = ", ".join(_described(sheet) for sheet in sheets[:_TITLES])
         more = f", and {len(sheets) - _TITLES} more sheets" if len(sheets) > _TITLES else ""
         counted = f"{len(sheets)} sheet{'s' if len(sheets) != 1 else ''}"
@@ -113,9 +113,6 @@ class WorkbookContents:
         for name, content in self.pictures.items():
             (folder / name).write_bytes(content)
         return [folder / name for name in self.pictures]
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def _sheet_pages(self, sheet: Sheet, size: int, start: int, pages: int) -> Iterator[Section]:
         if not sheet.listed:

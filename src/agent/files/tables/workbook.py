@@ -41,44 +41,32 @@ _QUOTED = re.compile(rb"&quot;.*?&quot;")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
-class WorkbookReader:
-    """Reads xlsx files."""
+def open_workbook(source: Source, limits: ReadLimits) -> WorkbookContents:
+    """Opens an xlsx file.
 
-    kinds = frozenset({"xlsx"})
-
-    def open(self, source: Source, limits: ReadLimits) -> WorkbookContents:
-        """Opens a workbook.
-
-        Raises:
-            FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
-        """
-        parts = _parts(source, limits)
-        lost = _unshown(parts)
-        contents = _with_marks(source, limits, parts, lost) or plain(source, limits, lost)
-        contents.pictures = _pictures(source, parts)
-        if contents.pictures:
-            named = ", ".join(f"[picture {name}]" for name in contents.pictures)
-            contents.lost.append(f"Pictures that stand on its sheets, saved apart: {named}.")
-        return contents
+    Raises:
+        FileProblem: It is encrypted, damaged, cut off, or unpacks to too much.
+    """
+    parts = _parts(source, limits)
+    lost = _unshown(parts)
+    contents = _with_marks(source, limits, parts, lost) or _plain(source, limits, lost)
+    contents.pictures = _pictures(source, parts)
+    if contents.pictures:
+        named = ", ".join(f"[picture {name}]" for name in contents.pictures)
+        contents.lost.append(f"Pictures that stand on its sheets, saved apart: {named}.")
+    return contents
 
 
-class SheetsReader:
-    """Reads xls, xlsb and ods files: their values."""
+def open_values(source: Source, limits: ReadLimits) -> WorkbookContents:
+    """Opens an xls, xlsb or ods file: its values.
 
-    kinds = frozenset({"xls", "xlsb", "ods"})
-
-    def open(self, source: Source, limits: ReadLimits) -> WorkbookContents:
-        """Opens a workbook.
-
-        Raises:
-            FileProblem: It is encrypted, damaged, or unpacks to too much.
-        """
-        if source.kind != "xls":
-            _parts(source, limits)
-        lost = [
-            f"Of {source.kind} files only values are read, not formulas, colours, number formats, comments or errors."
-        ]
-        return plain(source, limits, lost)
+    Raises:
+        FileProblem: It is encrypted, damaged, or unpacks to too much.
+    """
+    if source.kind != "xls":
+        _parts(source, limits)
+    lost = [f"Of {source.kind} files only values are read, not formulas, colours, number formats, comments or errors."]
+    return _plain(source, limits, lost)
 
 
 def _with_marks(
@@ -123,12 +111,7 @@ def _with_marks(
         return None
 
 
-def plain(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookContents:
-    """A workbook's values.
-
-    Raises:
-        FileProblem: It is encrypted or damaged.
-    """
+def _plain(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookContents:
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
 
     sheets: list[Sheet] = []

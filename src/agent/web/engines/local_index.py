@@ -17,7 +17,7 @@ from typing import TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from agent.events import Event, Note
-from agent.files.contents import READERS
+from agent.files.contents import module_of
 from agent.files.kinds import encoding_of, kind_of
 from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
@@ -260,7 +260,7 @@ class OwnIndex(Search):
         """
         from agent.web.reading.reader import extracted
 
-        module = READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
+        module = module_of(kind)
         if size > _MOST_BYTES:
             note = f"Its content is not in the index: it has more than {_MOST_BYTES >> 20} MiB."
             return Page(url, "", "", kind=kind, notes=(note,))
