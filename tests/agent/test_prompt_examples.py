@@ -15,8 +15,8 @@ import pytest
 import agent
 import agent.small
 import mcp_tools.create
+from agent import conversation as restating
 from agent.consent import permission
-from agent.conversations import restating
 from agent.models.openai import OpenAIModel
 from agent.models.protocol import Request
 from agent.models.retry import Retry

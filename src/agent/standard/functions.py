@@ -44,7 +44,8 @@ _FUNCTIONS: dict[Action, dict[str, Any]] = {
             "code": {
                 "type": "string",
                 "description": "A module with one typed public function, its Google docstring with Args (meaning, "
-                "unit), Returns, Raises and an example; ValueError for bad input. Left out: the last one again.",
+                "unit, limits), Returns, Raises and an example; Literal for a choice; a ValueError that names each bad "
+                "input. Left out: the last one again.",
             },
             "arguments": {"type": "object"},
             "objection": {"type": "string", "description": "Why a test that it failed is wrong."},

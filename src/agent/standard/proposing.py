@@ -79,7 +79,7 @@ def _not_kept(state: State, context: Context, creation: Creation, *, told: bool)
     done = step(state, ok=ok, finding=f"{shown}Not kept as a tool: {creation.reason}", value=creation.value)
     if told and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
-    elif not told and not any(map(_was_tried, state.get("steps", []))):
+    elif not told and creation.choice != "one_off" and not any(map(_was_tried, state.get("steps", []))):
         done["final"] = ""
     return {"steps": [done]}
 

@@ -29,6 +29,7 @@ _BUGS = words(
 """Exceptions by which code fails; who refuses an argument raises another one."""
 CRASHES = _BUGS | {"TypeError"}
 """Exceptions by which code fails with arguments of the right types."""
+_ONE_OFF = "one_off"
 _ERROR, _OPEN = "error", "open"
 """What stands in place of a result. A text would have quotes."""
 _ABOUT_FILES = (
@@ -51,7 +52,9 @@ def _object(*texts: str, **others: Json) -> Json:
 
 def _tests(**more: Json) -> Json:
     items = _object("call", "because", "result", **more)
-    return _object(tests={"type": "array", "minItems": 4, "maxItems": 8, "items": items})
+    form = _object(tests={"type": "array", "minItems": 4, "maxItems": 8, "items": items})
+    form["properties"] = {_ONE_OFF: _TEXT, **form["properties"]}
+    return form
 
 
 def _rulings(count: int) -> Json:
@@ -74,11 +77,13 @@ class ModelExaminer:
     def __init__(self, fill: Fill, name: str) -> None:
         self.name = name
         self._fill = fill
-        self._tests: dict[str, list[Test]] = {}
+        self._tests: dict[str, list[Test] | str] = {}
         self._stands: set[tuple[str, str]] = set()
 
-    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
+    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
         """Calls with the results that the definition promises, and calls that it says are refused.
+
+        For what no shared package would hold, a text that says why.
 
         Args:
             definition: Types, signature and docstring.
@@ -91,8 +96,9 @@ class ModelExaminer:
             messages = load_prompt("mcp_tools.create", "tests").render(definition=definition, files=about)
             form = await self._fill(messages, _TESTS_OF_FILES if files else _TESTS)
             read = [_test(each, tool) for each in form["tests"]]
-            self._tests[definition] = [test for test in read if test is not None]
-        return list(self._tests[definition])
+            self._tests[definition] = form.get(_ONE_OFF, "").strip() or [test for test in read if test is not None]
+        known = self._tests[definition]
+        return known if isinstance(known, str) else list(known)
 
     async def look_again(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str

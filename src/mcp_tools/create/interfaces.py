@@ -85,8 +85,8 @@ class Examiner(Protocol):
         """The model's name, for the provenance."""
         ...
 
-    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
-        """Calls with the results that the definition promises.
+    async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
+        """Calls with the results that the definition promises; a text that says why, if it serves one question only.
 
         Args:
             definition: Types, signature and docstring.
@@ -110,6 +110,10 @@ class Examiner(Protocol):
         ...
 
 
+Choice = Literal["reuse", "create", "scratch", "one_off"]
+"""`scratch`: a program answered the question, and was not kept. `one_off`: nor should it be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Creation:
     """How the attempt to create a tool ended."""
@@ -118,8 +122,7 @@ class Creation:
     """The arguments of the present question."""
     tool: Tool | None
     """The registered tool; None when none was good enough to keep."""
-    choice: Literal["reuse", "create", "scratch"]
-    """`scratch`: a program answered the question, and was not kept."""
+    choice: Choice
     value: Json = None
     """The result for the present question."""
     reason: str = ""

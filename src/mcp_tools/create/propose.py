@@ -12,13 +12,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Literal
 
 from mcp_tools.checks import Report, check
 from mcp_tools.create.bench import Bench, Call, fitted, misfits, usable, without_absent, writable
 from mcp_tools.create.examiner import CRASHES, exception_of, passes, told
 from mcp_tools.create.file_arguments import other_values
-from mcp_tools.create.interfaces import Creation, Examiner, Proposal, Shelf, Test, Watcher
+from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, Shelf, Test, Watcher
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
@@ -91,6 +90,7 @@ class _Trial:
         self.source = proposal.code
         self.arguments = proposal.arguments
         self.rejected: list[str] = []
+        self.unkept: Choice = "scratch"
         self.bench = Bench(proposal, sandbox)
 
     async def result(self) -> Creation:
@@ -285,6 +285,9 @@ class _Trial:
             tests = await self.examiner.tests(self.written.text, draft, files)
         except (ModelFixableError, StoppedError) as failure:
             return f"it could not be examined: {failure.message}"
+        if isinstance(tests, str):
+            self.unkept = "one_off"
+            return f"the examiner sees nothing here that other questions need: {tests}"
         tests = [test for test in tests if usable(test.files) and not misfits(draft, test.arguments)]
         tests = [test for test in tests if test.raises or not validate_result(draft, test.expected)]
         others = [test for test in tests if not test.raises and test.arguments != self.arguments]
@@ -391,11 +394,9 @@ class _Trial:
 
     def _scratch(self, first: Outcome, problems: Sequence[str]) -> Creation:
         """What answers the question and is not kept, with all that is to be mended."""
-        return self._creation(None, "scratch", first, _listed(problems))
+        return self._creation(None, self.unkept, first, _listed(problems))
 
-    def _creation(
-        self, tool: Tool | None, choice: Literal["reuse", "create", "scratch"], first: Outcome, reason: str
-    ) -> Creation:
+    def _creation(self, tool: Tool | None, choice: Choice, first: Outcome, reason: str) -> Creation:
         return Creation(
             self.arguments,
             tool,

@@ -514,6 +514,12 @@ async def test_two_tools_in_one_file_are_told_apart_by_the_name(case: Case) -> N
     assert creation.tool.source == both
 
 
+async def test_what_an_examiner_calls_a_one_off_answers_and_is_not_kept(case: Case) -> None:
+    creation = await case.prove(COUNT, WORDS, {"one_off": "two steps in one", **exam(*COUNT_TESTS)})
+    assert (creation.choice, creation.value, creation.tool) == ("one_off", 2, None)
+    assert "two steps in one" in creation.reason
+
+
 async def test_without_an_examiner_nothing_is_kept(case: Case) -> None:
     creation = await case.prove(COUNT, WORDS, ModelFixableError("the model is gone"))
     assert (creation.choice, creation.value) == ("scratch", 2)
