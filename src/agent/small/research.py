@@ -14,8 +14,8 @@ from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.models.protocol import Role
 from agent.web.evidence import Evidence, Wanted
-from agent.web.queries import Plan, Terms, plan_by_rule, stems_of
-from agent.web.quoting import Assessment, ReadPage, best_score, by_rule
+from agent.web.queries import plan_by_rule, stems_of
+from agent.web.quoting import Assessment, ReadPage, best_score
 from agent.web.research import research
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
 
@@ -31,7 +31,12 @@ _QUERY: dict[str, Any] = {"type": "string", "maxLength": 100}
 async def research_by_rule(wanted: Wanted, context: Context) -> Evidence:
     """What the web says."""
     assert context.web is not None
-    return await research(await with_next_query(wanted, context), context, context.web, Copyist())
+    wanted = await with_next_query(wanted, context)
+
+    async def copied(pages: Sequence[ReadPage], assessment: Assessment) -> str:
+        return await _copied(wanted, pages, assessment, context)
+
+    return await research(wanted, context, context.web, plan_by_rule(wanted.aim), answer=copied)
 
 
 async def with_next_query(wanted: Wanted, context: Context) -> Wanted:
@@ -49,31 +54,6 @@ async def with_next_query(wanted: Wanted, context: Context) -> Wanted:
     except ModelOutputError:
         return wanted
     return replace(wanted, query=" ".join(str(completion.parsed).split()))
-
-
-class Copyist:
-    """The model copies the answer from what rules quote, once it is complete; see `Researcher`."""
-
-    def __init__(self) -> None:
-        self._asked_about: Assessment | None = None
-
-    async def plan(self, wanted: Wanted, context: Context) -> Plan:
-        """The plan by rule."""
-        return plan_by_rule(wanted.aim)
-
-    async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
-        """What rules quote; with something missing there is a further search before the model is asked."""
-        assessment = by_rule(wanted, pages, terms)
-        return assessment if assessment.queries else await self.conclude(wanted, pages, assessment, context)
-
-    async def conclude(
-        self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
-    ) -> Assessment:
-        """The assessment with the answer that the model copies; it is asked once about the same quotations."""
-        if assessment is not self._asked_about and assessment.quotes:
-            self._asked_about = assessment
-            assessment.answer = await _copied(wanted, pages, assessment, context)
-        return assessment
 
 
 async def _copied(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context) -> str:

@@ -169,10 +169,12 @@ class Standard:
 
     async def research(self, wanted: Wanted, context: Context) -> Evidence:
         """What the best pages say, quoted by rules."""
-        from agent.web.research import AsAsked, research
+        from agent.web.queries import Plan, freshness_of, usable
+        from agent.web.research import research
 
         assert context.web is not None
-        return await research(wanted, context, context.web, AsAsked())
+        plan = Plan("targeted", usable([wanted.aim]), freshness_of(wanted.aim))
+        return await research(wanted, context, context.web, plan, quotes=8, follow_ups=0)
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """The coordinator reads the finding, and answers itself."""

@@ -82,12 +82,8 @@ class Evidence:
     """Different pages that the engines named."""
     read: int = 0
     """Pages of them that were read."""
-    differ: str = ""
-    """Where sources contradict each other, in a sentence."""
     answer: str = ""
     """What the quotations state as the answer, copied from them; empty where they do not."""
-    checked: str = ""
-    """Whether a second, independent source says the same, in a sentence."""
     missing: list[str] = field(default_factory=list)
     """What was named in the question and found nowhere."""
     failed: list[str] = field(default_factory=list)
@@ -104,7 +100,8 @@ class Evidence:
             return self._nothing()
         read = f"{self.read} of {self.hits} page{'' if self.hits == 1 else 's'} read."
         head = f"search {'; '.join(self.queries)} ({self.strategy}): {read}"
-        tail = self._tail()
+        tail = [f"Not found: {', '.join(self.missing)}."] if self.missing else []
+        tail += [f"Failed: {'; '.join(self.failed[:6])}."] if self.failed else []
         room = size - len(head) - sum(len(line) + 1 for line in tail)
         blocks: list[str] = []
         for block in self._blocks():
@@ -132,12 +129,6 @@ class Evidence:
         first = [_with_head(source) for source in self.sources]
         more = [f"[{source.number}] also: {_quoted(quote)}" for source in self.sources for quote in source.quotes[2:]]
         return first + more
-
-    def _tail(self) -> list[str]:
-        lines = [line for line in (self.checked, self.differ) if line]
-        lines += [f"Not found: {', '.join(self.missing)}."] if self.missing else []
-        lines += [f"Failed: {'; '.join(self.failed[:6])}."] if self.failed else []
-        return lines
 
     def cited(self) -> list[CitedSource]:
         """The sources that were quoted, as the state keeps them."""

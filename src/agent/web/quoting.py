@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from agent.web.address import source_of
 from agent.web.evidence import Quote, Wanted
 from agent.web.page import Page
-from agent.web.queries import Terms, stem_of, stems_of, usable, words_of
+from agent.web.queries import Terms, stems_of, usable, words_of
 
 _LONGEST = 360
 """Characters of a passage."""
@@ -175,11 +174,6 @@ _KINDS = (
     ),
     (re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE), _PERSON),
 )
-_SHARE = 0.4
-"""Of the question's weight, what must stand around a value for it to be the one that is meant."""
-_NUMBER = re.compile(r"[-+−]?\d[\d.,:]*\d|\d")
-_MOST_WORDS = 6
-"""An answer with more words is no single fact that two sources would state alike."""
 MOST_MISSING = 3
 
 
@@ -241,59 +235,15 @@ def _score(
     return score if in_itself else 0.0
 
 
-def normal(text: str) -> str:
-    """Letters, digits and the points between them, so that layout and marks do not matter; thousands without commas."""
-    words = re.findall(r"\w+(?:[.,:]\w+)*", text.casefold())
-    return " ".join(stem_of(word) if word[:1].isdigit() else word for word in words)
-
-
-def value_in(answer: str) -> str:
-    """What two sources that agree would both have: of a quantity its number; empty where it is no single fact."""
-    text = answer.strip(" .\"'“”")
-    if text.casefold() in {"yes", "no", ""} or len(text.split()) > _MOST_WORDS:
-        return ""
-    number = _NUMBER.search(text)
-    if number and number.start() <= 1 and len(text.split()) <= 2:
-        return number[0]
-    return text
-
-
-def stating(pages: Sequence[ReadPage], value: str, terms: Terms) -> list[tuple[ReadPage, Scored]]:
-    """One page for each independent source that states a value: the one that says most about the question.
-
-    Pages of one registered domain are one source, and so are pages with the same words: one of them is the copy.
-    """
-    wanted = re.compile(rf"(?<!\w){re.escape(normal(value))}(?!\w)")
-    having: list[tuple[ReadPage, Scored]] = []
-    for read in pages:
-        if there := [scored for scored in read.passages if wanted.search(normal(scored.passage.text))]:
-            having.append((read, max(there, key=lambda scored: terms.share(scored.stems))))
-    having.sort(key=lambda pair: -terms.share(pair[1].stems))
-    found: list[tuple[ReadPage, Scored]] = []
-    sources: set[str] = set()
-    texts: set[str] = set()
-    for read, scored in having:
-        source, text = source_of(read.page.url), normal(scored.passage.text)
-        if terms.share(scored.stems) >= _SHARE and source not in sources and text not in texts:
-            found.append((read, scored))
-            sources.add(source)
-            texts.add(text)
-    return found
-
-
 @dataclass(slots=True)
 class Assessment:
     """What was made of the pages."""
 
     quotes: dict[str, tuple[Quote, ...]] = field(default_factory=dict)
     """By the page's address; the most telling first."""
-    answer: str = ""
-    """Copied from a quotation; empty where none states it."""
     missing: list[str] = field(default_factory=list)
     queries: tuple[str, ...] = ()
     """What would find what is missing."""
-    differ: str = ""
-    """Where sources contradict each other, in a sentence."""
 
 
 def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, *, most: int = 3) -> Assessment:

@@ -1,12 +1,12 @@
-"""One search: plan, search, read the best pages, quote, ask for what is missing, check."""
+"""One search: read the best pages that the queries find, quote them, and search again for what is missing."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from agent.consent.permission import may_be_done
 from agent.consent.provenance import of_query
@@ -14,10 +14,10 @@ from agent.context import Context
 from agent.errors import StoppedError
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
-from agent.web.evidence import Evidence, Quote, Source, Wanted, credibility_of, rank, relevance_of, words_of_hit
+from agent.web.evidence import Evidence, Source, Wanted, credibility_of, rank, relevance_of, words_of_hit
 from agent.web.page import Page, Result, WebProblem
-from agent.web.queries import Plan, Terms, broader, freshness_of, terms_of, usable, words_of
-from agent.web.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely, stating, value_in
+from agent.web.queries import Plan, Terms, broader, terms_of
+from agent.web.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely
 from mcp_tools.text import one_line
 
 _LATE = 8
@@ -64,14 +64,9 @@ class Hits:
             believed = _BELIEVED * rank(credibility_of(result.url, terms).level)
             self._hits[key] = _Hit(result, worth, words + believed)
 
-    def take(self, count: int, *, apart_from: Collection[str] = ()) -> list[Result]:
-        """The best pages that were not tried yet, which then are.
-
-        Args:
-            count: How many at most.
-            apart_from: Sources (`address.source_of`) of which none is wanted.
-        """
-        left = [hit for hit in self._hits.values() if not hit.tried and source_of(hit.result.url) not in apart_from]
+    def take(self, count: int) -> list[Result]:
+        """The best pages that were not tried yet, at most so many, which then are."""
+        left = [hit for hit in self._hits.values() if not hit.tried]
         left.sort(key=lambda hit: -(0.5 * hit.place + hit.words))
         of_source: Counter[str] = Counter()
         first: list[_Hit] = []
@@ -95,66 +90,40 @@ T = TypeVar("T")
 
 HITS = 8
 """Of one search."""
-FOLLOW_UPS = 2
-"""Further queries where something named is missing."""
 _PAGES = {"targeted": 3, "broader": 4, "verification": 4}
 """Pages that are read at first, by strategy."""
 _MORE_PAGES = 2
 """Pages that are read after a follow-up, and for a second source."""
-_QUOTED = 8
-"""Passages of the best page that are quoted for a model that reads them all."""
 _BATCHES = 2
 """Of pages, where some cannot be read."""
 
 
-class Researcher(Protocol):
-    """The model's part of a search."""
-
-    async def plan(self, wanted: Wanted, context: Context) -> Plan:
-        """How the search begins."""
-        ...
-
-    async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
-        """What the pages say, and what is missing; at least one of them has a passage."""
-        ...
-
-    async def conclude(
-        self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
-    ) -> Assessment:
-        """The assessment after the last page was read."""
-        ...
-
-
-class AsAsked:
-    """The query is searched for as it is written, and rules quote: the model that asked reads, and asks on itself."""
-
-    async def plan(self, wanted: Wanted, context: Context) -> Plan:
-        """One query."""
-        return Plan("targeted", usable([wanted.aim]), freshness_of(wanted.aim))
-
-    async def assess(self, wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, context: Context) -> Assessment:
-        """Many quotations, and no further search."""
-        return replace(by_rule(wanted, pages, terms, most=_QUOTED), queries=())
-
-    async def conclude(
-        self, wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context
-    ) -> Assessment:
-        """The assessment as it is."""
-        return assessment
-
-
-async def research(wanted: Wanted, context: Context, web: JournaledWeb, researcher: Researcher) -> Evidence:
+async def research(
+    wanted: Wanted,
+    context: Context,
+    web: JournaledWeb,
+    plan: Plan,
+    *,
+    quotes: int = 3,
+    follow_ups: int = 2,
+    answer: Callable[[Sequence[ReadPage], Assessment], Awaitable[str]] | None = None,
+) -> Evidence:
     """What the web says about it; what a limit of the run ended is given as far as it came.
 
     Args:
         wanted: What is to be found out.
-        context: The models that are asked, and the run's budget.
+        context: The run's consent and budget.
         web: Searches and reads.
-        researcher: The model's part.
+        plan: How the search begins.
+        quotes: Quotations of the best page; of each other page one less.
+        follow_ups: Further queries where something named is missing.
+        answer: Copies the answer from the quotations; empty where they do not state it.
     """
-    inquiry = _Inquiry(wanted, context, web, researcher)
+    inquiry = _Inquiry(wanted, context, web, quotes)
     try:
-        await inquiry.run()
+        await inquiry.run(plan, follow_ups)
+        if answer is not None and inquiry.assessment.quotes:
+            inquiry.evidence.answer = await answer(inquiry.pages, inquiry.assessment)
     except StoppedError as stopped:
         inquiry.evidence.failed.append(stopped.message)
     inquiry.conclude()
@@ -164,38 +133,36 @@ async def research(wanted: Wanted, context: Context, web: JournaledWeb, research
 class _Inquiry:
     """One search under way."""
 
-    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb, researcher: Researcher) -> None:
+    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb, quotes: int) -> None:
         self.evidence = Evidence()
+        self.pages: list[ReadPage] = []
+        self.assessment = Assessment()
         self._wanted = wanted
         self._context = context
         self._web = web
-        self._researcher = researcher
+        self._most = quotes
         self._terms = terms_of(wanted.aim)
         self._hits = Hits()
-        self._pages: list[ReadPage] = []
-        self._assessment = Assessment()
-        self._is_assessed = False
-        self._checked: dict[str, Quote] = {}
-        """By address, the quotation in which each source states the answer."""
 
-    async def run(self) -> None:
-        """From the plan to the second source."""
-        plan = await self._researcher.plan(self._wanted, self._context)
+    async def run(self, plan: Plan, follow_ups: int) -> None:
+        """From the plan to the last follow-up."""
         self.evidence.strategy = plan.strategy
         await self._round(plan.queries, _PAGES[plan.strategy], plan.freshness)
-        if not any(read.passages for read in self._pages):
+        if not any(read.passages for read in self.pages):
             wider = [broader(query, self._terms) for query in plan.queries]
             await self._round([query for query in wider if query], _PAGES["broader"])
-        self._assessment = await self._assessed()
-        self._is_assessed = True
-        await self._follow_up()
-        await self._confirm()
+        self._assess()
+        while follow_ups > 0 and (queries := self.assessment.queries[:follow_ups]):
+            follow_ups -= len(queries)
+            if not await self._round(queries, _MORE_PAGES):
+                break
+            self._assess()
 
     async def _round(self, queries: Sequence[str], pages: int, freshness: str = "") -> bool:
         """Searches and reads; whether anything new was read."""
         new = [query for query in queries if query not in self.evidence.queries]
         self.evidence.queries += new
-        terms = terms_of(" ".join([self._wanted.aim, *new])) if self._pages else self._terms
+        terms = terms_of(" ".join([self._wanted.aim, *new])) if self.pages else self._terms
         for results in await _all(*(self._search(query, freshness) for query in new)):
             self._hits.add(results, terms)
         return await self._read(pages, terms)
@@ -213,27 +180,21 @@ class _Inquiry:
             self.evidence.failed.append(f"search {query!r}: {one_line(problem.message, 160)}")
             return []
 
-    async def _read(self, count: int, terms: Terms, apart_from: Collection[str] = ()) -> bool:
-        """Reads so many of the best pages, others in place of those that cannot be read.
-
-        Args:
-            count: How many.
-            terms: What is looked for in them.
-            apart_from: Sources of which none is wanted.
-        """
-        before = len(self._pages)
+    async def _read(self, count: int, terms: Terms) -> bool:
+        """Reads so many of the best pages, others in place of those that cannot be read; whether there was one."""
+        before = len(self.pages)
         summaries: list[Result] = []
         for _ in range(_BATCHES):
-            batch = self._hits.take(count - (len(self._pages) - before), apart_from=apart_from)
+            batch = self._hits.take(count - (len(self.pages) - before))
             for result, page in zip(batch, await _all(*map(self._page, batch)), strict=True):
                 if page is None:
                     summaries.append(result)
-                elif canonical(page.url) not in {canonical(read.page.url) for read in self._pages}:
+                elif canonical(page.url) not in {canonical(read.page.url) for read in self.pages}:
                     self._hits.mark(page.url)
-                    self._pages.append(read_closely(page, terms, self._wanted.question))
-        if len(self._pages) == before:  # what the engines say of pages is better than nothing
-            self._pages += [self._summary(result, terms) for result in summaries if result.snippet.strip()]
-        return len(self._pages) > before
+                    self.pages.append(read_closely(page, terms, self._wanted.question))
+        if len(self.pages) == before:  # what the engines say of pages is better than nothing
+            self.pages += [self._summary(result, terms) for result in summaries if result.snippet.strip()]
+        return len(self.pages) > before
 
     async def _page(self, result: Result) -> Page | None:
         try:
@@ -246,51 +207,20 @@ class _Inquiry:
         page = Page(result.url, result.title, result.snippet, via="summary", published=result.published)
         return read_closely(page, terms, self._wanted.question)
 
-    async def _follow_up(self) -> None:
-        """Asks on while something named is missing, at most twice."""
-        asked = 0
-        while asked < FOLLOW_UPS and (queries := self._assessment.queries[: FOLLOW_UPS - asked]):
-            asked += len(queries)
-            if not await self._round(queries, _MORE_PAGES):
-                break
-            self._assessment = await self._assessed()
-        self._assessment = await self._researcher.conclude(self._wanted, self._pages, self._assessment, self._context)
-
-    async def _assessed(self) -> Assessment:
-        if not any(read.passages for read in self._pages):
-            return Assessment(missing=list(self._terms.names)[:MOST_MISSING])
-        return await self._researcher.assess(self._wanted, self._pages, self._terms, self._context)
-
-    async def _confirm(self) -> None:
-        """Looks for a second source of the answer: among what was read, among the hits, by a search of its own."""
-        value = value_in(self._assessment.answer)
-        if not value:
-            return
-        for query in ("", f"{words_of(self._wanted.aim)} {value}"):
-            if len(stating(self._pages, value, self._terms)) > 1:
-                break
-            if query:
-                self.evidence.queries.append(query)
-                self._hits.add(await self._search(query, ""), self._terms)
-            await self._read(_MORE_PAGES, self._terms, {source_of(read.page.url) for read in self._pages})
-        found = stating(self._pages, value, self._terms)
-        self._checked = {read.page.url: scored.passage.quote for read, scored in found}
+    def _assess(self) -> None:
+        if any(read.passages for read in self.pages):
+            self.assessment = by_rule(self._wanted, self.pages, self._terms, most=self._most)
+        else:
+            self.assessment = Assessment(missing=list(self._terms.names)[:MOST_MISSING])
 
     def conclude(self) -> None:
-        """Fills the evidence from what was read and assessed; rules choose where the search ended before."""
-        if not self._is_assessed:
-            self._assessment = by_rule(self._wanted, self._pages, self._terms)
-        evidence, found = self.evidence, self._assessment
-        evidence.hits, evidence.read = len(self._hits), len(self._pages)
-        evidence.answer, evidence.missing, evidence.differ = found.answer, found.missing, found.differ
-        evidence.sources = self._numbered([read for read in self._pages if self._quotes(read)])
-        evidence.checked = self._told_of_check()
-
-    def _quotes(self, read: ReadPage) -> tuple[Quote, ...]:
-        """What is quoted of a page; where it states the answer, that comes first."""
-        quotes = self._assessment.quotes.get(read.page.url, ())
-        checked = self._checked.get(read.page.url)
-        return quotes if checked is None else (checked, *(quote for quote in quotes if quote != checked))
+        """Fills the evidence from what was read; where the search ended early, from what is there."""
+        if self.pages and not self.assessment.quotes:
+            self._assess()
+        evidence, quotes = self.evidence, self.assessment.quotes
+        evidence.hits, evidence.read = len(self._hits), len(self.pages)
+        evidence.missing = self.assessment.missing
+        evidence.sources = self._numbered([read for read in self.pages if quotes.get(read.page.url)])
 
     def _numbered(self, pages: Sequence[ReadPage]) -> list[Source]:
         """The sources, best first; one that the run knows already keeps its number."""
@@ -308,20 +238,10 @@ class _Inquiry:
             title=page.title,
             relevance=relevance_of(read.stems, self._terms),
             credibility=credibility_of(page.url, self._terms),
-            quotes=self._quotes(read),
+            quotes=self.assessment.quotes[page.url],
             published=page.published,
             via=page.via,
         )
-
-    def _told_of_check(self) -> str:
-        """Whether independent sources agree, in a sentence that cites them."""
-        numbers = [source.number for source in self.evidence.sources if source.url in self._checked]
-        cited = ", ".join(f"[{number}]" for number in sorted(numbers))
-        if len(numbers) > 1:
-            return f"Independent sources state {self.evidence.answer!r}: {cited}."
-        if numbers:
-            return f"Only {cited} states {self.evidence.answer!r}; a second, independent source was not found."
-        return ""
 
 
 def _worth(source: Source) -> tuple[int, int]:
