@@ -173,7 +173,7 @@ class Standard:
         from agent.web.research import research
 
         assert context.web is not None
-        plan = Plan("targeted", usable([wanted.aim]), freshness_of(wanted.aim))
+        plan = Plan(usable([wanted.aim]), freshness_of(wanted.aim))
         return await research(wanted, context, context.web, plan, quotes=8, follow_ups=0)
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:

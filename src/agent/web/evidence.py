@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, cast
 from agent.consent.provenance import Origins
 from agent.state import CitedSource
 from agent.web.address import host_of, is_local, source_of
-from agent.web.queries import Strategy, Terms, plain, stem_of, stems_of
+from agent.web.queries import Terms, plain, stem_of, stems_of
 from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line, printable
 
@@ -75,7 +75,6 @@ class Source:
 class Evidence:
     """What was found; filled while the search goes on, so that one that is ended early is worth something too."""
 
-    strategy: Strategy = "targeted"
     queries: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     hits: int = 0
@@ -99,7 +98,7 @@ class Evidence:
         if not self.ok:
             return self._nothing()
         read = f"{self.read} of {self.hits} page{'' if self.hits == 1 else 's'} read."
-        head = f"search {'; '.join(self.queries)} ({self.strategy}): {read}"
+        head = f"search {'; '.join(self.queries)}: {read}"
         tail = [f"Not found: {', '.join(self.missing)}."] if self.missing else []
         tail += [f"Failed: {'; '.join(self.failed[:6])}."] if self.failed else []
         room = size - len(head) - sum(len(line) + 1 for line in tail)

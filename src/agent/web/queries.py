@@ -1,12 +1,12 @@
-"""What to search for: a question's words and names, and the queries that they make."""
+"""What to search for: a question's words and names, the queries that they make, and the parts of a query."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{2,80})[\"”»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
@@ -128,24 +128,12 @@ def plain(text: str) -> str:
     return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
-Strategy: TypeAlias = Literal["targeted", "broader", "verification"]
-"""One thing is looked for; an overview is wanted; or a claim is checked."""
 QUERIES = 3
 _LONGEST_QUERY = 160
 _MOST_WORDS = 10
 _COMPARES = re.compile(
     r"\b(?:compare|compared|difference|differ|versus|vs|between|more|less|fewer|than|older|younger|taller|higher|longer"
     r"|larger|bigger|smaller|earlier|later|first|faster|or|both|each|combined|total)\b",
-    re.IGNORECASE,
-)
-_DOUBTS = re.compile(
-    r"^(?:is|are|was|were|does|do|did|has|have|had|can|will)\b"
-    r"|\b(?:is it true|verify|confirm|really|correct that|fact[- ]?check|rumou?r|claims?|allegedly)\b",
-    re.IGNORECASE,
-)
-_SURVEYS = re.compile(
-    r"\b(?:overview|summar(?:y|ise|ize)|explain|introduction|history of|background|pros and cons|compare"
-    r"|list (?:all|the)|what are (?:the|some)|which .{0,30}\ball\b|best|recommend|state of the art|developments?)\b",
     re.IGNORECASE,
 )
 _FRESH = (
@@ -160,7 +148,6 @@ _CLAUSES = re.compile(r"\?\s+|;\s+|,?\s+and\s+(?=(?:what|which|who|whom|when|whe
 class Plan:
     """How a search begins."""
 
-    strategy: Strategy
     queries: tuple[str, ...]
     freshness: str = ""
 
@@ -170,8 +157,7 @@ def plan_by_rule(aim: str) -> Plan:
     compared = _compared(aim)
     parts = [_without_names(aim, compared, name) for name in compared] or clauses(aim)
     queries = [words_of(part) for part in parts]
-    strategy: Strategy = "broader" if _SURVEYS.search(aim) else "verification" if _DOUBTS.search(aim) else "targeted"
-    return Plan(strategy, usable(queries) or (aim[:_LONGEST_QUERY],), freshness_of(aim))
+    return Plan(usable(queries) or (aim[:_LONGEST_QUERY],), freshness_of(aim))
 
 
 def clauses(aim: str) -> list[str]:
@@ -223,3 +209,101 @@ def _without_names(aim: str, names: Sequence[str], kept: str) -> str:
         if name != kept:
             aim = aim.replace(name, " ")
     return _COMPARES.sub(" ", aim)
+
+
+_MOST_TERMS = 32
+_QUERY_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_PART = re.compile(r"(?P<not>(?<!\S)-(?!\d))?(?:\"(?P<phrase>[^\"]*)\"|(?P<word>\S+))")
+_SITE = re.compile(r"site:(?P<host>[\w.:-]+)(?:/\S*)?$", re.I)
+_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f\U00020000-\U0003ffff"
+"""Writings without spaces between words: each character is a word."""
+_ALONE = re.compile(f"([{_UNSPACED}])")
+_SPACED = re.compile(f" ([{_UNSPACED}]) ")
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query in parts."""
+
+    words: tuple[str, ...]
+    phrases: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    site: str = ""
+    """A host; its subdomains count too."""
+    text: str = ""
+    """The whole as it was written, without the site."""
+
+    @property
+    def loosened(self) -> Query:
+        """With the phrases as words."""
+        words = (*self.words, *(word for phrase in self.phrases for word in _words_in(phrase)))
+        return replace(self, words=tuple(dict.fromkeys(words))[:_MOST_TERMS], phrases=())
+
+    @property
+    def expression(self) -> str:
+        """The whole in the syntax of FTS5, every part of it quoted."""
+        parts = [match_of(phrase) for phrase in self.phrases]
+        if self.words:
+            parts.append(f"({' OR '.join(match_of(word) for word in self.words)})")
+        wanted = " AND ".join(parts)
+        return f"({wanted}) NOT ({' OR '.join(match_of(one) for one in self.without)})" if self.without else wanted
+
+
+def parse_query(text: str) -> Query:
+    """The parts of a query.
+
+    Args:
+        text: Words; `"a phrase"`, `-without` and `site:host` as in other search engines.
+    """
+    words: list[str] = []
+    phrases: list[str] = []
+    without: list[str] = []
+    site = rest = ""
+    for part in _PART.finditer(text):
+        if (host := _SITE.match(part["word"] or "")) and not part["not"]:
+            site = host["host"].lower()
+            continue
+        rest += f" {part[0]}"
+        if part["not"]:
+            without += [" ".join(_words_in(part["phrase"] or part["word"] or ""))]
+        elif part["phrase"]:
+            phrases += [" ".join(_words_in(part["phrase"]))]
+        else:
+            words += _words_in(part["word"] or "")
+    telling = [word for word in words if plain(word) not in COMMON] or words
+    kept = tuple(dict.fromkeys(word.casefold() for word in telling))[:_MOST_TERMS]
+    return Query(kept, _filled(phrases), _filled(without), site, rest.strip())
+
+
+def match_of(words: str) -> str:
+    """Words as one quoted string of FTS5: they stand one after the other. Words hold no quotes."""
+    return f'"{" ".join(spaced(words).split())}"'
+
+
+def spaced(text: str) -> str:
+    """The text with each character of an unspaced writing as a word of its own."""
+    return text if text.isascii() else _ALONE.sub(r" \1 ", text)
+
+
+def unspaced(text: str) -> str:
+    """The text as it was."""
+    return text if text.isascii() else _SPACED.sub(r"\1", text)
+
+
+def _words_in(text: str) -> list[str]:
+    return _QUERY_WORD.findall(text)
+
+
+def _filled(texts: list[str]) -> tuple[str, ...]:
+    return tuple(text for text in texts if text)[:_MOST_TERMS]
+
+
+def oldest(freshness: str) -> datetime | None:
+    """The time before which nothing is wanted; None where any age will do.
+
+    Args:
+        freshness: `day`, `week`, `month` or `year`, or empty.
+    """
+    days = _DAYS.get(freshness)
+    return datetime.now(UTC) - timedelta(days=days) if days else None

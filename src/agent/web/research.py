@@ -90,8 +90,8 @@ T = TypeVar("T")
 
 HITS = 8
 """Of one search."""
-_PAGES = {"targeted": 3, "broader": 4, "verification": 4}
-"""Pages that are read at first, by strategy."""
+_PAGES = 3
+"""Pages that are read at first; one more where nothing was found."""
 _MORE_PAGES = 2
 """Pages that are read after a follow-up, and for a second source."""
 _BATCHES = 2
@@ -146,11 +146,10 @@ class _Inquiry:
 
     async def run(self, plan: Plan, follow_ups: int) -> None:
         """From the plan to the last follow-up."""
-        self.evidence.strategy = plan.strategy
-        await self._round(plan.queries, _PAGES[plan.strategy], plan.freshness)
+        await self._round(plan.queries, _PAGES, plan.freshness)
         if not any(read.passages for read in self.pages):
             wider = [broader(query, self._terms) for query in plan.queries]
-            await self._round([query for query in wider if query], _PAGES["broader"])
+            await self._round([query for query in wider if query], _PAGES + 1)
         self._assess()
         while follow_ups > 0 and (queries := self.assessment.queries[:follow_ups]):
             follow_ups -= len(queries)

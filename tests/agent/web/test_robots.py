@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.web.robots import parse_robots
+from agent.web.http import parse_robots
 
 FILE = """
 # comment

@@ -65,7 +65,7 @@ async def test_a_weak_model_only_copies_the_answer_and_rules_do_the_rest(searchi
     assert len(searching.model.requests) == 1
     assert [source.url for source in evidence.sources] == ["https://a.example/x", "https://b.example/y"]
     text = evidence.text(6000)
-    assert text.startswith("search high Grey Point lighthouse (targeted): 2 of 2 pages read.")
+    assert text.startswith("search high Grey Point lighthouse: 2 of 2 pages read.")
     assert '"The Grey Point lighthouse is 37 metres high. It has 188 steps." (paragraph 1)' in text
     assert "credibility medium: nothing is known of who is behind it; relevance high: it has all of" in text
 

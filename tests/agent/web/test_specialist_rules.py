@@ -36,26 +36,23 @@ def test_forms_of_a_word_and_words_for_the_same_are_one(one, other):
 
 
 @pytest.mark.parametrize(
-    ("aim", "strategy", "queries"),
+    ("aim", "queries"),
     [
-        (HEIGHT, "targeted", ("high Grey Point lighthouse Oxmere",)),
+        (HEIGHT, ("high Grey Point lighthouse Oxmere",)),
         (
             "Is the Grey Point lighthouse taller than the Skagen tower?",
-            "verification",
             ("Grey Point taller lighthouse tower", "Skagen taller lighthouse tower"),
         ),
-        ("Give an overview of tidal power", "broader", ("overview tidal power",)),
+        ("Give an overview of tidal power", ("overview tidal power",)),
         (
             "Who designed the harbour wall and when was the basin dug?",
-            "targeted",
             ("designed harbour wall", "basin dug"),
         ),
-        ('Who said "the sea does not ask"?', "targeted", ('"the sea does not ask" said',)),
+        ('Who said "the sea does not ask"?', ('"the sea does not ask" said',)),
     ],
 )
-def test_a_plain_question_is_planned_without_a_model(aim, strategy, queries):
+def test_a_plain_question_is_planned_without_a_model(aim, queries):
     plan = plan_by_rule(aim)
-    assert plan.strategy == strategy
     assert [sorted(query.lower().split()) for query in plan.queries] == [
         sorted(query.lower().replace("taller ", "").split()) for query in queries
     ]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from math import isinf
+from dataclasses import replace
 
 from agent.events import Event, WebSearched
 from agent.web.address import is_address
 from agent.web.page import Reason, Result, Search, WebProblem
 from mcp_tools.text import one_line, printable
 
-_FOR_THE_RUN: tuple[Reason, ...] = ("no_key", "bad_key", "quota", "tls")
-"""What does not get better by asking again."""
-_RESTS: dict[str, float] = {"rate_limit": 60.0, "dns": 60.0, "connection": 30.0, "timeout": 30.0, "mismatch": 60.0}
-"""Seconds that an engine is left alone, where it does not say how long."""
+_RESTS: dict[Reason, float] = {
+    **dict.fromkeys(("no_key", "bad_key", "quota", "tls"), math.inf),
+    **dict.fromkeys(("rate_limit", "dns", "mismatch"), 60.0),
+    **dict.fromkeys(("connection", "timeout"), 30.0),
+}
+"""Seconds for which an engine is not asked, where it does not say how long; some problems stay for the whole run."""
 _PATIENCE = 20.0
 """Seconds that a search waits for an engine that rests, when no other gave anything."""
 _LONGEST_QUERY = 1000
@@ -28,26 +30,11 @@ _TITLE, _SNIPPET = 300, 1500
 """Characters that are kept of a hit."""
 
 
-@dataclass(slots=True)
-class _Standing:
-    """How an engine stands in this run."""
-
-    problem: WebProblem | None = None
-    """Why it is not asked."""
-    until: float = 0.0
-    """When it is asked again, by the monotonic clock; infinite when it is not in this run."""
-
-    @property
-    def rest(self) -> float:
-        """Seconds until it may be asked."""
-        return max(0.0, self.until - time.monotonic())
-
-
 class Engines:
     """Search engines that are tried in order.
 
-    A failure, and a search that found nothing, is told as `WebSearched` with `ok=False`; a success is told by
-    whoever asked, who alone knows what of it is shown. Searches are remembered for the run.
+    A failure, and a search that found nothing, is reported as `WebSearched` with `ok=False`; a success is reported by
+    the caller, who knows what of it is shown. Searches are remembered for the run.
 
     Args:
         engines: The first is asked first.
@@ -59,7 +46,8 @@ class Engines:
     def __init__(self, engines: Sequence[Search], tell: Callable[[Event], None]) -> None:
         self._engines = tuple(engines)
         self._tell = tell
-        self._standings: dict[str, _Standing] = defaultdict(_Standing)
+        self._aside: dict[str, tuple[WebProblem, float]] = {}
+        """Engines that are not asked: why, and until when by the monotonic clock."""
         self._found: dict[tuple[str, int, str], list[Result]] = {}
         self._locks: dict[tuple[str, int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -100,37 +88,33 @@ class Engines:
         problems: dict[str, WebProblem] = {}
         passed_over: set[str] = set()
         for engine in self._engines:
-            standing = self._standings[engine.name]
-            if standing.problem is not None and standing.rest:
-                problems[engine.name] = standing.problem
+            problem, until = self._aside.get(engine.name, (None, 0.0))
+            if problem is not None and until > time.monotonic():
+                problems[engine.name] = problem
                 passed_over.add(engine.name)
             elif hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
-        for wait, engine in self._second_chances(passed_over):
-            await asyncio.sleep(wait)
+        # Nobody has anything. An engine that named a time is waited for, within reason; one that was passed over on our
+        # own guess is asked at once.
+        again: list[tuple[float, Search]] = []
+        for engine in self._engines:
+            problem, until = self._aside.get(engine.name, (None, 0.0))
+            if problem is None or math.isinf(until):
+                continue
+            if problem.retry_after is not None:
+                again.append((until - time.monotonic(), engine))
+            elif engine.name in passed_over:
+                again.append((0.0, engine))
+        for wait, engine in sorted(again, key=lambda one: one[0]):
+            if wait > _PATIENCE:
+                break
+            await asyncio.sleep(max(0.0, wait))
             problems.pop(engine.name, None)
             if hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
         if len(problems) == len(self._engines):
             raise _all_failed(problems)
         return []
-
-    def _second_chances(self, passed_over: Set[str]) -> list[tuple[float, Search]]:
-        """Engines to turn to when no other gave anything, with the seconds until then, the soonest first.
-
-        Those that named a time are waited for, within reason. Those that were passed over on our own guess are asked
-        at once.
-        """
-        chances: list[tuple[float, Search]] = []
-        for engine in self._engines:
-            standing = self._standings[engine.name]
-            if standing.problem is None or isinf(standing.until) or not standing.rest:
-                continue
-            if standing.problem.retry_after is not None:
-                chances.append((standing.rest, engine))
-            elif engine.name in passed_over:
-                chances.append((0.0, engine))
-        return sorted((one for one in chances if one[0] <= _PATIENCE), key=lambda one: one[0])
 
     async def _ask(
         self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
@@ -142,7 +126,9 @@ class Engines:
             hits = _clean(await engine.search(query, limit=limit, freshness=freshness), limit)
         except WebProblem as problem:
             problems[engine.name] = problem
-            self._set_aside(engine.name, problem)
+            rest = _RESTS.get(problem.reason, 0.0)
+            rest = rest if math.isinf(rest) else problem.retry_after or rest
+            self._aside[engine.name] = problem, time.monotonic() + rest
             said = problem.message
         else:
             if hits:
@@ -151,12 +137,6 @@ class Engines:
         seconds = time.monotonic() - began
         self._tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
         return []
-
-    def _set_aside(self, name: str, problem: WebProblem) -> None:
-        if problem.reason in _FOR_THE_RUN:
-            self._standings[name] = _Standing(problem, float("inf"))
-        elif seconds := problem.retry_after or _RESTS.get(problem.reason, 0.0):
-            self._standings[name] = _Standing(problem, time.monotonic() + seconds)
 
 
 def _clean(results: Sequence[Result], limit: int) -> list[Result]:

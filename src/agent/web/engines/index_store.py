@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agent.web.engines.query import Query, match_of, spaced, unspaced
 from agent.web.page import Result
+from agent.web.queries import Query, match_of, spaced, unspaced
 
 _VERSION = 3
 """Of the schema and of how text gets into it: an index of another version is rebuilt."""

@@ -23,8 +23,8 @@ from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
 from agent.files.reading import read as reading_of
 from agent.web.engines.index_store import Entry, IndexStore, is_damage
-from agent.web.engines.query import oldest, parse_query
 from agent.web.page import Page, PageReader, Result, Search, WebProblem
+from agent.web.queries import oldest, parse_query
 from agent.web.reading.source import number_links
 from agent.web.response import charset_of
 from mcp_tools.text import one_line, printable

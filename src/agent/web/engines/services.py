@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from agent.version import alita_version
-from agent.web.engines.query import Query, oldest, parse_query
 from agent.web.http import Http
 from agent.web.page import Reason, Result, Search, WebProblem
+from agent.web.queries import Query, oldest, parse_query
 from agent.web.response import StatusProblem
 from mcp_tools.text import one_line
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from agent.events import Event, Note
 from agent.web.engines.index_store import Entry, IndexStore
 from agent.web.engines.local_index import OwnIndex
-from agent.web.engines.query import parse_query, spaced, unspaced
 from agent.web.http import Http
 from agent.web.page import Page, WebProblem
+from agent.web.queries import parse_query, spaced, unspaced
 from agent.web.reading.reader import WebReader
 from support.json_server import JsonServer, Reply
 from support.pdf_bytes import PdfBytes
