@@ -89,7 +89,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 def family() -> list[int]:
     """This process and the Python processes that came of it; the sandbox's own are left out."""
-    from agent.gaia.processes.process_tree import _descendants
+    from agent.gaia.process_tree import _descendants
 
     found = [os.getpid()]
     for pid in _descendants(os.getpid(), ()):
@@ -113,10 +113,10 @@ def question_file(folder: Path, count: int) -> Path:
 def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
     """The runner in this process, with its workers."""
     from agent.configuration.settings_sources import read_settings
+    from agent.gaia.attachments import usual_attachments
     from agent.gaia.configuration import with_limit
+    from agent.gaia.dataset import load_jsonl
     from agent.gaia.progress import Began, Ended, Event
-    from agent.gaia.questions.attachments import usual_attachments
-    from agent.gaia.questions.dataset import load_jsonl
     from agent.gaia.runner import RunOptions, run
 
     settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
@@ -142,7 +142,7 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
 
 def imported() -> Figures:
     """A process that has imported what a worker imports."""
-    import agent.gaia.processes.forkserver_preload
+    import agent.gaia.forkserver_preload
     import agent.gaia.runner  # noqa: F401 - for what it takes
 
     return {"mb": held_mb([os.getpid()])}

@@ -28,17 +28,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.answering.final_answer import final_answer, in_asked_format
 from agent.configuration.settings_sources import read_settings
 from agent.files.problem import FileProblem
 from agent.files.reading import read
 from agent.gaia.report.statistics import wilson
-from agent.gaia.scoring.final_answer import final_answer, in_asked_format
-from agent.gaia.scoring.scorer import score
-from agent.models.embedded.local_server import LocalServer
-from agent.models.embedded.server_state import ServerOptions
+from agent.gaia.scorer import score
+from agent.models.embedded.local_server import LocalServer, ServerOptions
 from agent.models.embedded.weights import Weights
-from agent.models.protocol import Model, Request, Role
-from agent.models.reserved_names import EMBEDDED
+from agent.models.protocol import EMBEDDED, Model, Request, Role
 from agent.models.roles import ModelSettings, model_settings, open_models
 from mcp_tools.prompt import parse_prompt
 

@@ -37,7 +37,7 @@ from injection_cases import Case, Seen, is_answered, load_cases, obedience, writ
 from agent.configuration.settings_sources import read_settings
 from agent.gaia.report.statistics import wilson
 from agent.models.embedded.prefixes import FOLDER
-from agent.models.reserved_names import EMBEDDED
+from agent.models.protocol import EMBEDDED
 from support.external import write_servers
 from support.json_server import JsonServer, Reply, Request
 from support.web_server import Answer, Asked, WebServer

@@ -34,14 +34,11 @@ from agent.answering.answer import Answer
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
 from agent.events import RunStarted
-from agent.gaia.attempt import Attempt
-from agent.gaia.configuration import with_limit
-from agent.gaia.ledger import Ledger
-from agent.gaia.places import Places
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.attempt import Attempt, Task, dataset_of
+from agent.gaia.configuration import Places, with_limit
+from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.gaia.progress import Ended, Event
-from agent.gaia.questions.attachments import usual_attachments
-from agent.gaia.questions.task import Task, dataset_of
-from agent.gaia.records import Fingerprint, read_ledger
 from agent.gaia.runner import Outcome, RunOptions, run
 from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal

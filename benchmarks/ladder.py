@@ -33,8 +33,7 @@ from agent.budget import Budget, Limits
 from agent.configuration.settings_sources import read_settings
 from agent.context import Context
 from agent.material.attached import look_at_files
-from agent.models.protocol import Message, Model, Role
-from agent.models.reserved_names import EMBEDDED
+from agent.models.protocol import EMBEDDED, Message, Model, Role
 from agent.models.roles import model_settings, open_models
 from agent.small.programs.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State

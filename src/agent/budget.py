@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
 from agent.errors import StoppedError
+from agent.models.failures import PAUSE
 from agent.models.protocol import Usage
-from agent.models.retry import PAUSE
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from agent.consent.external_tools import Confirm, Consent, ExternalTools, journa
 from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.models.embedded.downloads import fetch_weights
-from agent.models.reserved_names import EMBEDDED
+from agent.models.protocol import EMBEDDED
 from agent.models.roles import Models, model_settings, open_models
 from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agent.models.reserved_names import EMBEDDED
+from agent.models.protocol import EMBEDDED
 from agent.state import Decision, State
 from mcp_tools.create.question_template import arguments_for
 from mcp_tools.fits import surely_fits

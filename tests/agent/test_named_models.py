@@ -10,8 +10,7 @@ from agent.configuration.project_choice import ProjectChoice, require_allowed
 from agent.configuration.settings import Settings, configuration_of
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
-from agent.models.prices import Price
-from agent.models.protocol import Request
+from agent.models.protocol import Price, Request
 from agent.models.roles import model_settings, open_models
 from mcp_tools.clients.trust import FILE, Decisions
 from support.openai_server import OpenAIServer

@@ -17,10 +17,10 @@ import agent.small
 import mcp_tools.create
 from agent import conversation as restating
 from agent.consent import permission
+from agent.models.failures import Retry
+from agent.models.ladder import TraitsCache
 from agent.models.openai import OpenAIModel
 from agent.models.protocol import Request
-from agent.models.retry import Retry
-from agent.models.traits import TraitsCache
 from agent.small import questions, research
 from agent.small.browser import questions as browser_questions
 from agent.small.creating import description_schema

@@ -11,7 +11,7 @@ import gaia_sample
 import pytest
 from gaia_sample import Finished, Measured, attempt_of, chosen, line_of, measured, table
 
-from agent.models.embedded.server_state import ServerFiles
+from agent.models.embedded.local_server import ServerFiles
 from agent.models.scripted import ScriptedModel
 
 ROWS = {row["task_id"]: row for row in gaia_sample.questions()}

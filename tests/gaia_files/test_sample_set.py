@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.gaia.questions.dataset import load_jsonl
-from agent.gaia.scoring.scorer import score
+from agent.gaia.dataset import load_jsonl
+from agent.gaia.scorer import score
 
 KINDS = [
     "xlsx",

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from agent.gaia.attempt import Attempt
-from agent.gaia.questions.task import Task
+from agent.gaia.attempt import Attempt, Task
 
 
 def attempt(task_id: str, correct: bool | None = True, **more: Any) -> Attempt:

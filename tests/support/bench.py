@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from agent.configuration.settings_sources import read_settings
-from agent.gaia.configuration import with_limit
-from agent.gaia.places import Places
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.configuration import Places, with_limit
+from agent.gaia.dataset import load_jsonl
+from agent.gaia.ledger import Records, read_ledger
 from agent.gaia.progress import Event
-from agent.gaia.questions.attachments import usual_attachments
-from agent.gaia.questions.dataset import load_jsonl
-from agent.gaia.records import Records, read_ledger
 from agent.gaia.runner import Benchmark, Outcome, RunOptions
 from support.benchmarks import question_file
 

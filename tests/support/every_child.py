@@ -91,23 +91,23 @@ def browser() -> None:
 
 
 def pip() -> None:
-    from agent.models.embedded import weights_index
+    from agent.models.embedded import weights_sources
 
     os.environ |= {"PIP_INDEX_URL": "http://127.0.0.1:1/", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
-    download = weights_index._downloader()
+    download = weights_sources._downloader()
     _refused(lambda: download("alita-has-no-such-part==1", SCRATCH, threading.Event()))
 
 
 def uv() -> None:
-    from agent.models.embedded import weights_index
+    from agent.models.embedded import weights_sources
 
     os.environ |= {"UV_INDEX_URL": "http://127.0.0.1:1/", "UV_HTTP_RETRIES": "0"}
-    weights_index._pip = lambda: None
-    _refused(lambda: weights_index._downloader()("alita-has-no-such-part==1", SCRATCH, threading.Event()))
+    weights_sources._pip = lambda: None
+    _refused(lambda: weights_sources._downloader()("alita-has-no-such-part==1", SCRATCH, threading.Event()))
 
 
 def _refused(download: Callable[[], None]) -> None:
-    from agent.models.embedded.weights_files import SourceError
+    from agent.models.embedded.weights import SourceError
 
     try:
         download()
@@ -118,8 +118,7 @@ def _refused(download: Callable[[], None]) -> None:
 
 def model_server() -> None:
     from agent.errors import ModelUnreachableError
-    from agent.models.embedded.local_server import LocalServer
-    from agent.models.embedded.server_state import ServerOptions
+    from agent.models.embedded.local_server import LocalServer, ServerOptions
 
     (SCRATCH / "no.gguf").touch()
     try:
@@ -191,9 +190,7 @@ def editor() -> None:
 def worker() -> None:
     from mcp_tools import child
 
-    process = child.forkserver("agent.gaia.processes.forkserver_preload").Process(
-        target=runpy.run_module, args=("this",)
-    )
+    process = child.forkserver("agent.gaia.forkserver_preload").Process(target=runpy.run_module, args=("this",))
     process.start()
     process.join()
     assert process.exitcode == 0

@@ -73,7 +73,7 @@ def _child(note: Path) -> None:
 
 def work(sock: socket.socket, setup: Any) -> None:
     import agent.alita
-    from agent.gaia.processes import worker
+    from agent.gaia import worker
 
     agent.alita.Alita = Alita  # type: ignore[misc,assignment]
     worker.work(sock, setup)

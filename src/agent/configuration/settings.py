@@ -24,8 +24,7 @@ from pydantic import (
 )
 
 from agent.models.named import NamedModel, endpoint_address
-from agent.models.protocol import ROLES, Role
-from agent.models.reserved_names import EMBEDDED, FIRST_LISTED
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role
 from agent.state import Wish
 from agent.strategy import StrategyName
 

@@ -24,8 +24,7 @@ from agent.configuration.settings import Settings, implied_model, require_header
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
-from agent.models.protocol import ROLES
-from agent.models.reserved_names import EMBEDDED, FIRST_LISTED, OPENAI_URL, SCRIPTED
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, OPENAI_URL, ROLES, SCRIPTED
 
 _MODELS = "models."
 """Before the name of each model that a layer defines."""

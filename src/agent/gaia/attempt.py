@@ -1,9 +1,11 @@
-"""One attempt at one question of a benchmark, a line of the ledger; and a run of which only its beginning is known."""
+"""A question of the benchmark, a set of them with the true answers held apart, and an attempt at one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, astuple, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from mcp_tools.tool import Json
@@ -14,6 +16,8 @@ AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "inte
 attachment, which was not there. `interrupted`: it was stopped and can go on."""
 
 STATUSES: tuple[AttemptStatus, ...] = get_args(AttemptStatus)
+DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
+"""What counts as a result. A limit that was reached is one: another attempt would be a second chance."""
 KIND = "attempt"
 
 
@@ -165,3 +169,65 @@ class Begun:
 def interrupted(begun: Iterable[Begun], fingerprint: str) -> dict[tuple[str, int], Attempt]:
     """What a kill left of a configuration, by question and epoch."""
     return {one.key: one.as_interrupted() for one in begun if one.fingerprint == fingerprint}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the agent may see of a question: its text and its file. The true answer has no place here."""
+
+    task_id: str
+    question: str
+    level: int | None = None
+    """1 is the easiest; None when the question file does not tell."""
+    file_name: str = ""
+    """Name of the attached file; empty when there is none."""
+
+
+class Truths(Mapping[str, str]):
+    """True answers by task id. They reach no text by accident: neither `repr` nor `str` shows one."""
+
+    __slots__ = ("_answers",)
+
+    def __init__(self, answers: Mapping[str, str]) -> None:
+        self._answers = dict(answers)
+
+    def __getitem__(self, task_id: str) -> str:
+        return self._answers[task_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} true answers>"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A set of questions."""
+
+    tasks: tuple[Task, ...]
+    truths: Mapping[str, str] = field(repr=False)
+    """True answers by task id, for the scorer alone. A task without one cannot be scored."""
+    origin: str
+    """Where the questions come from, for people: a path, or the hub's repository with split and revision."""
+    fingerprint: str
+    """SHA-256 over the tasks in their order."""
+    problems: tuple[str, ...] = ()
+    """What was wrong with the question file, each with its line and what was done about it."""
+
+
+def dataset_of(tasks: Iterable[Task], truths: Mapping[str, str], origin: str, problems: Iterable[str] = ()) -> Dataset:
+    """A dataset with its fingerprint."""
+    kept = tuple(tasks)
+    return Dataset(kept, Truths(truths), origin, fingerprint_of(kept), tuple(problems))
+
+
+def fingerprint_of(tasks: Iterable[Task]) -> str:
+    """SHA-256 over ids, questions, levels and file names, in their order."""
+    digest = hashlib.sha256()
+    for task in tasks:
+        digest.update(json.dumps(astuple(task)).encode() + b"\n")
+    return digest.hexdigest()

@@ -1,23 +1,25 @@
-"""The configuration of a benchmark: what makes attempts comparable, and what its workers are told."""
+"""The configuration of a benchmark: what makes attempts comparable, what its workers get, and where its files are."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.configuration.settings import configuration_of
 from agent.consent.external_tools import ConfiguredServers
-from agent.gaia.records import Fingerprint
-from agent.gaia.scoring.scorer import Mode
+from agent.gaia.ledger import Fingerprint
+from agent.gaia.scorer import Mode
 from agent.version import alita_version
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.gaia.places import Places
-    from agent.gaia.processes.worker import Setup
-    from agent.gaia.questions.task import Dataset
+    from agent.gaia.attempt import Dataset
+    from agent.gaia.worker import Setup
+
 
 LibraryMode = Literal["cold", "warm", "read-only"]
 """`cold`: each attempt begins with an empty library of its own, so that their order tells nothing. `warm`: all share
@@ -60,7 +62,7 @@ def worker_settings(settings: Settings, places: Places, library: LibraryMode, at
         at_once: Questions at once.
         workers: Processes that share them.
     """
-    from agent.gaia.processes.worker import Setup
+    from agent.gaia.worker import Setup
 
     assert settings.max_seconds is not None
     calls = 2 * at_once if _is_default(settings, "concurrency") else settings.concurrency
@@ -85,3 +87,32 @@ def _content(folder: Path) -> str:
         digest.update(f"{path.name}\0".encode())
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The files and folders of one benchmark."""
+
+    output: Path
+    """The results as JSON, derived from the ledger."""
+
+    @property
+    def ledger(self) -> Path:
+        """The truth."""
+        return self.output.with_name(f"{self.output.stem}.ledger.jsonl")
+
+    @property
+    def runs(self) -> Path:
+        """The runs with their journals, by run id."""
+        return self.output.with_name(f"{self.output.stem}.runs")
+
+    @property
+    def library(self) -> Path:
+        """The library that all questions share, where they share one that began empty."""
+        return self.output.with_name(f"{self.output.stem}.tools")
+
+    def library_of(self, task_id: str, epoch: int) -> Path:
+        """The folder that holds the library of one attempt, where each has its own."""
+        plain = re.sub(r"[^A-Za-z0-9_-]", "_", task_id)[:60]
+        exact = "" if plain == task_id else f"-{hashlib.sha256(task_id.encode()).hexdigest()[:8]}"
+        return self.library / f"{plain}{exact}-{epoch}"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 from agent.errors import CourseError, StorageError
-from agent.gaia.questions.dataset import Row, dataset_from
-from agent.gaia.questions.task import Dataset, Task
-from agent.gaia.submission import Submission
+from agent.gaia.attempt import Dataset, Task
+from agent.gaia.dataset import Row, dataset_from
+from agent.gaia.outputs import Submission
 from agent.store.user_files import whole_file
 from mcp_tools.text import one_line, printable
 

@@ -11,14 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
-from agent.models.failures import Endpoint, Failure, Kind
+from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
 from agent.models.functions import FunctionRequest, in_words
-from agent.models.ladder import Ask, Step, climb, structured_step
-from agent.models.prices import Price
-from agent.models.protocol import Completion, Finish, Message, Request, ToolCall, Usage
-from agent.models.reserved_names import FIRST_LISTED
-from agent.models.retry import PAUSE, Notify, Retry, retrying
-from agent.models.traits import RUNGS, Traits, TraitsCache
+from agent.models.ladder import RUNGS, Ask, Step, Traits, TraitsCache, climb, structured_step
+from agent.models.protocol import FIRST_LISTED, Completion, Finish, Message, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
 

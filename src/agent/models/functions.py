@@ -14,11 +14,9 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from agent.models.json_text import DECODER, NoJsonError, all_fitting, fitting_json, misfit
-from agent.models.ladder import Step
+from agent.models.json_text import DECODER, NoJsonError, all_fitting, fitting_json, misfit, strict_schema, without_nulls
+from agent.models.ladder import TOOL_RUNGS, Step, ToolRung
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
-from agent.models.strict import strict_schema, without_nulls
-from agent.models.traits import TOOL_RUNGS, ToolRung
 from agent.models.wire import OnDelta
 from mcp_tools.text import one_line
 

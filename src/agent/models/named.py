@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from agent.models.prices import Price
-from agent.models.reserved_names import EMBEDDED, FIRST_LISTED, SCRIPTED
+from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED, Price
 from agent.strategy import StrategyName
 
 NAME = re.compile(r"\w[\w.+-]*")

@@ -1,10 +1,13 @@
-"""The seam of models: messages in, a completion with usage out."""
+"""The seam of models: messages in, a completion with usage out; what usage costs, and the names that models have."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 Message = dict[str, Any]
@@ -38,6 +41,43 @@ class Usage:
             self.calls + other.calls,
             (self.cost or 0.0) + (other.cost or 0.0) if known else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """Of input tokens read from the provider's cache; None if they cost like others."""
+
+    def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """US dollars for one call; `cached_tokens` are among `input_tokens`."""
+        cached = min(cached_tokens, input_tokens)
+        cached_price = self.input if self.cached is None else self.cached
+        return ((input_tokens - cached) * self.input + cached * cached_price + output_tokens * self.output) / 1_000_000
+
+
+FREE = Price(0.0, 0.0)
+"""The embedded model's."""
+_DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview(-[\d-]+)?)$")
+
+
+def price_of(model: str) -> Price | None:
+    """The list price of a well-known model; None where it is unknown, which is never free.
+
+    Args:
+        model: With or without its provider and date: `openai/gpt-4o-2024-08-06`.
+    """
+    table, name = _prices(), model.rpartition("/")[2].lower()
+    return table.get(name) or table.get(_DATED.sub("", name))
+
+
+@cache
+def _prices() -> dict[str, Price]:
+    models = json.loads(Path(__file__).with_name("prices.json").read_text())["models"]
+    return {name: Price(**price) for name, price in models.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +190,13 @@ class Role:
 
 
 ROLES: tuple[str, ...] = tuple(value for name, value in vars(Role).items() if name.isupper())
+
+
+EMBEDDED = "embedded"
+"""The model that runs on this machine."""
+FIRST_LISTED = "auto"
+"""The first model that the endpoint lists."""
+OPENAI_URL = "https://api.openai.com/v1"
+"""The endpoint when none is named."""
+SCRIPTED = "scripted:"
+"""Before the path of a script."""

@@ -21,16 +21,12 @@ from agent.errors import (
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
-from agent.models.failures import Endpoint
+from agent.models.failures import Endpoint, Notify, Retry
+from agent.models.ladder import TraitsCache
 from agent.models.openai import OpenAIModel
-from agent.models.prices import price_of
-from agent.models.protocol import ROLES, Completion, Model, Request
-from agent.models.reserved_names import EMBEDDED, OPENAI_URL, SCRIPTED
-from agent.models.responses import RESPONSES
-from agent.models.retry import Notify, Retry
+from agent.models.protocol import EMBEDDED, OPENAI_URL, ROLES, SCRIPTED, Completion, Model, Request, price_of
 from agent.models.scripted import Script, ScriptedModel
-from agent.models.traits import TraitsCache
-from agent.models.wire import CHAT
+from agent.models.wire import CHAT, RESPONSES
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings

@@ -31,8 +31,7 @@ from agent import errors
 from agent.errors import ModelError, ModelOutputError, SettingsError
 from agent.models.functions import FunctionRequest
 from agent.models.json_text import NoJsonError, misfit
-from agent.models.protocol import Completion, Finish, Message, Request, ToolCall, Usage
-from agent.models.reserved_names import SCRIPTED
+from agent.models.protocol import SCRIPTED, Completion, Finish, Message, Request, ToolCall, Usage
 from mcp_tools.text import one_line
 
 _ERRORS: dict[str, type[errors.AlitaError]] = {

@@ -11,12 +11,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from agent.answering.final_answer import in_asked_format
 from agent.consent.approval import ApprovedShelf
 from agent.context import Context
 from agent.creation import EventWatcher
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
-from agent.gaia.scoring.final_answer import in_asked_format
 from agent.models.protocol import Role
 from agent.small.module import Call, call_in, documented, function_of
 from agent.small.particulars import numbers_in, particulars

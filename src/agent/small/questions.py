@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from agent.answering.answer import stands_there
+from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import Note
-from agent.gaia.scoring.final_answer import in_asked_format
 from agent.material.attached import readable, was_read
 from agent.models.protocol import Role
 from agent.refusals import refusal_of, unread

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.embedded.weights_files import QWEN_CODER
+from agent.models.embedded.weights import QWEN_CODER
 from support.command import ALITA, ended
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, kind_of, reply
 

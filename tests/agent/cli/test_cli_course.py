@@ -80,7 +80,7 @@ def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:
     shell.course.add_file(2, "two.txt", b"2", missing=True)
     ended = shell.run("questions", "-o", "course.jsonl", "--files", "files")
     assert (ended.returncode, ended.stdout) == (0, "")
-    from agent.gaia.questions.dataset import load_jsonl
+    from agent.gaia.dataset import load_jsonl
 
     dataset = load_jsonl(shell.here / "course.jsonl")
     assert [task.file_name for task in dataset.tasks[:3]] == ["one.txt", "two.txt", ""]

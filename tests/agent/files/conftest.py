@@ -36,7 +36,7 @@ def speech_models() -> Path:
     """The folder of models, with the weights of speech in it."""
     from agent.configuration.paths import find_folders
     from agent.errors import WeightsError
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import WeightsSet
 
     folder = Path(os.environ.get("ALITA_TEST_MODELS") or find_folders(os.environ).data / "models")
     try:

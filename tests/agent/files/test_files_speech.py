@@ -23,8 +23,7 @@ from agent.files.media.speech import Said, Speech, Transcript, from_settings, tr
 from agent.files.problem import FileProblem
 from agent.files.reading import preview
 from agent.models.embedded import downloads
-from agent.models.embedded.weights_files import FileSet, WeightsFile
-from agent.models.embedded.weights_set import WeightsSet
+from agent.models.embedded.weights import FileSet, WeightsFile, WeightsSet
 from support.file_server import FileServer
 from support.sounds import FOX
 

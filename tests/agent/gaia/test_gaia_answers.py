@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.scoring.final_answer import _MARK, final_answer, in_asked_format
-from agent.gaia.scoring.scorer import score
+from agent.answering.final_answer import _MARK, final_answer, in_asked_format
+from agent.gaia.scorer import score
 from agent.nodes.evaluate import final_form
 from mcp_tools.text import printable
 

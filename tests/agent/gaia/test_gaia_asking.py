@@ -1,7 +1,7 @@
 """What the events of a run say about its attempt."""
 
 from agent.events import StepStarted, ToolCalled
-from agent.gaia.processes.worker import Watched
+from agent.gaia.worker import Watched
 
 
 def test_programs_and_attached_scripts_are_no_tools_of_the_library():

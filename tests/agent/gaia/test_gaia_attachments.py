@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from agent.configuration.settings_sources import read_settings
 from agent.errors import DatasetError
+from agent.gaia.attachments import Attachments, usual_attachments
+from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi
-from agent.gaia.questions.attachments import Attachments, usual_attachments
-from agent.gaia.questions.hub import Hub
-from agent.gaia.questions.task import Task
+from agent.gaia.dataset import Hub
 from support.course_server import CourseServer
 from support.hub_server import COMMIT, OTHER_TOKEN, TOKEN, HubServer
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from agent.gaia.records import read_ledger
+from agent.gaia.ledger import read_ledger
 from support.benchmarks import ROOT, answers, asked, command, finished, question_file
 
 CANARY = "CANARY-7f3a-the-true-answer"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agent.errors import CourseError, StorageError, SubmissionError
+from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, Refusal, Result, plain_name
-from agent.gaia.questions.task import Task
-from agent.gaia.submission import Submission, log_outcome, log_payload, submission_of
+from agent.gaia.outputs import Submission, log_outcome, log_payload, submission_of
 from support.course_server import CourseServer
 
 CODE = "https://huggingface.co/spaces/ann/agent/tree/main"

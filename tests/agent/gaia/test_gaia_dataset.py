@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from agent.configuration.settings_sources import read_settings
 from agent.errors import DatasetError
-from agent.gaia.questions.attachments import usual_attachments
-from agent.gaia.questions.dataset import LONGEST_LINE, load_hub, load_jsonl, load_questions, revision_of
-from agent.gaia.questions.hub import REVISION
-from agent.gaia.questions.task import Dataset, Task, fingerprint_of
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.attempt import Dataset, Task, fingerprint_of
+from agent.gaia.dataset import LONGEST_LINE, REVISION, load_hub, load_jsonl, load_questions, revision_of
 from support.gaia_records import CANARY, record
 from support.hub_server import COMMIT, OTHER_TOKEN, TOKEN, HubServer
 

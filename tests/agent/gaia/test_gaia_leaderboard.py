@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import StorageError, SubmissionError
+from agent.gaia.attempt import Task, dataset_of
 from agent.gaia.outputs import SubmissionRow, write_submission
-from agent.gaia.questions.task import Task, dataset_of
 
 DATASET = dataset_of([Task("a1", "?"), Task("b2", "?"), Task("c3", "?")], {}, "three cards")
 

@@ -15,10 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import STATUSES, Attempt, Begun
-from agent.gaia.ledger import Ledger
-from agent.gaia.questions.task import Task
-from agent.gaia.records import Fingerprint, read_ledger
+from agent.gaia.attempt import STATUSES, Attempt, Begun, Task
+from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 
 MINE = Fingerprint("questions", {"model": "m", "library": "cold"})
 TEXT = st.text(max_size=40)
@@ -201,7 +199,7 @@ import sys
 from pathlib import Path
 from agent.gaia.attempt import Attempt
 from agent.gaia.ledger import Ledger
-from agent.gaia.records import Fingerprint
+from agent.gaia.ledger import Fingerprint
 with Ledger.open(Path(sys.argv[1]), fingerprint=Fingerprint("questions", {"model": "m", "library": "cold"})) as ledger:
     for number in range(10**6):
         ledger.append(Attempt(f"t{number}"))

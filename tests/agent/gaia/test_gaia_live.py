@@ -4,10 +4,8 @@ import io
 
 from rich.console import Console
 
-from agent.gaia.attempt import Attempt
-from agent.gaia.live import PlainDisplay, table_of
-from agent.gaia.progress import Began, Ended, Planned, Said, Stepped, Tally, duration, money
-from agent.gaia.questions.task import Task
+from agent.gaia.attempt import Attempt, Task
+from agent.gaia.progress import Began, Ended, PlainDisplay, Planned, Said, Stepped, Tally, duration, money, table_of
 
 TASKS = (Task("a", "?", 1), Task("b", "?", 2), Task("c", "?", None))
 EVENTS = (

@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from agent.gaia.ledger import Ledger
-from agent.gaia.records import Fingerprint
+from agent.gaia.ledger import Fingerprint, Ledger
+from agent.gaia.outputs import read_answers
 from agent.gaia.report.comparison import as_markdown, compare, shown
 from agent.gaia.report.opened import open_report
 from agent.gaia.report.tables import as_terminal
-from agent.gaia.submission import read_answers
 from support.attempts import attempt, tasks
 
 FIRST, SECOND = (Fingerprint("questions", {"model": name}) for name in ("m", "n"))

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.configuration.settings_sources import read_settings
-from agent.gaia.processes.job import Job
-from agent.gaia.processes.pool import Patience, Pool
-from agent.gaia.processes.worker import Setup
+from agent.gaia.pool import Job, Patience, Pool
+from agent.gaia.worker import Setup
 from support import stubborn
 
 PATIENCE = Patience(silence=3.0, overdue=1.0, stop=1.0)

@@ -7,16 +7,13 @@ from dataclasses import replace
 import pytest
 
 from agent.gaia.attempt import Begun
-from agent.gaia.configuration import fingerprint_of
+from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
-from agent.gaia.live import lines_of
 from agent.gaia.outputs import results_of
-from agent.gaia.places import Places
-from agent.gaia.progress import Ended, Planned, Tally
-from agent.gaia.questions.selection import Selection
+from agent.gaia.progress import Ended, Planned, Tally, lines_of
 from agent.gaia.report.opened import open_report
 from agent.gaia.report.page_rows import timeline_of
-from agent.gaia.runner import Totals
+from agent.gaia.runner import Selection, Totals
 from agent.store.journal import Journal
 from agent.store.runs import journal_path, load_run, save_run
 from support.benchmarks import answers

@@ -8,11 +8,9 @@ import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
-from agent.gaia.configuration import worker_settings
-from agent.gaia.places import Places
+from agent.gaia.configuration import Places, worker_settings
 from agent.gaia.progress import Began
-from agent.gaia.questions.selection import Selection
-from agent.gaia.runner import Totals
+from agent.gaia.runner import Selection, Totals
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file

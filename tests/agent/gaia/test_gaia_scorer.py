@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.scoring.scorer import Score, score
+from agent.gaia.scorer import Score, score
 
 # prediction, truth, correct, path
 CASES = [

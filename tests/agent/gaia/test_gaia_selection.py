@@ -3,9 +3,8 @@
 import pytest
 
 from agent.errors import UsageError
-from agent.gaia.attempt import Attempt
-from agent.gaia.questions.selection import Selection, newest, still_to_do
-from agent.gaia.questions.task import Task
+from agent.gaia.attempt import Attempt, Task
+from agent.gaia.runner import Selection, newest, still_to_do
 
 TASKS = [Task(name, "?", level) for name, level in [("a", 1), ("b", 2), ("c", 1), ("d", None)]]
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.models.embedded.local_server import stop_servers
+from agent.models.embedded.local_server import running, stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import KeptPrefixes, Prefix, fixed_prefixes
 from agent.models.embedded.server import ask_engine
-from agent.models.embedded.server_state import running
 from agent.models.embedded.weights import Weights
 from agent.models.protocol import Request
 

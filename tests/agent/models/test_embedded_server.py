@@ -21,12 +21,11 @@ import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
 from agent.models.embedded import server
-from agent.models.embedded.local_server import LocalServer, stop_servers
+from agent.models.embedded.local_server import LocalServer, ServerOptions, ServerState, born, running, stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.server import free_cores, most_cores
-from agent.models.embedded.server_state import ServerOptions, ServerState, born, running
+from agent.models.failures import Retry
 from agent.models.protocol import Request
-from agent.models.retry import Retry
 
 SOURCE = Path(__file__).parents[3] / "src"
 FAKE = Path(__file__).parents[2] / "support" / "fake_llama"

@@ -10,8 +10,7 @@ import openai
 import pytest
 
 from agent.errors import ModelError
-from agent.models.failures import Endpoint, Kind, openai_failure, retry_after, status_failure, transport_failure
-from agent.models.retry import Retry
+from agent.models.failures import Endpoint, Kind, Retry, openai_failure, retry_after, status_failure, transport_failure
 
 ENDPOINT = Endpoint("tiny", "http://localhost/v1")
 REQUEST = httpx2.Request("POST", "http://localhost/v1")

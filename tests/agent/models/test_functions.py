@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from agent.errors import ModelOutputError, ModelRefusedError
+from agent.models.failures import Retry
+from agent.models.ladder import TraitsCache
 from agent.models.openai import OpenAIModel
 from agent.models.protocol import Completion, Message, Request, ToolCall
-from agent.models.retry import Retry
-from agent.models.traits import TraitsCache
 from support.openai_server import OpenAIServer, Step
 
 ASK: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 1 + 2?"}]

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.models.json_text import NoJsonError, fitting_json, misfit
-from agent.models.strict import strict_schema, without_nulls
+from agent.models.json_text import NoJsonError, fitting_json, misfit, strict_schema, without_nulls
 
 ANY: dict[str, Any] = {}
 OBJECT = {"type": "object", "required": ["a"]}

@@ -16,11 +16,10 @@ from agent.errors import (
     ModelUnknownError,
     ModelUnreachableError,
 )
+from agent.models.failures import Retry
+from agent.models.ladder import TraitsCache
 from agent.models.openai import OpenAIModel
-from agent.models.prices import Price
-from agent.models.protocol import Request
-from agent.models.retry import Retry
-from agent.models.traits import TraitsCache
+from agent.models.protocol import Price, Request
 from support.openai_server import OpenAIServer
 
 KEY = "shaped-like-no-known-key-1234567890"

@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from agent.models.embedded.local_server import stop_servers
+from agent.models.embedded.local_server import ServerOptions, running, stop_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import KeptPrefixes, Prefix, fixed_prefixes, kept_bytes
-from agent.models.embedded.server_state import ServerOptions, running
+from agent.models.failures import Retry
 from agent.models.protocol import Completion, Message, Request
-from agent.models.retry import Retry
 
 SOURCE = Path(__file__).parents[3] / "src"
 FAKE = Path(__file__).parents[2] / "support" / "fake_llama"

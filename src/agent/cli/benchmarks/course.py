@@ -12,7 +12,7 @@ from agent.cli import options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import CourseError
 from agent.gaia.course import CourseApi, Result
-from agent.gaia.submission import (
+from agent.gaia.outputs import (
     PAYLOAD_LOG,
     Submission,
     log_outcome,
@@ -24,8 +24,8 @@ from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
+    from agent.gaia.attempt import Dataset, Task
     from agent.gaia.course import CourseApi
-    from agent.gaia.questions.task import Dataset, Task
 
 
 def hand_in(
@@ -144,7 +144,7 @@ def run(
 ) -> None:
     """Answers the questions as a benchmark does; limits are those of a question. With --submit it hands in, too."""
     if send:
-        from agent.gaia.submission import require_person
+        from agent.gaia.outputs import require_person
 
         require_person(username, agent_code)
     flags = options.flags(context.params)
@@ -204,8 +204,7 @@ def _answer(
 ) -> int:
     """Runs the benchmark and gives its exit code."""
     from agent.cli.benchmarks.benchmarking import Choices, benchmark
-    from agent.gaia.questions.selection import Selection
-    from agent.gaia.runner import Totals
+    from agent.gaia.runner import Selection, Totals
 
     choices = Choices(
         questions=prepared.questions,
@@ -231,7 +230,7 @@ def _api(address: str | None) -> CourseApi:
 
 
 def _random(address: str | None) -> Dataset:
-    from agent.gaia.questions.task import dataset_of
+    from agent.gaia.attempt import dataset_of
 
     api = _api(address)
     return dataset_of([api.random_question()], {}, api.base)
@@ -262,8 +261,8 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
 
     from agent.configuration.settings_sources import read_settings
     from agent.errors import StorageError
+    from agent.gaia.attachments import usual_attachments
     from agent.gaia.course import plain_name
-    from agent.gaia.questions.attachments import usual_attachments
     from agent.store.user_files import whole_file
 
     looking, found = usual_attachments(read_settings(), course=_api(address)), {}

@@ -113,8 +113,7 @@ def run(
     reported on with `alita gaia report`.
     """
     from agent.cli.benchmarks.benchmarking import Choices, benchmark
-    from agent.gaia.questions.selection import Selection
-    from agent.gaia.runner import Totals
+    from agent.gaia.runner import Selection, Totals
 
     flags = options.flags(context.params)
     choices = Choices(

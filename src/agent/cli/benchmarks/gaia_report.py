@@ -13,7 +13,7 @@ from agent.cli.output import print_json, print_note, print_text
 from agent.errors import UsageError
 
 if TYPE_CHECKING:
-    from agent.gaia.questions.task import Task
+    from agent.gaia.attempt import Task
     from agent.gaia.report.opened import Report
     from agent.gaia.report.tables import Shown
     from agent.store.redact import Redactor
@@ -110,7 +110,7 @@ def register(app: typer.Typer) -> None:
 
 def _ledger(named: Path) -> Path:
     """The ledger that is meant: the one beside it, where a benchmark's results are named."""
-    from agent.gaia.places import Places
+    from agent.gaia.configuration import Places
 
     beside = Places(named).ledger
     return beside if beside.exists() else named
@@ -127,7 +127,7 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
             raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
         return ()
     from agent.configuration.settings_sources import read_settings
-    from agent.gaia.questions.dataset import load_questions
+    from agent.gaia.dataset import load_questions
 
     dataset = load_questions(questions, read_settings())
     tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)

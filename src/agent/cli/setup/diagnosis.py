@@ -13,7 +13,7 @@ from agent.cli import exits
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.errors import AlitaError, SettingsError
-from agent.models.reserved_names import EMBEDDED, SCRIPTED
+from agent.models.protocol import EMBEDDED, SCRIPTED
 from agent.resources import isolation_lowered, open_for
 from mcp_tools.text import one_line
 
@@ -118,7 +118,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 def _speech(settings: Settings) -> Finding:
     """Whether somebody can write down what is said."""
     from agent.files.media.speech import PULL, from_settings
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import WeightsSet
 
     speech = from_settings(settings)
     if speech.engine not in ("auto", "faster-whisper") or speech.model:
@@ -140,7 +140,7 @@ def _script(model: str) -> Finding:
 
 
 def _endpoint(settings: Settings) -> Finding:
-    from agent.models.offered import ask_models
+    from agent.models.openai import ask_models
     from agent.models.roles import model_settings
 
     endpoint = model_settings(settings).endpoint(settings.model)

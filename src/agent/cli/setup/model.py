@@ -18,8 +18,7 @@ from agent.errors import ModelUnreachableError, StorageError
 
 if TYPE_CHECKING:
     from agent.models.embedded.local_server import LocalServer
-    from agent.models.embedded.weights import Weights
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import Weights, WeightsSet
 
 app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
 
@@ -38,8 +37,7 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.weights import Weights
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import Weights, WeightsSet
 
     folder = read_settings().models_dir
     return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
@@ -158,9 +156,8 @@ async def _start() -> None:
 
 def _server(weights: Path) -> LocalServer:
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.local_server import LocalServer
+    from agent.models.embedded.local_server import LocalServer, ServerOptions
     from agent.models.embedded.prefixes import FOLDER
-    from agent.models.embedded.server_state import ServerOptions
 
     settings = read_settings()
     wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
@@ -169,7 +166,7 @@ def _server(weights: Path) -> LocalServer:
 
 def _print_status(*, as_json: bool) -> None:
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.server_state import running
+    from agent.models.embedded.local_server import running
 
     servers = [state for _, state in running(read_settings().runtime_dir)]
     if as_json:

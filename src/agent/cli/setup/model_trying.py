@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.cli.output import print_note, print_rows, print_text
 from agent.errors import ModelOutputError, ModelRefusedError, UsageError
-from agent.models.protocol import ROLES, Completion, Message, Request, Usage
-from agent.models.reserved_names import EMBEDDED, SCRIPTED
+from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -111,7 +110,7 @@ class Offer(NamedTuple):
 def offered(settings: Settings) -> list[Offer]:
     """What each endpoint says that it offers; one that neither an address nor a key names is not asked."""
     from agent.configuration.project_choice import require_allowed
-    from agent.models.offered import ask_models
+    from agent.models.openai import ask_models
     from agent.models.roles import model_settings
 
     require_allowed(settings)

@@ -161,7 +161,7 @@ def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
 
 
 def _weights(speech: Speech) -> tuple[Path, str]:
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import WeightsSet
 
     if speech.model:
         own = Path(speech.model).expanduser()
@@ -223,7 +223,7 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
     import openai
 
     from agent.models.failures import Endpoint, openai_failure
-    from agent.models.reserved_names import OPENAI_URL
+    from agent.models.protocol import OPENAI_URL
 
     url, model = speech.base_url or OPENAI_URL, speech.model or "whisper-1"
     endpoint = Endpoint(model, url, "ALITA_SPEECH_API_KEY", speech.api_key or None)

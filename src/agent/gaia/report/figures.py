@@ -9,8 +9,7 @@ from math import ceil, isfinite
 from pathlib import PurePath
 from statistics import fmean, median, stdev
 
-from agent.gaia.attempt import Attempt
-from agent.gaia.questions.task import Task
+from agent.gaia.attempt import Attempt, Task
 from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, shown_ks, voted, wilson
 
 NO_FILE = "no file"

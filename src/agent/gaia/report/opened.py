@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent.errors import RunError
-from agent.gaia.attempt import Attempt
-from agent.gaia.questions.task import Task
-from agent.gaia.records import Records, chosen_of, read_ledger
+from agent.gaia.attempt import Attempt, Task
+from agent.gaia.ledger import Records, chosen_of, read_ledger
 from agent.gaia.report.figures import Counted, Effort, Group, Money, Share, Summary, counted, summarise, tasks_of
 from agent.gaia.report.statistics import Interval
 from agent.traces.trace import duration

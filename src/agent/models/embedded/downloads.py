@@ -11,8 +11,7 @@ from pathlib import Path
 from agent.errors import StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note
 from agent.files.media.speech import Speech, wants_weights
-from agent.models.embedded.weights import Weights
-from agent.models.embedded.weights_set import WeightsSet
+from agent.models.embedded.weights import Weights, WeightsSet
 
 _PACE_SECONDS = 1.0
 """After which it is said how long a fetch still takes."""

@@ -11,14 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.models.chat import ChatModel
-from agent.models.embedded.local_server import LocalServer
+from agent.models.embedded.local_server import LocalServer, ServerOptions, ServerState
 from agent.models.embedded.prefixes import KeptPrefixes
-from agent.models.embedded.server_state import ServerOptions, ServerState
-from agent.models.failures import Endpoint, Failure, Kind, status_failure, transport_failure
-from agent.models.prices import FREE
-from agent.models.protocol import Message
-from agent.models.reserved_names import EMBEDDED
-from agent.models.retry import Notify, Retry
+from agent.models.failures import Endpoint, Failure, Kind, Notify, Retry, status_failure, transport_failure
+from agent.models.protocol import EMBEDDED, FREE, Message
 from agent.models.wire import Body, OnDelta, assemble, events
 
 if TYPE_CHECKING:

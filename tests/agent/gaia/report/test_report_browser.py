@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.gaia.questions.task import Task
+from agent.gaia.attempt import Task
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import report_of
 from agent.store.redact import Redactor

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.gaia.questions.task import Task
-from agent.gaia.report import plots
+from agent.gaia.attempt import Task
+from agent.gaia.report import html
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import report_of
 from agent.gaia.report.page_rows import rows_of, timeline_of
@@ -183,19 +183,19 @@ def test_every_mark_of_a_plot_has_a_place(values):
         attempt(f"q{n}", correct, seconds=seconds, cost=cost, input_tokens=tokens, tools_created=("t",) * (n % 3))
         for n, (correct, seconds, cost, tokens) in enumerate(values)
     ]
-    drawn = [plots.accuracy_by_cost(attempts), plots.outcomes(attempts), plots.reuse_of_tools(attempts)]
-    drawn.append(plots.accuracy_by_level(report_of(attempts, tasks(12)).summary))
+    drawn = [html.accuracy_by_cost(attempts), html.outcomes(attempts), html.reuse_of_tools(attempts)]
+    drawn.append(html.accuracy_by_level(report_of(attempts, tasks(12)).summary))
     for svg in drawn:
         assert "nan" not in svg
         assert "inf" not in svg.replace("information", "")
         for number in re.findall(r'(?:c?[xy][12]?)="(-?[\d.]+)"', svg):
-            assert -60 <= float(number) <= plots.WIDTH + 20
+            assert -60 <= float(number) <= html.WIDTH + 20
 
 
 def test_of_many_attempts_a_plot_draws_a_sample_and_tells_it():
     attempts = [attempt(f"q{n}") for n in range(4_000)]
-    svg = plots.outcomes(attempts)
-    assert svg.count("<circle") <= plots.MOST_MARKS
+    svg = html.outcomes(attempts)
+    assert svg.count("<circle") <= html.MOST_MARKS
     assert "one of 3 attempts is drawn" in svg
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import RunError
-from agent.gaia.questions.task import Task
+from agent.gaia.attempt import Task
 from agent.gaia.report.figures import summarise
 from agent.gaia.report.opened import as_json, money_text, open_report, report_of, seconds_text
 from agent.gaia.report.tables import as_markdown, as_terminal, shown

@@ -8,24 +8,80 @@ that a second death tells whose fault it is.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.gaia.attempt import Attempt, AttemptStatus
-from agent.gaia.processes.job import LONGEST_LINE, Job, Result, receive, send
-from agent.gaia.processes.process_tree import kill_tree
+from agent.gaia.process_tree import kill_tree
 from agent.models.protocol import Usage
 from mcp_tools import child
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
 
-    from agent.gaia.processes.worker import Setup
+    from agent.gaia.worker import Setup
+
+
+LONGEST_LINE = 64 * 2**20
+"""Bytes; a question has at most 100,000 characters, an answer may be longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One attempt: all that its worker knows of the question."""
+
+    task_id: str
+    epoch: int
+    question: str
+    file: str = ""
+    """Path of the attachment; empty without one."""
+    own_folder: str = ""
+    """Folder of a library of its own, empty at first; empty for the shared library."""
+    run_id: str = ""
+    """A run that was begun and goes on."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The question and the epoch."""
+        return self.task_id, self.epoch
+
+    def as_json(self) -> dict[str, Any]:
+        """What is sent."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a job came to."""
+
+    attempt: Attempt
+    """Not scored yet."""
+    stops: str = ""
+    """Why no other question can fare better: a wrong key, no sandbox. Empty when it concerns this one alone."""
+
+
+async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    """The next message; None at the end of the stream."""
+    try:
+        line = await reader.readline()
+    except (ConnectionError, ValueError):
+        return None
+    if not line.endswith(b"\n"):
+        return None
+    message: dict[str, Any] = json.loads(line)
+    return message
+
+
+def send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+    """Sends a message; to nobody when the other end is gone."""
+    if not writer.is_closing():
+        writer.write(json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n")
 
 
 Tell = Callable[[Job, dict[str, Any]], None]
@@ -132,7 +188,7 @@ class Worker:
         """A new process, which begins to listen."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = child.forkserver("agent.gaia.processes.forkserver_preload").Process(
+            process = child.forkserver("agent.gaia.forkserver_preload").Process(
                 target=main, args=(theirs, setup), daemon=True
             )
             await asyncio.to_thread(process.start)
@@ -247,7 +303,7 @@ class Pool:
         tell: Told the events of each job.
         patience: When a process is given up.
         spared: Processes that no worker takes along when it is killed.
-        main: What a worker does; `agent.gaia.processes.worker.work` when not given.
+        main: What a worker does; `agent.gaia.worker.work` when not given.
     """
 
     def __init__(
@@ -332,6 +388,6 @@ class Pool:
         return Result(heard.failed(job, "timeout" if lost.hung else "error", str(lost)))
 
     async def _start(self) -> Worker:
-        from agent.gaia.processes.worker import work
+        from agent.gaia.worker import work
 
         return await Worker.start(self._main or work, self._setup, self._patience, self._tell, self._spared)

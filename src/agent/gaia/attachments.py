@@ -13,9 +13,9 @@ from typing import Literal
 
 from agent.configuration.settings import Settings
 from agent.errors import AlitaError, DatasetError
+from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, plain_name
-from agent.gaia.questions.hub import REVISION, Hub, NoAccess, hub_cache
-from agent.gaia.questions.task import Task
+from agent.gaia.dataset import REVISION, Hub, NoAccess, hub_cache
 from agent.store.user_files import whole_file
 from mcp_tools.text import one_line
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.answering.answer import Answer
+from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.events import Event, ModelCalled, ModelStarting, Note, RunStarted, StepStarted, Warned
 from agent.gaia.attempt import Attempt, AttemptStatus
-from agent.gaia.processes.job import LONGEST_LINE, Job, Result, receive, send
-from agent.gaia.scoring.final_answer import final_answer, in_asked_format
+from agent.gaia.pool import LONGEST_LINE, Job, Result, receive, send
 from mcp_tools.errors import IsolationError
 
 if TYPE_CHECKING:

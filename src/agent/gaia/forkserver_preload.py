@@ -10,7 +10,7 @@ from importlib import import_module
 
 for _name in (
     "agent.alita",
-    "agent.gaia.processes.worker",
+    "agent.gaia.worker",
     "agent.graph",
     "agent.configuration.settings",
     "anyio._backends._asyncio",

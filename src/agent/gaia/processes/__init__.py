@@ -1,1 +1,0 @@
-"""The processes in which questions are asked: from outside, and from inside."""

@@ -1,1 +1,0 @@
-"""Which questions are asked, with their files; true answers held apart."""

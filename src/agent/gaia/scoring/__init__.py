@@ -1,1 +1,0 @@
-"""The final form of an answer, and its score."""
