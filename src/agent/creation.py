@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from agent.context import Context
@@ -54,3 +55,11 @@ class EventWatcher:
     def note(self, text: str) -> None:
         """Anything else worth a line."""
         self._emit(Note(text))
+
+
+def short_path(path: Path) -> str:
+    """The path as the user would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -142,7 +142,7 @@ class Resources:
 
     def tools_behind(self, settings: Settings, question: str, answer: Answer) -> dict[str, str]:
         """The states of the tools that an answer rests on: those it used, and those shown for its question."""
-        from agent.nodes.plan import SHOWN_TOOLS
+        from agent.offered_tools import SHOWN_TOOLS
 
         shown = (hit.tool.name for hit in self.library(settings).search(question, SHOWN_TOOLS))
         return self.states(settings, {*answer.tools_used, *answer.tools_created, *shown})

@@ -21,8 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.browser.launching import PORT_FILE
-from agent.browser.llm_bridge import ThroughHost
+from agent.browser.launching import PORT_FILE, ThroughHost
 from agent.browser.logins import TypedSecrets, hidden, login_rule, sensitive_data, without_logins
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in
 from agent.browser.tasks import Ask, Outcome, Task, Tell

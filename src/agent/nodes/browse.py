@@ -17,8 +17,8 @@ from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
 from agent.material.attached import present, with_files
 from agent.material.pictures import Place, seen_pictures
+from agent.material.read_page import read_instead, source_number
 from agent.models.protocol import Role
-from agent.nodes.read_page import read_instead, source_number
 from agent.state import CitedSource, Picture, State, Step
 from agent.steps import decision_of, kept_whole, step
 from agent.web.address import addresses_in, host_of

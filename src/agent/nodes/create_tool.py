@@ -1,4 +1,4 @@
-"""create_tool: writes the tool that is missing, proves it, keeps it, and calls it."""
+"""create_tool: a new tool that answers the question; the strategy proves it, and keeps it where that succeeds."""
 
 from __future__ import annotations
 
@@ -12,5 +12,9 @@ from agent.state import State
 
 
 async def create_tool(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Creates a tool for the question; where none could be proven, a scratch program's result is the finding."""
+    """The result is the finding, also where no tool was kept.
+
+    A capable model brings the code in its decision. A small one, asked for a tool, writes a program here, of which the
+    node `keep` makes the tool.
+    """
     return await runtime.context.strategy(Role.COORDINATOR).create(state, runtime.context)

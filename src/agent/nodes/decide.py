@@ -16,7 +16,7 @@ from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
 from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
-from agent.nodes.plan import tools_now
+from agent.offered_tools import tools_now
 from agent.state import Decision, State
 
 Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "answer"]

@@ -1,4 +1,4 @@
-"""evaluate: the final form of the answer, and whether it is one."""
+"""evaluate: the answer in its final form, with its sources, and the status of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""keep: a tool from the program that answered, once the answer is there."""
+"""keep: a tool from a small model's program, once the answer is there; create_tool keeps those of capable models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""plan: what is at hand before anything is decided."""
+"""plan: what is at hand before anything is decided: tools that may fit, and the attached files. It asks no model."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
-from agent.standard.functions import DRAFT
+from agent.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.state import State
-from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.library.trust import SERVED, errors_of
-from mcp_tools.prompt import data_block
-from mcp_tools.tool import Json, Tool
 
-SHOWN_TOOLS = 3
-"""The prompt stays the same size with ten tools or ten thousand."""
-SHOWN_EXTERNAL_TOOLS = 4
 SHOWN_FLAWS = 3
 """`alita tools list` tells them all."""
 
@@ -40,29 +34,3 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     for tool in tools:
         context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
     return {"tools": tools, **({"attached": await look_at_files(context)} if context.files else {})}
-
-
-def shown_tool(tool: Tool) -> dict[str, Json]:
-    """A tool of the library as prompts and rules see it; what a draft says of itself is data, and nothing more."""
-    if tool.status in SERVED:
-        asked = tool.provenance.get("asked")
-        said = f"{tool.description}{_returns(tool)}"
-        return {"name": tool.name, "description": said, "inputSchema": tool.input_schema, "asked": asked}
-    description = data_block(f"tool {tool.name}, not approved", tool.description)
-    schema = plain_schema(tool.input_schema, described=False)
-    return {"name": tool.name, "description": description, "inputSchema": schema, DRAFT: True}
-
-
-def _returns(tool: Tool) -> str:
-    """What a tool says of its result."""
-    described = tool.output_schema.get("properties", {}).get("result", {}).get("description", "")
-    return f"\n\nReturns:\n    {described}" if described else ""
-
-
-async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
-    """The shown tools, with those of the external servers as they are by now: they may come late, or change."""
-    tools = state["tools"]
-    if not context.external.is_active or not state.get("steps") or state.get("wish") == "create":
-        return tools
-    own = [tool for tool in tools if SERVER not in tool]
-    return own + await context.external.search(state["question"], SHOWN_EXTERNAL_TOOLS)

@@ -12,8 +12,8 @@ from agent.events import FileRead, Note
 from agent.material.attached import file_of_run, no_such_file
 from agent.material.pages import means_page
 from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures
+from agent.material.read_page import read_page
 from agent.models.protocol import Role
-from agent.nodes.read_page import read_page
 from agent.state import AttachedFile, State
 from agent.steps import decision_of, step
 from mcp_tools.text import printable

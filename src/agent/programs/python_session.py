@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import base64
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.calls import call_external
+from agent.consent.external_tools import SERVER
+from agent.consent.permission import may_be_done, origins_of, words_of_user
+from agent.consent.provenance import Verdict, of_address, of_call, of_query
+from agent.context import Context
+from agent.events import ToolCalled
+from agent.material.attached import file_named, file_of_run, granted, path_made
+from agent.material.pages import text_for_program
+from agent.material.pictures import MOST_OF_ONE, Place, prepared, seen_pictures
+from agent.programs.scripts import modules_of
+from agent.state import State
+from agent.steps import decision_of, kept_whole, step, step_number
 from agent.store.journal import Journal
-from mcp_tools.errors import AlitaError
+from agent.strategy import Update
+from agent.web.address import is_address
+from agent.web.page import WebProblem
+from mcp_tools.errors import AlitaError, ModelFixableError, StoppedError
 from mcp_tools.sandbox.protocol import Limits, Problem, Sandbox, Session, SessionOutcome
-from mcp_tools.tool import Json
+from mcp_tools.text import one_line
+from mcp_tools.tool import Json, call_text
 
 if TYPE_CHECKING:
     from agent.budget import Budget
+
 
 KIND = "session"
 """What the journal calls these calls."""
@@ -119,3 +138,188 @@ class PythonSession:
         """Ends the process."""
         if self._session is not None:
             await asyncio.shield(self._session.aclose())
+
+
+_MOST_CALLS = 100
+"""Of one block to the run's functions."""
+_SHOWN = 8_000
+"""Characters of output that an observation shows; the whole is kept in a file."""
+_LONGEST_TEXT = 2_000_000
+_LONGEST_PATH = 1_000
+_LOST = "The session was started anew: variables of earlier programs are gone."
+
+
+class HostError(ModelFixableError):
+    """Why a call of a program to the run's functions gives nothing; it becomes an exception in the program."""
+
+
+async def run_in_session(state: State, context: Context) -> Update:
+    """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
+    assert context.python is not None
+    decision, host = decision_of(state), _Host(state, context)
+    try:
+        outcome = await context.python.run(
+            decision.code,
+            files=granted(state, context),
+            modules=await modules_of(state, context),
+            functions=_functions(state, context),
+            answer=host.answer,
+        )
+    except StoppedError as stopped:
+        return {"steps": [step(state, ok=False, finding=stopped.message)]}
+    printed = outcome.stdout.strip()
+    text = printed or _plain(outcome.value)
+    told = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
+    context.emit(ToolCalled("program", {}, outcome.ok, told, outcome.seconds))
+    value = text if outcome.ok and text else None
+    notes = [
+        kept_whole(state, context, text),
+        "Of the output both ends are kept." if outcome.cut else "",
+        _LOST if outcome.fresh else "",
+    ]
+    note = " ".join(filter(None, notes))
+    pictures, seen = await seen_pictures(host.shown, context, state["question"], is_read=False)
+    finding = "\n".join(filter(None, [_finding(outcome, text), seen]))
+    return {"steps": [step(state, ok=outcome.ok, finding=finding, value=value, note=note, pictures=pictures)]}
+
+
+def _finding(outcome: SessionOutcome, text: str) -> str:
+    half = _SHOWN // 2
+    left_out = len(text) - 2 * half
+    shown = text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
+    problem = outcome.problem
+    parts = [
+        shown,
+        f"stderr:\n{outcome.stderr.strip()[-2_000:]}" if outcome.stderr.strip() else "",
+        f"It failed: {problem.message}\n{problem.traceback}".strip() if problem else "",
+    ]
+    return "\n".join(part for part in parts if part) or "It printed nothing."
+
+
+def _plain(shown: str) -> str:
+    """A value as people write it: a text without its quotes."""
+    try:
+        value = ast.literal_eval(shown)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return shown
+    return value if isinstance(value, str) else shown
+
+
+def _functions(state: State, context: Context) -> list[str]:
+    without = state.get("without", [])
+    names = ["read(source, page=1, find='')", "show(picture)"]
+    if context.web is not None and "search" not in without:
+        names.append("search(query)")
+    return [*names, *(name for tool in state["tools"] if SERVER in tool and (name := str(tool["name"])).isidentifier())]
+
+
+class _Host:
+    """Answers a program's calls under the same rules as the model's own."""
+
+    def __init__(self, state: State, context: Context) -> None:
+        self._state = state
+        self._context = context
+        self._calls = 0
+        self.shown: list[Place] = []
+        """The pictures that the program shows."""
+
+    async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
+        """The result of a call.
+
+        Raises:
+            HostError: It is not allowed, or gives nothing.
+        """
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            raise HostError(f"A program may call the run's functions {_MOST_CALLS} times.")
+        try:
+            if name == "search":
+                return await self._search(_text(arguments, "query"))
+            if name == "show":
+                return await self._show(arguments)
+            if name == "read":
+                return await self._read(arguments)
+            return await self._external(name, arguments)
+        except WebProblem as problem:
+            raise HostError(f"{problem.message} {problem.remedy}".strip()) from None
+
+    async def _search(self, query: str) -> Json:
+        assert self._context.web is not None
+        await self._allowed(of_query(query, origins_of(self._state, self._context)), "search", f"search {query}")
+        found = await self._context.web.search(query)
+        return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found]
+
+    async def _read(self, arguments: dict[str, Json]) -> Json:
+        source, context = _text(arguments, "source"), self._context
+        if is_address(source):
+            if context.web is None or "search" in self._state.get("without", []):
+                raise HostError("Pages of the web are not read in this run.")
+            await self._allowed(of_address(source, origins_of(self._state, context)), "read_file", f"read {source}")
+            return text_for_program(await context.web.read(source))[:_LONGEST_TEXT]
+        file = await file_of_run(source, self._state, context)
+        if file is None or context.reader is None:
+            raise HostError(f"There is no attached file {source[:200]!r}.")
+        page, find = arguments.get("page", 1), arguments.get("find", "")
+        if not isinstance(page, int) or page < 1 or not isinstance(find, str):
+            raise HostError("read(source, page=1, find=''): page is a number from 1 on, find a text.")
+        place = Path(file["path"])
+        part = await context.reader.read(place, file["name"], page=page, find=find, limit=_LONGEST_TEXT)
+        if problem := part.get("problem"):
+            raise HostError(str(problem))
+        return str(part["text"])
+
+    async def _show(self, arguments: dict[str, Json]) -> Json:
+        """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
+        assert self._context.workspace is not None
+        picture, number = _text(arguments, "picture"), len(self.shown) + 1
+        if number > MOST_OF_ONE:
+            raise HostError(f"A program may show {MOST_OF_ONE} pictures.")
+        path = self._picture_file(picture)
+        if path is None:
+            try:
+                content = base64.b64decode(picture, validate=True)
+            except ValueError:
+                raise HostError("show(picture) takes a PIL image, the bytes of a picture, or a file's path.") from None
+            suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
+            name = f"step_{step_number(self._state)}_picture_{number}.{suffix}"
+            path = self._context.workspace.keep_bytes(name, content)
+            arguments["picture"] = str(path)  # so that the journal holds its name, and not its bytes
+        place = Place(path.name, path)
+        if await prepared(place, self._context) is None:
+            raise HostError("It is no picture that can be shown: take PNG or JPEG.")
+        self.shown.append(place)
+        return None
+
+    def _picture_file(self, name: str) -> Path | None:
+        """The file that a name means, if this run knows it."""
+        if len(name) > _LONGEST_PATH:
+            return None
+        holders = [*self._state.get("attached", []), *self._state.get("steps", [])]
+        shown = {picture["path"] for holder in holders for picture in holder.get("pictures", [])}
+        file = file_named(name, self._state)
+        path = Path(file["path"]) if file is not None else path_made(name, self._state, self._context)
+        return Path(name) if name in shown else path
+
+    async def _external(self, name: str, arguments: dict[str, Json]) -> Json:
+        tool = next((one for one in self._state["tools"] if one["name"] == name and SERVER in one), None)
+        if tool is None:
+            raise HostError(f"There is no function {name[:80]!r}.")
+        names = {text for file in self._state.get("attached", []) for text in (file["name"], file["path"])}
+        origins = origins_of(self._state, self._context)
+        verdict = of_call(name, arguments, origins, read_only=tool.get("readOnly") is True, files=names)
+        await self._allowed(verdict, "use_tool", call_text(name, arguments))
+        result = await call_external(self._context, name, arguments)
+        if not result.ok:
+            raise HostError(result.finding)
+        return result.value
+
+    async def _allowed(self, verdict: Verdict, kind: str, action: str) -> None:
+        if not await may_be_done(verdict, kind, action, words_of_user(self._state), self._context):
+            raise HostError(f"This was not done: {verdict.why}. Only the user can ask for it.")
+
+
+def _text(arguments: dict[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise HostError(f"{name} is a text that is not empty.")
+    return value.strip()

@@ -14,14 +14,13 @@ from typing import Any
 from agent.answering.final_answer import in_asked_format
 from agent.consent.approval import ApprovedShelf
 from agent.context import Context
-from agent.creation import EventWatcher
+from agent.creation import EventWatcher, short_path
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
 from agent.small.module import Call, call_in, documented, function_of
 from agent.small.particulars import numbers_in, particulars
 from agent.small.programs.program import code_in
-from agent.standard.proposing import short_path
 from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update
@@ -30,10 +29,10 @@ from mcp_tools.create import Proposal, prove
 from mcp_tools.create.bench import misfits
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Test
-from mcp_tools.create.literals import leaves
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.create.unused import alternatives
 from mcp_tools.create.variations import edges, variations
+from mcp_tools.create.written import leaves
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.text import one_line

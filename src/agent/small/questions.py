@@ -18,10 +18,10 @@ from agent.errors import ModelOutputError
 from agent.events import Note
 from agent.material.attached import readable, was_read
 from agent.models.protocol import Role
+from agent.offered_tools import DRAFT
 from agent.refusals import refusal_of, unread
 from agent.small.instructions import LOOKS, Texts, without_instructions, without_labels
 from agent.small.rules import by_files, has_data, must_operate_a_site, named_page, read_on, shows_code
-from agent.standard.functions import DRAFT
 from agent.state import Action, Decision, State, Step
 from agent.steps import evidence_text, reading_of, value_text
 from agent.strategy import asked_before

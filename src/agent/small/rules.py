@@ -15,7 +15,7 @@ from agent.refusals import refusal_of
 from agent.small.programs.attached_variables import holds_tables, openable
 from agent.state import AttachedFile, Decision, State
 from agent.web.address import addresses_in
-from mcp_tools.create.literals import as_number, question_values
+from mcp_tools.create.written import as_number, question_values
 from mcp_tools.text import words
 
 _OPERATED = re.compile(

@@ -8,11 +8,10 @@ from typing import Any
 
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
+from agent.offered_tools import DRAFT
 from agent.state import Action, Decision, Reply, State
 from mcp_tools.text import one_line
 
-DRAFT = "draft"
-"""Marks a tool of the library that the user did not approve."""
 FINAL = "final_answer"
 """The argument that makes a result the answer."""
 _FINAL: dict[str, Any] = {"type": "string", "description": "The answer, {} being the result."}

@@ -13,7 +13,7 @@ from agent.context import Room
 from agent.material.attached import files_text
 from agent.material.pictures import SHOWS, PicturesOfSteps, Sight, not_shown, parts_of
 from agent.models.protocol import Message
-from agent.standard.functions import DRAFT
+from agent.offered_tools import DRAFT
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt

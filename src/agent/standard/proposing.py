@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from agent.consent.approval import ApprovedShelf
 from agent.context import Context
-from agent.creation import EventWatcher
+from agent.creation import EventWatcher, short_path
 from agent.errors import ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.models.protocol import Role
-from agent.nodes.plan import shown_tool
+from agent.offered_tools import shown_tool
 from agent.state import State, Step
 from agent.steps import decision_of, step, value_text
 from agent.strategy import Update
@@ -86,11 +84,3 @@ def _not_kept(state: State, context: Context, creation: Creation, *, told: bool)
 
 def _was_tried(done: Step) -> bool:
     return done["action"] == "create_tool"
-
-
-def short_path(path: Path) -> str:
-    """The path as the user would type it."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -22,7 +22,7 @@ from agent.errors import ModelOutputError, ModelTooLongError, PicturesRefusedErr
 from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.pictures import tell_instead, without_pictures
 from agent.models.protocol import Completion, Message, Role, ToolCall
-from agent.programs.in_session import run_in_session
+from agent.programs.python_session import run_in_session
 from agent.refusals import refusal_of
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from mcp_tools.checks.source import Function, Remark, Source, parameters
-from mcp_tools.library.tool_names import valid_name
+from mcp_tools.library.tool_files import valid_name
 from mcp_tools.text import joiners_in_place
 
 LARGEST = 64 * 1024

@@ -13,7 +13,7 @@ from random import Random
 
 from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Proposal, Test
-from mcp_tools.create.literals import leaves
+from mcp_tools.create.written import leaves
 from mcp_tools.errors import ArgumentsError
 from mcp_tools.fits import surely_fits
 from mcp_tools.library import validate_arguments

@@ -16,13 +16,12 @@ from dataclasses import asdict, replace
 from mcp_tools.checks import Report, check
 from mcp_tools.create.bench import Bench, Call, fitted, misfits, usable, without_absent, writable
 from mcp_tools.create.examiner import CRASHES, exception_of, passes, told
-from mcp_tools.create.file_arguments import other_values
 from mcp_tools.create.interfaces import Choice, Creation, Examiner, Proposal, Shelf, Test, Watcher
 from mcp_tools.create.question_template import remembered
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.unused import alternatives, without_effect, without_parameter
-from mcp_tools.create.variations import edges, variations
+from mcp_tools.create.variations import edges, other_values, variations
 from mcp_tools.create.written import Written, read_function
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, ModelFixableError, StoppedError

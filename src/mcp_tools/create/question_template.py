@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_tools.create.literals import Located, as_number, located_values
+from mcp_tools.create.written import Located, as_number, located_values
 from mcp_tools.tool import Json
 
 _UNITS = (

@@ -4,8 +4,7 @@ from mcp_tools.library.approvals import Approval
 from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.library.calls import Stats
 from mcp_tools.library.library import Hit, Library
-from mcp_tools.library.tool_files import Flaw
-from mcp_tools.library.tool_names import free_name, valid_name
+from mcp_tools.library.tool_files import Flaw, free_name, valid_name
 from mcp_tools.library.trust import Withheld
 
 __all__ = [

@@ -17,8 +17,7 @@ from mcp_tools.library.calls import Calls, Stats
 from mcp_tools.library.commit import writing
 from mcp_tools.library.current import CurrentIndex
 from mcp_tools.library.folder import read, require_own_place
-from mcp_tools.library.tool_files import Flaw
-from mcp_tools.library.tool_names import free_name, renamed, valid_name
+from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
 from mcp_tools.library.trust import SERVED, Served, Standing, Withheld, errors_of
 from mcp_tools.tool import Tool
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.literals import as_number, question_values
+from mcp_tools.create.written import as_number, question_values
 
 VALUES: list[tuple[str, list[str]]] = [
     ("What is the 57th Fibonacci number?", ["57"]),
