@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
 
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
-from agent.web.address import route_of
+from agent.web.address import is_local, route_of
 from agent.web.filenames import file_name, new_file
-from agent.web.guard import read_address
+from agent.web.guard import is_private, read_address
 from agent.web.http import Http
 from agent.web.page import Page, Reason, WebProblem
-from agent.web.reading.archive import ARCHIVE, Archive
 from agent.web.reading.renderer import Drawn, Renderer
-from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, Video, YouTube, video_id
+from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, YouTube, read_video, video_id
 from agent.web.response import PAGE_TYPES, Response, StatusProblem, media_type, pieces
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     import httpx2
 
     from agent.web.reading.markdown import Extracted
+
+ARCHIVE = "https://archive.org"
+_SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
+
 
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
@@ -72,7 +78,7 @@ class WebReader:
         self._renderer = Renderer(http.guard, chrome, note)
         self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
         self._youtube = YouTube(http, youtube)
-        self._archive = Archive(http, archive)
+        self._archive = archive.rstrip("/")
         self._gemini = Gemini(http, gemini_key, base=gemini) if gemini_key else None
 
     async def read(self, url: str) -> Page:
@@ -83,7 +89,7 @@ class WebReader:
         """
         url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
-            return await self._video_page(video)
+            return await read_video(video, self._youtube, self._gemini)
         self._parsers.prepare()  # while the page comes
         try:
             response = await self._http.get(url)
@@ -145,7 +151,7 @@ class WebReader:
             return html_page(found, response.url)
         if draws:
             return await self._drawn_page(response.url, route, found)
-        return with_note(html_page(found, response.url), "What its scripts write is missing: copies are not drawn.")
+        return html_page(found, response.url, "What its scripts write is missing: copies are not drawn.")
 
     async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
         """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
@@ -156,46 +162,50 @@ class WebReader:
             if not plain.markdown or problem.reason != "browser":
                 raise
             note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
-            return with_note(html_page(plain, url), note)
+            return html_page(plain, url, note)
         shows_more = route or found.size + found.hidden > plain.size
         if found.markdown and shows_more:
             return replace(html_page(found, drawn.url), via="rendered")
         return html_page(plain, url)
 
     async def _archived_page(self, url: str, problem: WebProblem) -> Page:
-        """The archive's copy of a page that is gone.
+        """The Internet Archive's copy of a page that is gone.
 
         Raises:
             WebProblem: The page is not gone, or there is no copy to read: the problem itself.
         """
         gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
-        kept = await self._archive.latest(url) if gone else None
-        if kept is None:
+        if not gone or await self._is_private(url):  # addresses of private networks are never sent to the archive
             raise problem
+        today = datetime.now(UTC).strftime("%Y%m%d")  # without it, copies that are there are often not found
         try:
-            copy = await self._page(kept.response, draws=False)  # a browser would open the page that is gone
-        except WebProblem:
+            found = await self._http.ask_json(
+                f"{self._archive}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
+            )
+            closest = found["archived_snapshots"]["closest"]
+            snapshot = _SNAPSHOT.search(str(closest["url"]))
+            if not closest["available"] or not str(closest.get("status", "200")).startswith("2") or snapshot is None:
+                raise problem
+            time, where = snapshot[1], str(closest["url"])
+            plain = where.replace(snapshot[0], f"/web/{time}id_/", 1)  # as it was, without the archive's own frame
+            if self._archive.startswith("https://"):
+                plain = re.sub(r"^http://", "https://", plain)
+            response = replace(await self._http.get(plain, robots=False), url=url)  # its links are relative to that
+            copy = await self._page(response, draws=False)  # a browser would open the page that is gone
+        except (WebProblem, KeyError, TypeError):
             raise problem from None
-        page = replace(copy, url=kept.url, via="archive")
-        return with_note(page, f"The page is gone: {problem.message} This is its copy of {kept.date}.")
+        date = f"{time[:4]}-{time[4:6]}-{time[6:8]}".strip("-")
+        note = f"The page is gone: {problem.message} This is its copy of {date}."
+        return replace(copy, url=where, via="archive", notes=(note, *copy.notes))
 
-    async def _video_page(self, video: str) -> Page:
-        """What is said in a video, and what is seen in it where Gemini can be asked.
-
-        Raises:
-            WebProblem: Neither could be had.
-        """
-        address = f"{YOUTUBE}/watch?v={video}"
-        said, seen = await asyncio.gather(self._youtube.video(video), self._seen(address), return_exceptions=True)
-        for result in (said, seen):
-            if isinstance(result, BaseException) and not isinstance(result, WebProblem):
-                raise result
-        if isinstance(said, WebProblem) and not isinstance(seen, str):
-            raise said
-        return video_page(address, said, seen)
-
-    async def _seen(self, address: str) -> str | None:
-        return await self._gemini.watch(address) if self._gemini is not None else None
+    async def _is_private(self, url: str) -> bool:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        if is_local(host):
+            return True
+        try:
+            return any(is_private(ip_address(one)) for one in await self._http.guard.addresses(host, 443))
+        except WebProblem as problem:
+            return problem.reason != "dns"  # a public host that is gone has no address any more
 
     def _keep(self, response: Response) -> Path:
         name = file_name(response.url, response.headers.get("content-disposition", ""))
@@ -304,7 +314,7 @@ async def download_file(http: Http, url: str, folder: Path) -> tuple[Path, str]:
     return await http.fetch(url, take, accept="*/*")
 
 
-def html_page(found: Extracted, url: str) -> Page:
+def html_page(found: Extracted, url: str, *notes: str) -> Page:
     """A page of HTML.
 
     Raises:
@@ -319,29 +329,11 @@ def html_page(found: Extracted, url: str) -> Page:
         links=found.links,
         fetched=_now(),
         published=found.published,
+        notes=notes,
         remarks=found.notes,
         forms=found.forms,
         around=found.around,
     )
-
-
-def video_page(address: str, said: Video | BaseException, seen: str | BaseException | None) -> Page:
-    """A video as a page; of its two parts one may be missing, and the notes say why."""
-    title, parts, notes, via = "", [], [], "gemini"
-    if isinstance(said, Video):
-        title, via = said.title, "transcript"
-        parts.append(f"## What is said\n\n{said.transcript}")
-        notes += [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
-    elif isinstance(said, WebProblem):
-        notes.append(said.message)
-    if isinstance(seen, str):
-        parts.append(f"## What is seen\n\n{printable(seen)}")
-        notes.append("What is seen was described by Gemini.")
-    elif isinstance(seen, WebProblem):
-        notes.append(f"What is seen is missing: {seen.message}")
-    head = [f"# {title}"] if title else []
-    markdown = "\n\n".join([*head, *parts])
-    return Page(address, title, markdown, kind="video", via=via, fetched=_now(), notes=tuple(notes))
 
 
 async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) -> Page:
@@ -374,11 +366,6 @@ async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) 
     )
     notes = (*notes, *reading.lost, *more)
     return Page(url, path.name, reading.text, kind=kind, fetched=_now(), path=path, notes=notes)
-
-
-def with_note(page: Page, *notes: str) -> Page:
-    """The page with something to be said of it first."""
-    return replace(page, notes=(*notes, *page.notes))
 
 
 def _now() -> str:

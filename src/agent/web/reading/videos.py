@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from agent.web.http import Http
-from agent.web.page import Reason, WebProblem
-from agent.web.response import Response, StatusProblem
+from agent.web.page import Page, Reason, WebProblem
+from agent.web.response import StatusProblem
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -64,6 +65,44 @@ def video_id(url: str) -> str:
         return in_path[1]
     found = parse_qs(parts.query).get("v", [""])[0]
     return found if parts.path.rstrip("/") == "/watch" and _ID.fullmatch(found) else ""
+
+
+async def read_video(number: str, youtube: YouTube, gemini: Gemini | None) -> Page:
+    """What is said in a video, and what is seen in it where Gemini can be asked.
+
+    Args:
+        number: Its id.
+        youtube: The site.
+        gemini: The service, where there is a key.
+
+    Raises:
+        WebProblem: Neither could be had.
+    """
+
+    async def seen_in() -> str:
+        return await gemini.watch(address) if gemini is not None else ""
+
+    address = f"{YOUTUBE}/watch?v={number}"
+    said, seen = await asyncio.gather(youtube.video(number), seen_in(), return_exceptions=True)
+    title, parts, notes, via = "", [], [], "gemini"
+    if isinstance(said, Video):
+        title, via = said.title, "transcript"
+        parts += [f"# {title}"] if title else []
+        parts.append(f"## What is said\n\n{said.transcript}")
+        notes += [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
+    elif isinstance(said, WebProblem) and isinstance(seen, str) and seen:
+        notes.append(said.message)
+    else:
+        raise said
+    if isinstance(seen, str):
+        parts += [f"## What is seen\n\n{seen}"] if seen else []
+        notes += ["What is seen was described by Gemini."] if seen else []
+    elif isinstance(seen, WebProblem):
+        notes.append(f"What is seen is missing: {seen.message}")
+    else:
+        raise seen
+    fetched = datetime.now(UTC).isoformat(timespec="seconds")
+    return Page(address, title, "\n\n".join(parts), kind="video", via=via, fetched=fetched, notes=tuple(notes))
 
 
 class YouTube:
@@ -183,8 +222,11 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
             url = (request.url or "").replace(YOUTUBE, base, 1)
             body = request.body.encode() if isinstance(request.body, str) else request.body
             headers = {name: value for name, value in request.headers.items() if name.lower() not in _OURS}
-            asking = _ask(http, request.method or "GET", url, headers, body)
-            answer = asyncio.run_coroutine_threadsafe(asking, loop).result()
+            asking = http.ask(request.method or "GET", url, headers, body)
+            try:
+                answer = asyncio.run_coroutine_threadsafe(asking, loop).result()
+            except StatusProblem as problem:
+                answer = problem.response
             response = requests.Response()
             response.status_code, response._content, response.url = answer.status, answer.body, url
             response.headers.update(answer.headers)
@@ -200,13 +242,6 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
     session.mount("https://", Adapter())
     session.mount("http://", Adapter())
     return session
-
-
-async def _ask(http: Http, method: str, url: str, headers: dict[str, str], body: Any) -> Response:
-    try:
-        return await http.ask(method, url, headers, body)
-    except StatusProblem as problem:
-        return problem.response
 
 
 class Gemini:
@@ -239,25 +274,16 @@ class Gemini:
             told = await self._http.ask_json(self._url, body, {"x-goog-api-key": self._key}, seconds=_WATCHING)
         except StatusProblem as problem:
             raise _refusal(problem) from problem
-        return _words_in(told)
-
-
-def _words_in(told: Any) -> str:
-    """The words of a reply.
-
-    Raises:
-        WebProblem: There are none.
-    """
-    try:
-        if blocked := told.get("promptFeedback", {}).get("blockReason"):
-            raise WebProblem("no_result", f"Gemini declined to watch it: {one_line(str(blocked))}.")
-        candidate = told["candidates"][0]
-        text = "".join(part.get("text", "") for part in candidate["content"]["parts"] if not part.get("thought"))
-    except (AttributeError, KeyError, IndexError, TypeError):
-        raise WebProblem("mismatch", "Gemini answered in a form that is not known.") from None
-    if not text.strip():
-        raise WebProblem("no_result", f"Gemini said nothing: {one_line(str(candidate.get('finishReason', '')))}.")
-    return text.strip()
+        try:
+            if blocked := told.get("promptFeedback", {}).get("blockReason"):
+                raise WebProblem("no_result", f"Gemini declined to watch it: {one_line(str(blocked))}.")
+            candidate = told["candidates"][0]
+            text = "".join(part.get("text", "") for part in candidate["content"]["parts"] if not part.get("thought"))
+        except (AttributeError, KeyError, IndexError, TypeError):
+            raise WebProblem("mismatch", "Gemini answered in a form that is not known.") from None
+        if not text.strip():
+            raise WebProblem("no_result", f"Gemini said nothing: {one_line(str(candidate.get('finishReason', '')))}.")
+        return printable(text.strip())
 
 
 def _refusal(problem: StatusProblem) -> WebProblem:
@@ -268,10 +294,9 @@ def _refusal(problem: StatusProblem) -> WebProblem:
         reason = "bad_key"
     elif problem.status == 429:
         reason = "quota" if "quota" in said.lower() else "rate_limit"
-    remedy = "Correct GEMINI_API_KEY." if reason == "bad_key" else "Read the transcript, or another source."
     return WebProblem(
         reason,
         f"Gemini refused with status {problem.status}: {said or 'it gave no reason'}.",
-        remedy=remedy,
+        remedy="Correct GEMINI_API_KEY." if reason == "bad_key" else "Read the transcript, or another source.",
         retry_after=problem.retry_after,
     )
