@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import shutil
 import signal
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,31 +73,21 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
         WebProblem: There is none (`browser`), or the chosen one is no program.
     """
     if chrome is not None:
-        return Chromium(_chosen(chrome), "the setting chrome")
-    for found, candidates in (
-        ("PATH", _on_path()),
-        ("Playwright's cache", _cached()),
-        ("the system", [*_DEBIAN, *_MAC]),
-    ):
-        for path in candidates:
-            if _runs(path):
-                return Chromium(path, found)
-    raise WebProblem("browser", "There is no Chromium on this machine.", remedy=f"Install one: {INSTALL}")
-
-
-def _chosen(chrome: Path) -> Path:
-    path = chrome.expanduser()
-    if "/" not in str(chrome) and (named := shutil.which(str(chrome))):
-        path = Path(named)
-    if not _runs(path):
+        if own := shutil.which(chrome.expanduser()):
+            return Chromium(Path(own), "the setting chrome")
         raise WebProblem(
             "browser", f"The setting chrome names {chrome}, which is no program.", remedy="Correct ALITA_CHROME."
         )
-    return path
-
-
-def _on_path() -> list[Path]:
-    return [Path(path) for name in NAMES if (path := shutil.which(name))]
+    places: dict[str, Sequence[str | Path]] = {
+        "PATH": NAMES,
+        "Playwright's cache": _cached(),
+        "the system": [*_DEBIAN, *_MAC],
+    }
+    for found, candidates in places.items():
+        for candidate in candidates:
+            if path := shutil.which(candidate):
+                return Chromium(Path(path), found)
+    raise WebProblem("browser", "There is no Chromium on this machine.", remedy=f"Install one: {INSTALL}")
 
 
 def _cached() -> list[Path]:
@@ -105,18 +96,13 @@ def _cached() -> list[Path]:
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it bears a user who has none
     folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
     folders.append(home / "Library/Caches/ms-playwright")
-    return [path for folder in folders for pattern in _IN_CACHE for path in sorted(folder.glob(pattern), key=_build)]
 
+    def build(path: Path) -> int:  # `chromium-1194` before `chromium-999`
+        number = next((part for part in path.parts if part.startswith("chromium")), "").rpartition("-")[2]
+        return int(number) if number.isdecimal() else 0
 
-def _build(path: Path) -> tuple[int, str]:
-    """Newest first: `chromium-1194` before `chromium-999`."""
-    folder = next((part for part in path.parts if part.startswith("chromium")), "")
-    number = folder.rpartition("-")[2]
-    return (-int(number) if number.isdecimal() else 0, str(path))
-
-
-def _runs(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    found = [sorted(folder.glob(pattern), key=build, reverse=True) for folder in folders for pattern in _IN_CACHE]
+    return list(itertools.chain.from_iterable(found))
 
 
 def new_profile() -> Path:

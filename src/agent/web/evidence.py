@@ -6,9 +6,10 @@ import functools
 import ipaddress
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from agent.consent.provenance import Origins
 from agent.state import CitedSource
@@ -163,32 +164,21 @@ def _quoted(quote: Quote) -> str:
     return f'"{printable(quote.text).strip()}" ({quote.place})'
 
 
-_LIST = "credibility.json"
 _SHORTEST_NAME = 4
 """Letters of a name that a host must share with a question to be the subject's own."""
 _HIGH, _MEDIUM = 0.75, 0.4
 _MOST_NAMED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of source."""
-
-    level: Level
-    why: str
-    hosts: frozenset[str]
-    """Each stands for its subdomains too; one without a point is a top level."""
-    labels: frozenset[str]
-    """Second levels of countries: `ac` in `ox.ac.uk`."""
-
-
 @functools.cache
-def known_kinds() -> tuple[Kind, ...]:
-    """The kinds that come with alita, `credibility.json`; the first that fits counts."""
-    data = json.loads(files("agent.web").joinpath(_LIST).read_text("utf-8"))
-    return tuple(
-        Kind(kind["level"], kind["why"], frozenset(kind["hosts"]), frozenset(kind.get("labels", ()))) for kind in data
-    )
+def _kinds() -> list[dict[str, Any]]:
+    """The kinds of sources in `credibility.json`, the first that fits counts: each with its level, why, and `hosts`.
+
+    A host stands for its subdomains too, one without a point is a top level. `labels` are second levels of countries:
+    `ac` in `ox.ac.uk`.
+    """
+    kinds: list[dict[str, Any]] = json.loads(files("agent.web").joinpath("credibility.json").read_text("utf-8"))
+    return kinds
 
 
 def credibility_of(url: str, terms: Terms) -> Grade:
@@ -199,52 +189,33 @@ def credibility_of(url: str, terms: Terms) -> Grade:
         terms: Those of the question: a host that is named like its subject is the subject's own.
     """
     host = host_of(url)
-    if _is_here(host):
-        return Grade("medium", "a page of this machine or its network, which nobody else can check")
-    kind = next((kind for kind in known_kinds() if _is_of(host, kind)), None)
-    if kind is not None:
-        return Grade(kind.level, kind.why)
-    if named := _subject(url, terms):
-        return Grade("high", f"the own site of {named}, which knows itself best and judges itself mildly")
+    with suppress(ValueError):
+        if is_local(host) or ipaddress.ip_address(host).is_private:
+            return Grade("medium", "a page of this machine or its network, which nobody else can check")
+    labels = host.split(".")
+    endings = {".".join(labels[i:]) for i in range(len(labels))}
+    of_country = labels[-2] if len(labels) > 2 and len(labels[-1]) == 2 else ""
+    for kind in _kinds():
+        if not endings.isdisjoint(kind["hosts"]) or of_country in kind.get("labels", ()):
+            return Grade(kind["level"], kind["why"])
+    domain = source_of(url).split(".")[0].replace("-", "")
+    for name in terms.names:
+        letters = "".join(c for c in plain(name) if c.isalnum())
+        if len(letters) >= _SHORTEST_NAME and not letters.isdigit() and letters == domain:
+            return Grade("high", f"the own site of {name}, which knows itself best and judges itself mildly")
     return Grade("medium", "nothing is known of who is behind it")
 
 
 def rank(level: Level) -> int:
     """Levels in order: a better one is higher."""
-    return cast(dict[str, int], {"low": 0, "medium": 1, "high": 2})[level]
-
-
-def _is_of(host: str, kind: Kind) -> bool:
-    labels = host.split(".")
-    endings = {".".join(labels[i:]) for i in range(len(labels))}
-    of_country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in kind.labels
-    return bool(endings & kind.hosts) or of_country
-
-
-def _subject(url: str, terms: Terms) -> str:
-    """The name of the question that the registered domain is made of; empty where there is none."""
-    domain = source_of(url).split(".")[0].replace("-", "")
-    for name in terms.names:
-        letters = "".join(c for c in plain(name) if c.isalnum())
-        if len(letters) >= _SHORTEST_NAME and not letters.isdigit() and letters == domain:
-            return name
-    return ""
-
-
-def _is_here(host: str) -> bool:
-    if is_local(host):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return False
+    return ("low", "medium", "high").index(level)
 
 
 def relevance_of(stems: Iterable[str], terms: Terms) -> Grade:
     """The grade of a page, or of a hit, by which of the question's words it has.
 
     Args:
-        stems: The words of it, as `terms.stems_of` gives them.
+        stems: The words of it, as `queries.stems_of` gives them.
         terms: Those of the question.
     """
     there = set(stems)

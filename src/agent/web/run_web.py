@@ -11,7 +11,7 @@ from agent.web.page import Page, PageReader, Result
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.web.engines.fallback import Engines
+    from agent.web.engines.search_engines import Engines
 
 
 class RunWeb:
@@ -32,7 +32,7 @@ class RunWeb:
         self._opened: tuple[Engines, PageReader] | None = None
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The hits of the first engine that has any; see `agent.web.engines.fallback.Engines`."""
+        """The hits of the first engine that has any; see `agent.web.engines.search_engines.Engines`."""
         return await self._open()[0].search(query, limit=limit, freshness=freshness)
 
     async def read(self, url: str) -> Page:
@@ -50,7 +50,7 @@ class RunWeb:
 
     def _open(self) -> tuple[Engines, PageReader]:
         if self._opened is None:
-            from agent.web.engines.configured_engines import open_engines, open_reader
+            from agent.web.engines.search_engines import open_engines, open_reader
             from agent.web.http import Http
             from agent.web.reading.reader import WebReader
 

@@ -13,7 +13,7 @@ from agent.errors import StoppedError
 from agent.events import LeakBlocked, PageRead, WebSearched
 from agent.store.journal import Journal
 from agent.store.journaled_web import Heard, JournaledWeb
-from agent.web.engines.fallback import Engines
+from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
 from agent.web.page import Page, Result, WebProblem
 from support.small_web import Pages

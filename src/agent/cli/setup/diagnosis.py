@@ -185,7 +185,7 @@ async def _probe(settings: Settings) -> Isolation:
 
 def _search(settings: Settings) -> Iterator[Finding]:
     """Which engines are asked, and what stands against the others; nobody is asked now."""
-    from agent.web.engines.configured_engines import engine_states, names_of
+    from agent.web.engines.search_engines import engine_states, names_of
 
     states = {state.name: state for state in engine_states(settings)}
     names = names_of(settings)

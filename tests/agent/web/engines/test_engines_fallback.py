@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from agent.events import Event, WebSearched
-from agent.web.engines.fallback import Engines, wait_for_turn
+from agent.web.engines.search_engines import Engines, wait_for_turn
 from agent.web.page import Reason, Result, WebProblem
 
 HIT = Result("https://rivers.example/elbe", "The Elbe", "1,094 km", "")

@@ -12,7 +12,7 @@ import pytest
 from agent.configuration.settings import ENGINES, Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event
-from agent.web.engines.configured_engines import FirstOf, engine_states, open_engines, open_reader
+from agent.web.engines.search_engines import FirstOf, engine_states, open_engines, open_reader
 from agent.web.http import Http
 from agent.web.page import Page, WebProblem
 from support.firecrawl_server import FirecrawlServer
@@ -159,7 +159,7 @@ def test_opening_is_light(tmp_path: Path) -> None:
     """Opening engines imports no SDK; asking does."""
     code = (
         "import sys\nfrom agent.configuration.settings_sources import read_settings\n"
-        "from agent.web.engines.configured_engines import open_engines\nfrom agent.web.http import Http\n"
+        "from agent.web.engines.search_engines import open_engines\nfrom agent.web.http import Http\n"
         "open_engines(read_settings({'engines': 'firecrawl,tavily,ddgs,wikipedia,arxiv,index'}), Http())\n"
         "print([m for m in ('firecrawl', 'ddgs', 'httpx2', 'lxml', 'markdownify') if m in sys.modules])"
     )

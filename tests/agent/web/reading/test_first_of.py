@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.web.engines.configured_engines import FirstOf
+from agent.web.engines.search_engines import FirstOf
 from agent.web.page import Page, Reason, WebProblem
 
 URL = "https://rivers.example/elbe"

@@ -1,0 +1,383 @@
+"""The search engines and readers that the settings give: their order, and which of them answers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from agent.configuration.settings import ENGINES, Settings
+from agent.events import Event, WebSearched
+from agent.files.contents import READERS
+from agent.web.address import is_address
+from agent.web.engines.ddgs import Ddgs
+from agent.web.engines.firecrawl import Firecrawl
+from agent.web.engines.local_index import OwnIndex
+from agent.web.engines.services import INSTALL, Arxiv, Tavily, Wikipedia
+from agent.web.guard import AddressGuard
+from agent.web.http import Http
+from agent.web.page import Page, PageReader, Reason, Result, Search, WebProblem
+from agent.web.reading.videos import video_id
+from mcp_tools.text import one_line, printable
+
+Tell = Callable[[Event], None]
+
+_RESTS: dict[Reason, float] = {
+    **dict.fromkeys(("no_key", "bad_key", "quota", "tls"), math.inf),
+    **dict.fromkeys(("rate_limit", "dns", "mismatch"), 60.0),
+    **dict.fromkeys(("connection", "timeout"), 30.0),
+}
+"""Seconds for which an engine is not asked, where it does not say how long; some problems stay for the whole run."""
+_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
+"""What another reader must not get round."""
+_QUIET: tuple[Reason, ...] = ("refused_address", "private_address")
+"""A reader that is not for such addresses: no loss that a note should tell."""
+_FILES = frozenset(READERS) - {"html", "xml"} | {
+    *("jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet")
+}
+"""Endings of files that are no pages."""
+_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")
+"""The reader is not asked again."""
+_PATIENCE = 20.0
+"""Seconds that a search waits for an engine that rests, when no other gave anything."""
+_LONGEST_QUERY = 1000
+"""Characters; a question with a file pasted into it is no query."""
+_TITLE, _SNIPPET = 300, 1500
+"""Characters that are kept of a hit."""
+
+
+_APART = {"ddgs": 1.0, "arxiv": 3.0}
+"""Seconds between two requests of this process: arXiv asks for three, DuckDuckGo refuses who is faster for long."""
+_turns: dict[str, float] = {}
+_turns_lock = threading.Lock()
+
+
+async def wait_for_turn(engine: str, seconds: float) -> None:
+    """Returns when an engine may be asked again, so many seconds after the request before, in any thread and loop."""
+    with _turns_lock:
+        now = time.monotonic()
+        turn = max(now, _turns.get(engine, 0.0))
+        _turns[engine] = turn + seconds
+    if turn > now:
+        await asyncio.sleep(turn - now)
+
+
+class Engines:
+    """Search engines that are tried in order.
+
+    A failure, and a search that found nothing, is reported as `WebSearched` with `ok=False`; a success is reported by
+    the caller, who knows what of it is shown. Searches are remembered for the run.
+
+    Args:
+        engines: The first is asked first.
+        tell: Gets the events.
+    """
+
+    name = "engines"
+
+    def __init__(self, engines: Sequence[Search], tell: Callable[[Event], None]) -> None:
+        self._engines = tuple(engines)
+        self._tell = tell
+        self._aside: dict[str, tuple[WebProblem, float]] = {}
+        """Engines that are not asked: why, and until when by the monotonic clock."""
+        self._found: dict[tuple[str, int, str], list[Result]] = {}
+        self._locks: dict[tuple[str, int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The engines in order."""
+        return tuple(engine.name for engine in self._engines)
+
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+        """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
+
+        Args:
+            query: What to look for.
+            limit: How many hits at most.
+            freshness: `day`, `week`, `month` or `year`; empty for any age.
+
+        Raises:
+            WebProblem: The query is empty, or no engine could be asked.
+        """
+        asked = one_line(query, _LONGEST_QUERY)
+        if not asked:
+            raise WebProblem("no_result", "The query is empty.", remedy="Search for the words that matter.")
+        if not self._engines:
+            raise WebProblem("no_key", "There is no search engine.", remedy="Name one with ALITA_ENGINES.")
+        key = (asked, limit, freshness)
+        async with self._locks[key]:  # a second run with the same query waits for the first one's hits
+            if key not in self._found:
+                self._found[key] = await self._first(asked, limit, freshness)
+        return list(self._found[key])
+
+    async def aclose(self) -> None:
+        """Closes the engines, each whatever comes of the others."""
+        async with AsyncExitStack() as closing:
+            for engine in self._engines:
+                closing.push_async_callback(engine.aclose)
+
+    async def _first(self, query: str, limit: int, freshness: str) -> list[Result]:
+        problems: dict[str, WebProblem] = {}
+        passed_over: set[str] = set()
+        for engine in self._engines:
+            problem, until = self._aside.get(engine.name, (None, 0.0))
+            if problem is not None and until > time.monotonic():
+                problems[engine.name] = problem
+                passed_over.add(engine.name)
+            elif hits := await self._ask(engine, query, limit, freshness, problems):
+                return hits
+        # Nobody has anything. An engine that named a time is waited for, within reason; one that was passed over on our
+        # own guess is asked at once.
+        again: list[tuple[float, Search]] = []
+        for engine in self._engines:
+            problem, until = self._aside.get(engine.name, (None, 0.0))
+            if problem is None or math.isinf(until):
+                continue
+            if problem.retry_after is not None:
+                again.append((until - time.monotonic(), engine))
+            elif engine.name in passed_over:
+                again.append((0.0, engine))
+        for wait, engine in sorted(again, key=lambda one: one[0]):
+            if wait > _PATIENCE:
+                break
+            await asyncio.sleep(max(0.0, wait))
+            problems.pop(engine.name, None)
+            if hits := await self._ask(engine, query, limit, freshness, problems):
+                return hits
+        if len(problems) == len(self._engines):
+            raise _all_failed(problems)
+        return []
+
+    async def _ask(
+        self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
+    ) -> list[Result]:
+        """Asks one engine; why it gave nothing is told, and kept where it failed."""
+        await wait_for_turn(engine.name, _APART.get(engine.name, 0.0))
+        began = time.monotonic()
+        try:
+            hits = _clean(await engine.search(query, limit=limit, freshness=freshness), limit)
+        except WebProblem as problem:
+            problems[engine.name] = problem
+            rest = _RESTS.get(problem.reason, 0.0)
+            rest = rest if math.isinf(rest) else problem.retry_after or rest
+            self._aside[engine.name] = problem, time.monotonic() + rest
+            said = problem.message
+        else:
+            if hits:
+                return hits
+            said = "it found nothing"
+        seconds = time.monotonic() - began
+        self._tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
+        return []
+
+
+def _clean(results: Sequence[Result], limit: int) -> list[Result]:
+    """Hits with an address that can be read, each once, and text that can be shown."""
+    found: dict[str, Result] = {}
+    for result in results:
+        url = printable(result.url).strip()
+        if not is_address(url) or url in found:
+            continue
+        title, snippet = one_line(result.title, _TITLE), one_line(result.snippet, _SNIPPET)
+        found[url] = replace(result, url=url, title=title or url, snippet=snippet)
+    return list(found.values())[: max(1, limit)]
+
+
+def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
+    """One problem for all, with the first one's reason."""
+    first = next(iter(problems.values()))
+    if len(problems) == 1:
+        return first
+    told = "; ".join(f"{name}: {problem.message}" for name, problem in problems.items())
+    remedies = dict.fromkeys(problem.remedy for problem in problems.values() if problem.remedy)
+    after = [problem.retry_after for problem in problems.values() if problem.retry_after]
+    return WebProblem(
+        first.reason,
+        f"No search engine could be asked: {told}.",
+        remedy=" ".join(remedies),
+        retry_after=min(after) if after else None,
+    )
+
+
+class EngineState(NamedTuple):
+    """How a search engine stands."""
+
+    name: str
+    state: str
+    """`ready: …`, or why it cannot be asked."""
+    ready: bool
+    remedy: str = ""
+    needs_nothing: bool = False
+    """Neither key nor place: there is nothing to set."""
+
+
+def open_engines(
+    settings: Settings, http: Http, tell: Tell = lambda event: None, *, reader: PageReader | None = None
+) -> Engines:
+    """The engines in their order: those that the settings name, else those that can be asked.
+
+    A named engine that lacks its key is there and says so when it is asked.
+
+    Args:
+        settings: With keys and places.
+        http: Asks those that answer over plain HTTP.
+        tell: Gets what fails.
+        reader: Reads the pages that the list of an own index names.
+    """
+    names = names_of(settings)
+
+    def opened(name: str) -> Search:
+        match name:
+            case "index":
+                return _own_index(settings, tell, reader, alone=len(names) == 1)
+            case "firecrawl":
+                return _firecrawl(settings)
+            case "tavily":
+                return Tavily(http, _key(settings.tavily_api_key))
+            case "ddgs":
+                return Ddgs()
+            case "wikipedia":
+                return Wikipedia(http)
+            case _:
+                return Arxiv(http)
+
+    return Engines([opened(name) for name in names], tell)
+
+
+def open_reader(settings: Settings, web: PageReader) -> PageReader:
+    """Who reads pages: Firecrawl where it can be asked, then the web itself, then the own index.
+
+    Files and videos are read without Firecrawl first: it keeps neither the file nor what is said.
+
+    Args:
+        settings: With keys and places.
+        web: Reads pages without any engine.
+    """
+    own: list[PageReader] = [_own_index(settings)] if settings.web_index is not None else []
+    if _state("firecrawl", settings).ready and (not settings.engines or "firecrawl" in settings.engines):
+        firecrawl = _firecrawl(settings)
+        return FirstOf([firecrawl, web, *own], for_files=[web, firecrawl, *own])
+    return FirstOf([web, *own]) if own else web
+
+
+def engine_states(settings: Settings) -> list[EngineState]:
+    """Each engine in the order in which they are tried, and whether it can be asked; nothing is opened."""
+    return [_state(name, settings) for name in ENGINES]
+
+
+def names_of(settings: Settings) -> tuple[str, ...]:
+    """The engines that are asked, in their order: those that the settings name, else all that are ready."""
+    return settings.engines or tuple(state.name for state in engine_states(settings) if state.ready)
+
+
+def _firecrawl(settings: Settings) -> Firecrawl:
+    guard = AddressGuard(allow_private=settings.allow_private)
+    return Firecrawl(_key(settings.firecrawl_api_key), settings.firecrawl_api_url, guard=guard)
+
+
+def _own_index(
+    settings: Settings, tell: Tell = lambda event: None, reader: PageReader | None = None, *, alone: bool = True
+) -> OwnIndex:
+    place = (settings.web_index or Path("no folder of ALITA_WEB_INDEX")).expanduser()
+    share = 0.4 if alone else 0.75
+    return OwnIndex(place, settings.cache_dir / "index", reader=reader, tell=tell, share=share)
+
+
+def _key(key: SecretStr | None) -> str:
+    return key.get_secret_value() if key else ""
+
+
+def _state(name: str, settings: Settings) -> EngineState:
+    """Whether an engine can be asked, and what to do where it cannot."""
+    place = settings.web_index.expanduser() if settings.web_index else None
+    url = settings.firecrawl_api_url
+    key = {"firecrawl": settings.firecrawl_api_key, "tavily": settings.tavily_api_key}.get(name)
+    is_missing = name in ("firecrawl", "ddgs") and find_spec(name) is None
+    match name:
+        case "index":
+            if place is None:
+                return EngineState(name, "no pages named", False, "Set ALITA_WEB_INDEX to a folder or a list of pages.")
+            if not place.exists():
+                return EngineState(name, f"{place} is not there", False, "Correct ALITA_WEB_INDEX.")
+            return EngineState(name, f"ready: {place}", True)
+        case "firecrawl" | "tavily" if not key and not (url and name == "firecrawl"):
+            own = ", or FIRECRAWL_API_URL for one's own" if name == "firecrawl" else ""
+            return EngineState(name, "no key", False, f"Set {name.upper()}_API_KEY{own}.")
+        case _ if is_missing:
+            return EngineState(name, "its package is not installed", False, INSTALL)
+        case "firecrawl" if url:
+            return EngineState(name, f"ready: one's own at {url}", True)
+        case "firecrawl" | "tavily":
+            return EngineState(name, "ready: key set", True)
+        case _:
+            return EngineState(name, "ready: needs no key", True, needs_nothing=True)
+
+
+class FirstOf:
+    """Readers of pages that stand behind one another.
+
+    Args:
+        readers: The first is asked first.
+        for_files: The same in another order, for addresses that are files or videos by their looks; some readers keep
+            these, others only tell what is in them.
+    """
+
+    name = "first"
+
+    def __init__(self, readers: Sequence[PageReader], *, for_files: Sequence[PageReader] = ()) -> None:
+        self._readers = tuple(readers)
+        self._for_files = tuple(for_files) or self._readers
+        self._aside: dict[str, WebProblem] = {}
+
+    async def read(self, url: str) -> Page:
+        """The page, with a note for each reader that failed before.
+
+        Raises:
+            WebProblem: Of the last reader that could be asked, when none gave the page.
+        """
+        notes: list[str] = []
+        last: WebProblem | None = None
+        for reader in self._for_files if _is_file(url) else self._readers:
+            if reader.name in self._aside:
+                last = last or self._aside[reader.name]
+                continue
+            try:
+                page = await reader.read(url)
+            except WebProblem as problem:
+                if problem.reason in _NO_WAY_ROUND:
+                    raise
+                if problem.reason in _NOT_AGAIN:
+                    self._aside[reader.name] = problem
+                if problem.reason not in _QUIET or last is None:
+                    last = problem
+                if problem.reason not in _QUIET:
+                    notes.append(f"{reader.name} did not read it: {problem.message.rstrip('.')}.")
+            else:
+                return replace(page, notes=(*notes, *page.notes))
+        raise last or WebProblem("no_key", "There is nobody who reads pages.")
+
+    async def aclose(self) -> None:
+        """Closes the readers, each whatever comes of the others."""
+        async with AsyncExitStack() as closing:
+            for reader in self._readers:
+                closing.push_async_callback(reader.aclose)
+
+
+def _is_file(url: str) -> bool:
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return False
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path else ""
+    return bool(video_id(url)) or suffix in _FILES
