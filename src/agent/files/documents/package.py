@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -17,7 +18,7 @@ _LOCKED = 1
 """Bit of a member's flags: its content is encrypted."""
 
 
-def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFile:
+def open_package(source: Source, limits: ReadLimits, member: str) -> ZipFile:
     """Opens the zip file of a document.
 
     Args:
@@ -47,11 +48,25 @@ def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFil
             f"{name_of(source)} breaks off or is damaged: {error}.",
             remedy="What is whole of it can be recovered in a program.",
         ) from None
-    try:
-        _check(archive, source, limits, member)
-    except FileProblem:
+    members = archive.infolist()
+    size = sum(one.file_size for one in members)
+    problem = None
+    if size > limits.unpacked or len(members) > limits.members:
+        problem = FileProblem(
+            "bomb",
+            f"{name_of(source)} would unpack to {size:,} bytes in {len(members):,} members; "
+            f"{limits.unpacked:,} bytes and {limits.members:,} members are the limits.",
+            remedy="Do not open it unless you know who made it.",
+        )
+    elif any(one.flag_bits & _LOCKED for one in members):
+        problem = FileProblem("encrypted", f"{name_of(source)} is encrypted.")
+    elif member not in archive.namelist():
+        problem = FileProblem(
+            "mismatch", f"{name_of(source)} is no {source.kind}: it has no {member}.", remedy="Check its kind."
+        )
+    if problem is not None:
         archive.close()
-        raise
+        raise problem
     return archive
 
 
@@ -83,24 +98,6 @@ def damage_told(source: Source, what: str) -> Iterator[None]:
         *(KeyError, IndexError, ValueError, AttributeError, TypeError),
     ) as error:
         raise damaged(source, what, error) from None
-
-
-def _check(archive: ZipFile, source: Source, limits: ReadLimits, member: str) -> None:
-    members = archive.infolist()
-    size = sum(one.file_size for one in members)
-    if size > limits.unpacked or len(members) > limits.members:
-        raise FileProblem(
-            "bomb",
-            f"{name_of(source)} would unpack to {size:,} bytes in {len(members):,} members; "
-            f"{limits.unpacked:,} bytes and {limits.members:,} members are the limits.",
-            remedy="Do not open it unless you know who made it.",
-        )
-    if any(one.flag_bits & _LOCKED for one in members):
-        raise FileProblem("encrypted", f"{name_of(source)} is encrypted.")
-    if member and member not in archive.namelist():
-        raise FileProblem(
-            "mismatch", f"{name_of(source)} is no {source.kind}: it has no {member}.", remedy="Check its kind."
-        )
 
 
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
@@ -153,13 +150,25 @@ class Drawn:
         return f"{named}: {alt}]" if alt else f"{named}]" if name else "[picture without description]"
 
     def chart(self, part: Any, relation: str) -> str:
-        """A chart as the table of its data."""
+        """A chart: its kind, its title, and the table of its data."""
         related = _related(part, relation)
         if related is None:
             self.others.append("a chart whose data is missing")
             return "[chart without data]"
         self.charts += 1
-        return chart_text(_parsed(related.blob))
+        chart = _parsed(related.blob)
+        title = chart.find(f".//{_CHART}title")
+        words = [] if title is None else [one.text for one in title.iter(f"{_DRAWING}t") if one.text]
+        tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
+        kinds = dict.fromkeys(tag.removesuffix("Chart") for tag in tags if tag.endswith("Chart"))
+        head, columns, labels = [""], list[list[str]](), list[str]()
+        for series in chart.iter(f"{_CHART}ser"):
+            head.append(" ".join(_values(series, "tx")) or f"series {len(head)}")
+            labels = max(labels, _values(series, "cat", "xVal"), key=len)
+            columns.append(_values(series, "val", "yVal"))
+        rows = enumerate(zip_longest(labels, *columns, fillvalue=""), 1)
+        cells = [[label or str(number), *values] for number, (label, *values) in rows]
+        return f"[{', '.join(kinds)} chart{': ' + ' '.join(words) if words else ''}]\n" + table([head, *cells])
 
     def diagram(self, part: Any, graphic: Any) -> str:
         """The words of a diagram, one a line."""
@@ -173,54 +182,15 @@ class Drawn:
         return "[diagram]\n" + "\n".join(f"- {text}" for text in texts if text)
 
 
-def chart_text(chart: Any) -> str:
-    """A chart's kind, title, and the table of its data.
-
-    Args:
-        chart: The root of its XML.
-    """
-    title = " ".join(_texts(chart.find(f".//{_CHART}title")))
-    plot = chart.find(f".//{_CHART}plotArea")
-    kinds = [_name(one) for one in plot if _name(one).endswith("Chart")] if plot is not None else []
-    head: list[str] = [""]
-    columns: list[list[str]] = []
-    labels: list[str] = []
-    for series in chart.iter(f"{_CHART}ser"):
-        named = series.find(f"{_CHART}tx")
-        head.append(" ".join(_values(named)) or f"series {len(head)}")
-        labels = max(labels, _values(_first(series, "cat", "xVal")), key=len)
-        columns.append(_values(_first(series, "val", "yVal")))
-    length = max([len(labels), *map(len, columns)], default=0)
-    rows = [[_at(labels, row) or str(row + 1), *(_at(column, row) for column in columns)] for row in range(length)]
-    kind = ", ".join(dict.fromkeys(kind.removesuffix("Chart") for kind in kinds))
-    return f"[{kind} chart{': ' + title if title else ''}]\n" + table([head, *rows])
-
-
-def _values(holder: Any) -> list[str]:
-    """The points in the order of their numbers; a point that is left out is empty."""
+def _values(series: Any, *names: str) -> list[str]:
+    """The points of the first of these that is there, in the order of their numbers; one that is left out is empty."""
+    holder = next((found for name in names if (found := series.find(f"{_CHART}{name}")) is not None), None)
     if holder is None:
         return []
-    points = [(int(one.get("idx", 0)), one.findtext(f"{_CHART}v", "")) for one in holder.iter(f"{_CHART}pt")]
-    if not points:
+    found = {int(one.get("idx", 0)): one.findtext(f"{_CHART}v", "") for one in holder.iter(f"{_CHART}pt")}
+    if not found:
         return [one.text or "" for one in holder.iter(f"{_CHART}v")]
-    found = dict(points)
     return [found.get(number, "") for number in range(min(max(found), 100_000) + 1)]
-
-
-def _first(series: Any, *names: str) -> Any:
-    return next((found for name in names if (found := series.find(f"{_CHART}{name}")) is not None), None)
-
-
-def _at(values: list[str], place: int) -> str:
-    return values[place] if place < len(values) else ""
-
-
-def _texts(element: Any) -> list[str]:
-    return [] if element is None else [one.text for one in element.iter(f"{_DRAWING}t") if one.text]
-
-
-def _name(element: Any) -> str:
-    return str(element.tag).rpartition("}")[2]
 
 
 def _related(part: Any, relation: str) -> Any:

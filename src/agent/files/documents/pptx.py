@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections, table
+from agent.files.contents import Contents, ReadLimits, Source, TextContents, in_sections, table
 from agent.files.documents.package import Drawn, damage_told, open_package
-from agent.files.problem import damaged, name_of, without_package
+from agent.files.problem import damaged, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -34,28 +33,23 @@ def open_pptx(source: Source, limits: ReadLimits) -> Contents:
         raise without_package("python-pptx", "files", "presentations cannot be read") from None
     try:
         with damage_told(source, "a presentation"):
-            return _contents(_opened(source), limits)
+            from pptx.package import Package  # with macros, or a show: the same parts by other names
+            from pptx.parts.presentation import PresentationPart
+
+            part: Any = Package.open(str(source.path)).main_document_part
+            if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:
+                raise damaged(source, "a presentation", "its main part is another kind of document")
+            if not isinstance(part, PresentationPart):
+                part = PresentationPart.load(part.partname, part.content_type, part.package, part.blob)
+            return _contents(part.presentation, limits)
     except PythonPptxError as error:
         raise damaged(source, "a presentation", error) from None
-
-
-def _opened(source: Source) -> Presentation:
-    import pptx
-
-    if Path(name_of(source)).suffix.lower() not in (".pptm", ".ppsx", ".potx", ".ppsm"):
-        return pptx.Presentation(str(source.path))
-    from pptx.package import Package  # with macros, or a show: the same parts by other names
-    from pptx.parts.presentation import PresentationPart
-
-    part = Package.open(str(source.path)).main_document_part
-    show: Presentation = PresentationPart.load(part.partname, part.content_type, part.package, part.blob).presentation
-    return show
 
 
 def _contents(show: Presentation, limits: ReadLimits) -> Contents:
     drawn = Drawn()
     slides = [_Slide(slide, number, drawn) for number, slide in enumerate(show.slides, 1)]
-    sections = [part for slide in slides for part in _sections(slide, limits)]
+    sections = [part for slide in slides for part in in_sections(slide.blocks, limits.section, slide.name)]
     hidden = [slide.number for slide in slides if slide.hidden]
     facts: dict[str, Json] = {
         "slides": len(slides),
@@ -74,18 +68,11 @@ def _contents(show: Presentation, limits: ReadLimits) -> Contents:
     if hidden:
         numbers = ", ".join(map(str, hidden))
         lost.insert(0, f"Hidden in the show, but read like the others: slide {numbers}.")
-    return TextContents("pptx", _summary(slides, facts), sections, facts, lost, drawn.pictures)
-
-
-def _sections(slide: _Slide, limits: ReadLimits) -> list[Section]:
-    return in_sections(slide.blocks, limits.section, slide.name)
-
-
-def _summary(slides: list[_Slide], facts: dict[str, Json]) -> str:
     titles = "; ".join(f"{slide.number} {slide.title or '(no title)'}" for slide in slides[:20])
     more = f"; and {len(slides) - 20} more" if len(slides) > 20 else ""
-    hidden = f", {len([s for s in slides if s.hidden])} of them hidden" if facts["hidden_slides"] else ""
-    return f"Presentation of {len(slides)} slides{hidden}.\nSlides: {titles}{more}"
+    summary = f"Presentation of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."
+    summary += f"\nSlides: {titles}{more}"
+    return TextContents("pptx", summary, sections, facts, lost, drawn.pictures)
 
 
 class _Slide:
@@ -130,18 +117,14 @@ class _Slide:
         elif shape.element.find(".//{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds") is not None:
             yield self._drawn.diagram(part, shape.element)
         elif (blip := shape.element.find(f".//{_A}blip")) is not None:
-            self._note_media(shape.element)
+            for name, what in (("videoFile", "a film"), ("audioFile", "a sound")):
+                self._drawn.others += [what] if shape.element.find(f".//{_A}{name}") is not None else []
             yield self._drawn.picture(part, blip.get(_relation("embed"), ""), alt, f"slide-{self.number}-picture")
             return
         elif shape.element.find(".//{http://schemas.openxmlformats.org/presentationml/2006/main}oleObj") is not None:
             self._drawn.others.append("an embedded object")
         if alt:
             yield f"[alt text: {alt}]"
-
-    def _note_media(self, element: Any) -> None:
-        for name in ("videoFile", "audioFile"):
-            if element.find(f".//{_A}{name}") is not None:
-                self._drawn.others.append("a film" if name == "videoFile" else "a sound")
 
     def _notes(self) -> str:
         if not self._slide.has_notes_slide:
@@ -150,28 +133,21 @@ class _Slide:
         return _text(frame).strip() if frame is not None else ""
 
     def _comments(self) -> Iterator[str]:
-        """Comments of both formats, old and threaded."""
+        """Comments of both formats, old and threaded, and replies to them."""
         from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        texts: dict[Any, list[str]] = {}
         for relation in self._slide.part.rels.values():
             if relation.is_external or not relation.reltype.endswith("/comments"):
                 continue
-            for one in etree.fromstring(relation.target_part.blob, parser).iter():
-                if isinstance(one.tag, str) and etree.QName(one).localname in ("cm", "reply"):
-                    text = " ".join(
-                        t.text or "" for t in one.iter() if isinstance(t.tag, str) and _own_text(t, one)
-                    ).strip()
-                    yield f"[comment] {text}"
-
-
-def _own_text(text: Any, comment: Any) -> bool:
-    """Whether a text belongs to the comment itself, not to a reply to it."""
-    name = text.tag.rpartition("}")[2]
-    if name not in ("text", "t"):
-        return False
-    above = next(a for a in text.iterancestors() if a.tag.rpartition("}")[2] in ("cm", "reply"))
-    return above is comment
+            root = etree.fromstring(relation.target_part.blob, parser)
+            for one in root.iter("{*}cm", "{*}reply", "{*}text", "{*}t"):
+                if etree.QName(one).localname in ("cm", "reply"):
+                    texts[one] = []
+                else:
+                    texts[next(one.iterancestors("{*}cm", "{*}reply"))].append(one.text or "")
+        return (f"[comment] {' '.join(said).strip()}" for said in texts.values())
 
 
 def _text(frame: Any) -> str:
