@@ -6,13 +6,13 @@ import base64
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 from zipfile import ZipFile
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections
-from agent.files.documents.package import Drawn, damage_told, open_package, read_member
+from agent.files.documents.package import Drawn, damage_told, open_package
 from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup
 
 _MOST_BYTES = 32 * 2**20
+"""Of a page, or a chapter of a book."""
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+"""Ways of garbling that concern fonts alone."""
 _DROPPED = ("script", "style", "noscript", "template", "iframe", "object", "embed", "canvas", "svg")
 _BLOCKS = frozenset(
     ("nav", "main", "header", "footer", "aside", "menu", "form", "fieldset", "details", "summary", "dialog", "hgroup")
 )
 _HELD = re.compile(r"data:image/(png|jpeg|jpg|gif|webp|bmp);base64,(.*)", re.DOTALL)
 _BLANK_LINES = re.compile(r"\n{3,}")
-_DEEPEST = 200
-"""Elements inside each other: more is no layout that anybody made by hand."""
 
 
 def open_html(source: Source, limits: ReadLimits) -> Contents:
@@ -48,7 +51,7 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileProblem("mismatch", f"{name_of(source)} is no html: it is binary.", remedy="Check its kind.")
     drawn = Drawn()
-    page = Page(source.path.read_bytes(), drawn, in_address)
+    page = Page(source.path.read_bytes(), drawn, _in_address)
     facts: dict[str, Json] = {"title": page.title, "encoding": page.encoding, "links": page.links}
     facts["tables"] = page.tables
     summary = f"Web page “{page.title}”." if page.title else "Web page without a title."
@@ -87,7 +90,11 @@ class Page:
         self.headings = [one_line(h.get_text(" "), 100) for h in soup.find_all(["h1", "h2", "h3"])]
         self.tables = len(soup.find_all("table"))
         self.links = len(soup.find_all("a", href=True))
-        self._merged(soup)
+        spanning = soup.find_all(["td", "th"], rowspan=True)
+        if spanning or soup.find_all(["td", "th"], colspan=True):
+            self.lost.append("Some table cells are merged: their text stands in the first of them.")
+        for table in {id(t): t for cell in spanning if (t := cell.find_parent("table"))}.values():
+            _fill(soup, table)
         self.markdown = _BLANK_LINES.sub("\n\n", self._converted(soup)).strip()
 
     def _drop(self, soup: BeautifulSoup) -> None:
@@ -95,9 +102,7 @@ class Page:
         from bs4 import Comment
 
         counts = {name: len(soup.find_all(name)) for name in _DROPPED}
-        shown = {name: count for name, count in counts.items() if count}
-        if shown:
-            named = ", ".join(f"{count} {name}" for name, count in shown.items())
+        if named := ", ".join(f"{count} {name}" for name, count in counts.items() if count):
             self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
         frames = [str(one["src"]) for one in soup.find_all("iframe", src=True)]
         if frames:
@@ -112,9 +117,6 @@ class Page:
             self.lost.append(f"Left out: {len(comments)} comments in the source.")
         for comment in found:
             comment.extract()
-        self._fields(soup)
-
-    def _fields(self, soup: BeautifulSoup) -> None:
         hidden = soup.select("[hidden], [style*='display:none'], [style*='display: none']")
         if hidden:
             self.lost.append(f"{len(hidden)} hidden elements are shown like the rest.")
@@ -124,27 +126,17 @@ class Page:
         for picture in soup.find_all("img", src=re.compile("^data:")):
             picture["src"] = "inline"
 
-    def _merged(self, soup: BeautifulSoup) -> None:
-        """Cells over several rows or columns: empty ones stand for the rest, so that columns stay columns."""
-        spanning = soup.find_all(["td", "th"], rowspan=True)
-        if spanning or soup.find_all(["td", "th"], colspan=True):
-            self.lost.append("Some table cells are merged: their text stands in the first of them.")
-        for table in {id(t): t for cell in spanning if (t := cell.find_parent("table"))}.values():
-            _fill(soup, table)
-
     def _converted(self, soup: BeautifulSoup) -> str:
         from markdownify import ATX
 
-        if not _is_deep(soup):
-            try:
-                return str(_converter()(heading_style=ATX, escape_misc=False, bullets="-").convert_soup(soup))
-            except RecursionError:
-                pass
-        self.lost.append("The page is nested too deeply: its words are shown without headings, tables and links.")
-        return _words(soup)
+        try:
+            return str(_converter()(heading_style=ATX, escape_misc=False, bullets="-").convert_soup(soup))
+        except RecursionError:
+            self.lost.append("The page is nested too deeply: its words are shown without headings, tables and links.")
+            return "\n".join(text for one in soup.descendants if isinstance(one, str) and (text := one.strip()))
 
 
-def in_address(address: str) -> tuple[bytes, str]:
+def _in_address(address: str) -> tuple[bytes, str]:
     """A picture that an address holds itself, and its kind; empty for any other address."""
     held = _HELD.match(address)
     try:
@@ -196,50 +188,21 @@ def _number(value: Any) -> int:
     return min(max(int(text), 1), 1000) if text.isdecimal() else 1
 
 
-def _is_deep(soup: BeautifulSoup) -> bool:
-    depth, node = 0, soup.next_element
-    level = {id(soup): 0}
-    while node is not None:
-        depth = level.get(id(node.parent), 0) + 1
-        if depth > _DEEPEST:
-            return True
-        if getattr(node, "contents", None) is not None:
-            level[id(node)] = depth
-        node = node.next_element
-    return False
-
-
-def _words(soup: BeautifulSoup) -> str:
-    """All strings in order, without recursion."""
-    return "\n".join(text for one in soup.descendants if isinstance(one, str) and (text := one.strip()))
-
-
-_CONTAINER = "META-INF/container.xml"
-_ENCRYPTION = "META-INF/encryption.xml"
-_PAGES = ("application/xhtml+xml", "text/html")
-_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""Ways of garbling that concern fonts alone."""
-_MOST_CHAPTER_BYTES = 32 * 2**20
-"""Of one chapter."""
-
-
 def open_epub(source: Source, limits: ReadLimits) -> Contents:
     """Reads a book in EPUB.
 
     Raises:
         FileProblem: It is empty, damaged, cut off, copy-protected, a bomb, or no book.
     """
-    with open_package(source, limits, _CONTAINER) as archive:
+    with open_package(source, limits, _CONTAINER) as archive, damage_told(source, "a book"):
         if _ENCRYPTION in archive.namelist():
-            text = read_member(archive, source, _ENCRYPTION).decode("utf-8", "replace")
+            text = archive.read(_ENCRYPTION).decode("utf-8", "replace")
             if text.count("EncryptionMethod") > sum(text.count(f'"{font}"') for font in _FONTS):
                 raise FileProblem("encrypted", f"{name_of(source)} is copy-protected.")
-        with damage_told(source, "a book"):
-            return _Book(archive, source).contents(limits)
+        return _Book(archive, source).contents(limits)
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(NamedTuple):
     path: str
     kind: str
     properties: str
@@ -250,8 +213,8 @@ class _Book:
 
     def __init__(self, archive: ZipFile, source: Source) -> None:
         self._archive, self._source, self._drawn = archive, source, Drawn()
-        container = self._xml(_CONTAINER)
-        place = next((one.get("full-path") for one in _all(container, "rootfile")), None)
+        self._there = frozenset(archive.namelist())
+        place = next((one.get("full-path") for one in _all(self._xml(_CONTAINER), "rootfile")), None)
         if not place:
             raise damaged(source, "a book", "it does not say where its contents are")
         self._root = self._xml(place)
@@ -268,9 +231,13 @@ class _Book:
         lost: dict[str, None] = {}
         sections: list[Section] = []
         chapters: list[str] = []
-        for item in self._spine(lost):
-            page = self._page(item, lost)
-            if page is None or not page.markdown:
+        for one in _all(self._root, "itemref"):
+            item = self._items.get(one.get("idref", ""))
+            if item is None or (why := self._why_unread(item)):
+                lost["The book names a chapter that is not in its list of files." if item is None else why] = None
+                continue
+            page = Page(self._archive.read(item.path), self._drawn, partial(self._picture, item.path))
+            if not page.markdown:
                 continue
             lost.update(dict.fromkeys(page.lost))
             title = names.get(item.path) or next(iter(page.headings), "") or page.title
@@ -279,81 +246,60 @@ class _Book:
             sections += in_sections(page.markdown.split("\n\n"), limits.section, name)
         if not sections:
             raise damaged(self._source, "a book", "it has no chapter with text")
-        facts: dict[str, Json] = {**self._told(), "chapters": list(chapters)}
-        return TextContents(
-            "epub", _summary(facts, chapters), sections, facts, [*lost, *self._drawn.lost], self._drawn.pictures
-        )
+        facts: dict[str, Json] = {}
+        for key in ("title", "creator", "language", "publisher", "date", "identifier"):
+            values = [one_line("".join(one.itertext()), 300) for one in _all(self._root, key)]
+            if any(values):
+                facts["author" if key == "creator" else key] = ", ".join(filter(None, values))
+        title = f" “{facts['title']}”" if "title" in facts else ""
+        author = f" by {facts['author']}" if "author" in facts else ""
+        summary = f"Book{title}{author} of {len(chapters)} chapters."
+        if named := "; ".join(name for name in chapters[:20] if name):
+            summary += f"\nChapters: {named}"
+        facts["chapters"] = list(chapters)
+        return TextContents("epub", summary, sections, facts, [*lost, *self._drawn.lost], self._drawn.pictures)
 
-    def _spine(self, lost: dict[str, None]) -> list[_Item]:
-        found = []
-        for one in _all(self._root, "itemref"):
-            item = self._items.get(one.get("idref", ""))
-            if item is None:
-                lost["The book names a chapter that is not in its list of files."] = None
-            elif item.kind in _PAGES:
-                found.append(item)
-            else:
-                lost[f"Not read: {item.path} ({item.kind})."] = None
-        return found
+    def _why_unread(self, item: _Item) -> str:
+        """Why a chapter is not read; empty where it can be."""
+        if item.kind not in ("application/xhtml+xml", "text/html"):
+            return f"Not read: {item.path} ({item.kind})."
+        if item.path not in self._there:
+            return f"The chapter {item.path} is missing."
+        is_large = self._archive.getinfo(item.path).file_size > _MOST_BYTES
+        return f"The chapter {item.path} is larger than {_MOST_BYTES:,} bytes and was not read." if is_large else ""
 
-    def _page(self, item: _Item, lost: dict[str, None]) -> Page | None:
-        if item.path not in self._archive.namelist():
-            lost[f"The chapter {item.path} is missing."] = None
-            return None
-        if self._archive.getinfo(item.path).file_size > _MOST_CHAPTER_BYTES:
-            lost[f"The chapter {item.path} is larger than {_MOST_CHAPTER_BYTES:,} bytes and was not read."] = None
-            return None
-
-        def find(address: str) -> tuple[bytes, str]:
-            path = _joined(posixpath.dirname(item.path), address)
-            kind = next((one.kind for one in self._items.values() if one.path == path), "")
-            if not kind.startswith("image/") or path not in self._archive.namelist():
-                return in_address(address)
-            return read_member(self._archive, self._source, path), posixpath.splitext(path)[1][1:].lower()
-
-        return Page(read_member(self._archive, self._source, item.path), self._drawn, find)
+    def _picture(self, chapter: str, address: str) -> tuple[bytes, str]:
+        path = _joined(posixpath.dirname(chapter), address)
+        kind = next((one.kind for one in self._items.values() if one.path == path), "")
+        if not kind.startswith("image/") or path not in self._there:
+            return _in_address(address)
+        return self._archive.read(path), posixpath.splitext(path)[1][1:].lower()
 
     def _names(self) -> dict[str, str]:
         """Names of chapters by path, from the table of contents of either format."""
         found: dict[str, str] = {}
         for item in self._items.values():
-            if item.path not in self._archive.namelist():
+            if item.path not in self._there:
                 continue
+            places: list[tuple[str, str]] = []
             if "nav" in item.properties.split():
-                places = ((a.get("href"), " ".join(a.itertext())) for a in _all(self._xml(item.path), "a"))
+                places = [(a.get("href", ""), " ".join(a.itertext())) for a in _all(self._xml(item.path), "a")]
             elif item.kind == "application/x-dtbncx+xml":
-                places = (_ncx(point) for point in _all(self._xml(item.path), "navPoint"))
-            else:
-                continue
+                for point in _all(self._xml(item.path), "navPoint"):
+                    target = next((one.get("src", "") for one in _all(point, "content")), "")
+                    places.append((target, next((one.text or "" for one in _all(point, "text")), "")))
             for target, name in places:
-                path = _joined(posixpath.dirname(item.path), target or "")
-                found.setdefault(path, one_line(name, 120))
+                found.setdefault(_joined(posixpath.dirname(item.path), target), one_line(name, 120))
         return found
-
-    def _told(self) -> dict[str, Json]:
-        facts: dict[str, Json] = {}
-        for name in ("title", "creator", "language", "publisher", "date", "identifier"):
-            values = [one_line("".join(one.itertext()), 300) for one in _all(self._root, name)]
-            if any(values):
-                facts["author" if name == "creator" else name] = ", ".join(filter(None, values))
-        return facts
 
     def _xml(self, name: str) -> Any:
         from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
-        content = read_member(self._archive, self._source, name)
-        try:
-            root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
-        except etree.LxmlError as error:
-            raise damaged(self._source, "a book", error) from None
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
+        root = etree.fromstring(self._archive.read(name), parser)
         if root is None:
             raise damaged(self._source, "a book", f"{name} is no XML")
         return root
-
-
-def _ncx(point: Any) -> tuple[str, str]:
-    target = next((one.get("src", "") for one in _all(point, "content")), "")
-    return target, next((one.text or "" for one in _all(point, "text")), "")
 
 
 def _all(root: Any, name: str) -> list[Any]:
@@ -362,10 +308,3 @@ def _all(root: Any, name: str) -> list[Any]:
 
 def _joined(base: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(base, unquote(target.partition("#")[0])))
-
-
-def _summary(facts: dict[str, Json], chapters: list[str]) -> str:
-    title = f" “{facts['title']}”" if facts.get("title") else ""
-    author = f" by {facts['author']}" if facts.get("author") else ""
-    named = "; ".join(name for name in chapters[:20] if name)
-    return f"Book{title}{author} of {len(chapters)} chapters." + (f"\nChapters: {named}" if named else "")

@@ -70,16 +70,6 @@ def open_package(source: Source, limits: ReadLimits, member: str) -> ZipFile:
     return archive
 
 
-def read_member(archive: ZipFile, source: Source, name: str) -> bytes:
-    """The content of a member.
-
-    Raises:
-        FileProblem: It is missing or damaged.
-    """
-    with damage_told(source, f"a file of the kind {source.kind}"):
-        return archive.read(name)
-
-
 @contextmanager
 def damage_told(source: Source, what: str) -> Iterator[None]:
     """Turns what parsers raise at damaged content into a problem of the file.
