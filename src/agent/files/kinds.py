@@ -7,7 +7,6 @@ import io
 import json
 import re
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -135,17 +134,12 @@ def _narrow(sample: bytes, whole: bool) -> Encoding:
     beyond = sum(character > "\x7f" for character in text)
     if text.count("\ufffd") <= beyond * _MOST_STRAY:
         return Encoding("utf-8", mixed=True)
-    return Encoding(_guessed(sample))
-
-
-def _guessed(sample: bytes) -> str:
-    """The likeliest of the older encodings."""
     from charset_normalizer import from_bytes
 
     likely = ["shift_jis", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "cp1250", "cp1252", "koi8_r"]
     best = from_bytes(sample[:20_000], cp_isolation=likely).best()
     name = best.encoding if best else "cp1252"
-    return "cp932" if name == "shift_jis" else name
+    return Encoding("cp932" if name == "shift_jis" else name)
 
 
 def _stray(error: UnicodeError) -> tuple[str, int]:
@@ -196,6 +190,8 @@ _RIFF = (b"RIFF", b"RIFX", b"RF64", b"BW64")
 _IN_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
 _BLANKS = b" \t\r\n\f\0"
 _OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
+_MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
+"""What stands before the name of a member, with the length of that: its own header, or its entry in the directory."""
 _OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (("WordDocument", "doc"), ("PowerPoint Document", "ppt"), ("Workbook", "xls"), ("Book", "xls"))
@@ -292,7 +288,7 @@ def _framed(head: bytes, suffix: str) -> str:
 
 
 def _zipped(path: Path, head: bytes, suffix: str) -> str:
-    names = set(_member_names(path, head))
+    names = _member_names(path, head)
     if "[Content_Types].xml" in names:
         for part, kind in _OFFICE:
             if any(name.startswith(part) for name in names):
@@ -308,33 +304,20 @@ def _zipped(path: Path, head: bytes, suffix: str) -> str:
     return "zip"
 
 
-def _member_names(path: Path, head: bytes) -> Iterator[str]:
+def _member_names(path: Path, head: bytes) -> set[str]:
     """The names in a zip file's directory, or, where it is cut off, of the members at its beginning."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - HEAD - 22))
         tail = file.read()
         end = tail.rfind(b"PK\x05\x06")
-        if end >= 0 and len(tail) >= end + 22:
+        if 0 <= end <= len(tail) - 22:
             length, start = struct.unpack_from("<II", tail, end + 12)
             if start + length <= size:
                 file.seek(start)
-                return _directory(file.read(min(length, 1 << 20)))
-    return _local_names(head)
-
-
-def _directory(data: bytes) -> Iterator[str]:
-    at = 0
-    while data[at : at + 4] == b"PK\x01\x02" and at + 46 <= len(data):
-        name, extra, comment = struct.unpack_from("<HHH", data, at + 28)
-        yield data[at + 46 : at + 46 + name].decode("utf-8", "replace")
-        at += 46 + name + extra + comment
-
-
-def _local_names(head: bytes) -> Iterator[str]:
-    for found in re.finditer(rb"PK\x03\x04.{22}", head, re.DOTALL):
-        (name,) = struct.unpack_from("<H", head, found.start() + 26) if found.start() + 28 <= len(head) else (0,)
-        yield head[found.start() + 30 : found.start() + 30 + name].decode("utf-8", "replace")
+                head = file.read(min(length, 1 << 20))
+    ends = ((found.end(), int.from_bytes(found[1] or found[2], "little")) for found in _MEMBER.finditer(head))
+    return {head[end : end + length].decode("utf-8", "replace") for end, length in ends}
 
 
 def _compound(path: Path, head: bytes, suffix: str) -> str:
