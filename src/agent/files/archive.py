@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -17,10 +18,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
-from agent.files.contents import READERS, Contents, ReadLimits, Section, Source, open_contents
+from agent.files.contents import READERS, Contents, ReadLimits, Section, Source, open_contents, pieces
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import Part, part_of
 from agent.files.problem import FileProblem, parser_failed
@@ -108,9 +110,13 @@ class Unpacking:
                     return
                 self._take(member, prefix, depth)
         except _DAMAGE as error:
-            if not self.files:
-                raise _broken(called, error) from error
             state = "cut off" if _is_cut(error) else "damaged"
+            if not self.files:
+                raise FileProblem(
+                    "truncated" if _is_cut(error) else "damaged",
+                    f"{one_line(called)} is {state}: {_said(error)}.",
+                    remedy="Look at its bytes in a program.",
+                ) from error
             self._lose(f"{one_line(called)} is {state}: what came after these files is lost ({_said(error)}).")
 
     def _take(self, member: _Member, prefix: str, depth: int) -> None:
@@ -215,7 +221,11 @@ def _zip_member(info: zipfile.ZipInfo, opened: Callable[[], IO[bytes]]) -> _Memb
     refused = _ENCRYPTED if info.flag_bits & 1 else ""
     if stat.S_ISLNK(info.external_attr >> 16):
         refused = "it is a link"
-    return _Member(_zip_name(info), opened, refused)
+    name = info.filename
+    if not info.flag_bits & 0x800:  # many programs write UTF-8 without saying so
+        with contextlib.suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return _Member(name, opened, refused)
 
 
 def _without_directory(path: Path) -> Iterator[_Member]:
@@ -248,16 +258,6 @@ def _deflated_bytes(file: IO[bytes]) -> int:
     return file.tell() - start - len(inflate.unused_data) + (not inflate.eof)
 
 
-def _zip_name(member: zipfile.ZipInfo) -> str:
-    """The name as it was meant: many programs write UTF-8 without saying so."""
-    if member.flag_bits & 0x800:
-        return member.filename
-    try:
-        return member.filename.encode("cp437").decode("utf-8")
-    except UnicodeError:
-        return member.filename
-
-
 def _tar_members(path: Path) -> Iterator[_Member]:
     end = path.stat().st_size
     with tarfile.open(path, "r:") as archive:
@@ -268,14 +268,7 @@ def _tar_members(path: Path) -> Iterator[_Member]:
             size = one.size
             if not one.issparse():
                 one.size = max(0, min(size, end - one.offset_data))  # of one that is cut off, what is there is read
-            yield _Member(one.name, lambda one=one: _member_stream(archive, one), refused, size=size)  # type: ignore[misc]  # bound now
-
-
-def _member_stream(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    stream = archive.extractfile(member)
-    if stream is None:
-        raise tarfile.TarError("it has no content")
-    return stream
+            yield _Member(one.name, lambda one=one: cast(IO[bytes], archive.extractfile(one)), refused, size=size)  # type: ignore[misc]  # bound now
 
 
 def _inner_name(called: str, kind: str) -> str:
@@ -299,16 +292,6 @@ def _unsafe(name: str) -> str:
     if not name or any(len(part.encode()) > _NAME for part in parts) or len(parts) > 50:
         return "its path is too long" if name else "it has no name"
     return ""
-
-
-def _broken(called: str, error: BaseException) -> FileProblem:
-    cut = _is_cut(error)
-    state = "cut off" if cut else "damaged"
-    return FileProblem(
-        "truncated" if cut else "damaged",
-        f"{one_line(called)} is {state}: {_said(error)}.",
-        remedy="Look at its bytes in a program.",
-    )
 
 
 def _is_cut(error: BaseException) -> bool:
@@ -361,14 +344,16 @@ class Archive(Contents):
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The list of members, then each member's sections, from that number on."""
-        before = 0
-        for listing in self._listings():
-            before += 1
-            if before >= first:
-                yield listing
+        number = 0
+        for text in pieces("\n".join(self._lines()) or "(no files)", self._limits.section):
+            number += 1
+            if number >= first:
+                yield Section("members", text)
         for file in self._files:
-            yield from self._member_sections(file, max(1, first - before))
-            before += self._passed
+            for section in self._of_member(file, first - 1 - number):
+                number += 1
+                if section is not None and number >= first:
+                    yield section
 
     def preview(self) -> list[Part]:
         """Its members; how they begin is looked at one by one."""
@@ -391,54 +376,25 @@ class Archive(Contents):
     def _lines(self) -> list[str]:
         return [f"- {file.name} ({file.kind}, {file.size:,} bytes)" for file in self._files]
 
-    def _listings(self) -> Iterator[Section]:
-        page: list[str] = []
-        for line in self._lines() or ["(no files)"]:
-            if page and sum(len(one) + 1 for one in page) + len(line) > self._limits.section:
-                yield Section("members", "\n".join(page))
-                page = []
-            page.append(line)
-        yield Section("members", "\n".join(page))
-
-    def _member_sections(self, file: Unpacked, first: int) -> Iterator[Section]:
-        """A member's sections from that number on; `_passed` then tells how many it has."""
-        self._passed = 0
+    def _of_member(self, file: Unpacked, skip: int) -> Iterator[Section | None]:
+        """The sections of a member; None for each of the first ones that are skipped without being read."""
         if file.kind == EMPTY:
-            self._passed = 1
-            if first == 1:
-                yield Section(file.name, "(empty, 0 bytes)")
+            yield Section(file.name, "(empty, 0 bytes)")
             return
+        contents = None
         try:
-            yield from self._read(file, first)
-        except FileProblem as problem:
-            yield from self._unreadable(file, first, problem)
+            if file.kind not in READERS or file.kind in ARCHIVES:
+                raise FileProblem("unsupported", f"{file.name} is a file of the kind {file.kind}, which is not read.")
+            contents = open_contents(Source(file.path, file.kind, file.name, self._depth + 1), self._limits)
+            skipped = 0 if contents.count is None else min(max(skip, 0), contents.count)
+            yield from repeat(None, skipped)
+            for section in contents.sections(skipped + 1):
+                yield Section(f"{file.name}: {section.name}", section.text)
         except Exception as error:  # noqa: BLE001 - a foreign parser may raise anything at a damaged file
-            yield from self._unreadable(file, first, parser_failed(file.name, file.kind, error))
-
-    def _read(self, file: Unpacked, first: int) -> Iterator[Section]:
-        contents = self._opened(file)
-        try:
-            if contents.count is not None and contents.count < first:
-                self._passed = contents.count
-                return
-            start = 1 if contents.count is None else first
-            self._passed = start - 1
-            for section in contents.sections(start):
-                self._passed += 1
-                if self._passed >= first:
-                    yield Section(f"{file.name}: {section.name}", section.text)
-        finally:
-            self.lost += [f"{file.name}: {one}" for one in contents.lost]
-            contents.close()
-
-    def _unreadable(self, file: Unpacked, first: int, problem: FileProblem) -> Iterator[Section]:
-        self.lost.append(problem.message)
-        self._passed += 1
-        if self._passed >= first:
+            problem = error if isinstance(error, FileProblem) else parser_failed(file.name, file.kind, error)
+            self.lost.append(problem.message)
             yield Section(file.name, f"(not readable: {problem.message})")
-
-    def _opened(self, file: Unpacked) -> Contents:
-        if file.kind not in READERS or file.kind in ARCHIVES:
-            raise FileProblem("unsupported", f"{file.name} is a file of the kind {file.kind}, which is not read.")
-        source = Source(file.path, file.kind, file.name, self._depth + 1)
-        return open_contents(source, self._limits)
+        finally:
+            if contents is not None:
+                self.lost += [f"{file.name}: {one}" for one in contents.lost]
+                contents.close()

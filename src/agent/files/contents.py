@@ -191,7 +191,7 @@ def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Secti
     """
     parts: list[list[str]] = [[]]
     size = 0
-    for block in (piece for whole in blocks if whole.strip() for piece in _pieces(whole, limit)):
+    for block in (piece for whole in blocks if whole.strip() for piece in pieces(whole, limit)):
         starts = size > limit // 2 and _HEADING.match(block)
         if parts[-1] and (size + len(block) > limit or starts):
             parts.append([])
@@ -213,7 +213,7 @@ def _headed(part: list[str]) -> str:
     return f": {found[2].splitlines()[0][:80]}" if found else ""
 
 
-def _pieces(block: str, limit: int) -> Iterator[str]:
+def pieces(block: str, limit: int) -> Iterator[str]:
     """A block that is too long, divided between lines; a table's head is repeated."""
     if len(block) <= limit:
         yield block
