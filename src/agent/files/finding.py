@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from agent.files.contents import Contents, ReadLimits, Section
@@ -59,23 +60,6 @@ class _Hits:
             waiting, last = [], number
 
 
-class _Findings:
-    """The lines that were found, once for each number of lines around them."""
-
-    def __init__(self, room: int) -> None:
-        self._by_around = [_Hits(room, around) for around in _AROUND]
-
-    def add(self, page: int, section: Section, lines: list[str], at: dict[int, int]) -> None:
-        """Takes the lines of a page."""
-        for hits in self._by_around:
-            hits.add(page, section, lines, at)
-
-    @property
-    def best(self) -> _Hits:
-        """Those with the most around them that are all shown, else those without anything."""
-        return next((hits for hits in self._by_around if not hits.unshown_page), self._by_around[-1])
-
-
 def find_words(
     contents: Contents,
     words: str,
@@ -92,68 +76,53 @@ def find_words(
     """
     until = time.monotonic() + limits.seconds * 0.7
     wanted = words.casefold().split()
-    every, some = _Findings(limit), _Findings(limit)
-    number, stopped = page - 1, 0
+    every, some = ([_Hits(limit, around) for around in _AROUND] for _ in range(2))
+    stopped = 0
     for number, section in enumerate(contents.sections(page), page):
         if to is not None and number > to:
             break
         if time.monotonic() > until:
             stopped = number
             break
-        _search(number, section, wanted, every, some, passed_over)
-    hits = every.best if every.best.found or len(wanted) < 2 else some.best
-    return {
-        "where": _where(words, hits, every.best.found > 0 or len(wanted) < 2),
-        "text": "\n".join(hits.lines),
-        "more": _more(hits, stopped),
-        "lost": list(dict.fromkeys(contents.lost)),
-    }
-
-
-def _search(
-    number: int,
-    section: Section,
-    wanted: list[str],
-    every: _Findings,
-    some: _Findings,
-    passed_over: re.Pattern[str] | None,
-) -> None:
-    folded = section.text.casefold()
-    if not any(word in folded for word in wanted):
-        return
-    lines = section.text.splitlines()
-    with_all, with_some = dict[int, int](), dict[int, int]()
-    for index, line in enumerate(lines):
-        low = (passed_over.sub("", line) if passed_over else line).casefold()
-        there = [word for word in wanted if word in low]
-        if there:
-            (with_all if len(there) == len(wanted) else with_some)[index] = line.casefold().find(there[0])
-    for findings, at in ((every, with_all), (some, with_some)):
-        if at:
-            findings.add(number, section, lines, at)
+        lines = section.text.splitlines() if any(word in section.text.casefold() for word in wanted) else []
+        with_all, with_some = dict[int, int](), dict[int, int]()
+        for index, line in enumerate(lines):
+            low = (passed_over.sub("", line) if passed_over else line).casefold()
+            if there := [word for word in wanted if word in low]:
+                (with_all if len(there) == len(wanted) else with_some)[index] = line.casefold().find(there[0])
+        for findings, at in ((every, with_all), (some, with_some)):
+            for hits in findings if at else []:
+                hits.add(number, section, lines, at)
+    has_all = every[0].found > 0 or len(wanted) < 2
+    chosen = every if has_all else some
+    # the most around the lines with which all of them are shown
+    hits = next((hits for hits in chosen if not hits.unshown_page), chosen[-1])
+    where = f"{hits.found:,} line{'s' if hits.found > 1 else ''} with {words!r}"
+    if not hits.found:
+        where = f"no match for {words!r}"
+    elif not has_all:
+        where = f"no line has all of {words!r}; {where.removesuffix(f' {words!r}')} some of the words"
+    more = []
+    if hits.unshown_page:
+        more.append(f"There are more than are shown: go on with page={hits.unshown_page}, or look for more words.")
+    if stopped:
+        more.append(f"The search stopped at its time limit: go on with page={stopped}.")
+    lost = list(dict.fromkeys(contents.lost))
+    return {"where": where, "text": "\n".join(hits.lines), "more": " ".join(more), "lost": lost}
 
 
 def _with_others(lines: list[str], at: Iterable[int], around: int) -> list[int]:
     """The lines that were found and those around them: the next ones that are not empty, and the head of a table."""
     taken = set(at)
     for index in at:
-        before = (i for i in range(index - 1, -1, -1) if lines[i].strip())
-        after = (i for i in range(index + 1, len(lines)) if lines[i].strip())
-        for _, found in zip(range(around), before, strict=False):
-            taken.add(found)
-        for _, found in zip(range(around), after, strict=False):
-            taken.add(found)
-        if around:
-            taken.update(_head_of_table(lines, index))
+        taken.update(islice((i for i in range(index - 1, -1, -1) if lines[i].strip()), around))
+        taken.update(islice((i for i in range(index + 1, len(lines)) if lines[i].strip()), around))
+        top = index
+        while around and top and lines[top].startswith("|") and lines[top - 1].startswith("|"):
+            top -= 1
+        if top < index - 1 and _RULE.fullmatch(lines[top + 1].rstrip()):
+            taken.add(top)
     return sorted(taken)
-
-
-def _head_of_table(lines: list[str], index: int) -> Iterator[int]:
-    top = index
-    while top and lines[top].startswith("|") and lines[top - 1].startswith("|"):
-        top -= 1
-    if top < index - 1 and _RULE.fullmatch(lines[top + 1].rstrip()):
-        yield top
 
 
 def _shown(line: str, number: int, at: int | None) -> str:
@@ -170,19 +139,3 @@ def _around(line: str, at: int) -> str:
     start = max(0, at - _LINE // 2)
     end = start + _LINE
     return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
-
-
-def _where(words: str, hits: _Hits, every: bool) -> str:
-    if not hits.found:
-        return f"no match for {words!r}"
-    lines = f"{hits.found:,} line{'s' if hits.found > 1 else ''}"
-    return f"{lines} with {words!r}" if every else f"no line has all of {words!r}; {lines} with some of the words"
-
-
-def _more(hits: _Hits, stopped: int) -> str:
-    more = []
-    if hits.unshown_page:
-        more.append(f"There are more than are shown: go on with page={hits.unshown_page}, or look for more words.")
-    if stopped:
-        more.append(f"The search stopped at its time limit: go on with page={stopped}.")
-    return " ".join(more)

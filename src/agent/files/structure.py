@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,20 +86,18 @@ def _json(text: str) -> Structure:
 
 
 def _json_lines(text: str) -> Structure:
-    records, broken, values = 0, [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        records += 1
-        try:
-            values.append(json.loads(line))
-        except (ValueError, RecursionError):
-            broken.append(number)
+    records = _records(text)
+    broken = [number for number, value in records if isinstance(value, _Broken)]
+    values = [value for _, value in records if not isinstance(value, _Broken)]
     keys = Counter(key for value in values if isinstance(value, dict) for key in value)
     lost = [f"Not valid JSON: line{'s' if len(broken) > 1 else ''} {_listed(broken)}."] if broken else []
     return Structure(
-        f"JSON lines: {records:,} records" + (f", each {shape_told(values)}" if values else ""),
-        {"records": records, "keys": {name: keys[name] for name in list(keys)[:100]}, "broken_lines": broken[:100]},
+        f"JSON lines: {len(records):,} records" + (f", each {shape_told(values)}" if values else ""),
+        {
+            "records": len(records),
+            "keys": {name: keys[name] for name in list(keys)[:100]},
+            "broken_lines": broken[:100],
+        },
         lost,
     )
 
@@ -120,10 +118,12 @@ def _xml(text: str) -> Structure:
     for path, elements in found.items():
         names[path.rpartition("/")[2]] += elements.count
     root = next(iter(found))
+    told = [f"- {path} × {one.count:,}: {one.told()}" for path, one in list(found.items())[:_MOST_ELEMENTS]]
+    more = [f"- and {len(found) - _MOST_ELEMENTS} more kinds"] if len(found) > _MOST_ELEMENTS else []
     return Structure(
         f"XML: root <{root}>, {names.total():,} elements of {len(found):,} kinds",
         {"valid": True, "root": root, "elements": dict(names.most_common(100))},
-        outline=_elements_told(found),
+        outline=["Elements:", *told, *more],
     )
 
 
@@ -248,13 +248,6 @@ def _elements_of(text: str) -> dict[str, _Elements]:
     return found
 
 
-def _elements_told(found: dict[str, _Elements]) -> list[str]:
-    """A line for each kind of element, in the order of the first ones."""
-    lines = [f"- {path} × {one.count:,}: {one.told()}" for path, one in list(found.items())[:_MOST_ELEMENTS]]
-    more = [f"- and {len(found) - _MOST_ELEMENTS} more kinds"] if len(found) > _MOST_ELEMENTS else []
-    return ["Elements:", *lines, *more]
-
-
 def _local_name(tag: Any) -> str:
     """A name without its namespace."""
     return str(tag).rpartition("}")[2]
@@ -309,28 +302,20 @@ def json_parts(value: Any) -> list[Part]:
         return [_list_part(value, "entries", name)]
     if not isinstance(value, dict):
         return []
-    large = {key: one for key, one in value.items() if isinstance(one, dict | list) and _is_long(one)}
+    large = {key: one for key, one in value.items() if isinstance(one, dict | list) and len(_dumped(one)) > _SHORT}
     if not large or len(large) > _MOST_PARTS:
-        return [part_of(_members(value), len(value), "entries", name=name)]
+        return [_object_part(value, name)]
     small = {key: one for key, one in value.items() if key not in large}
-    parts = [part_of(_members(small), len(small), "entries", name="other keys")] if small else []
+    parts = [_object_part(small, "other keys")] if small else []
     for key, one in large.items():
         inner = f"{name}.{key}".lstrip(".")
-        if isinstance(one, list):
-            parts.append(_list_part(one, "entries", inner))
-        else:
-            parts.append(part_of(_members(one), len(one), "entries", name=inner))
+        parts.append(_list_part(one, "entries", inner) if isinstance(one, list) else _object_part(one, inner))
     return parts
 
 
 def lines_part(text: str) -> Part:
     """How JSON lines begin."""
-    values = []
-    for line in text.splitlines():
-        try:
-            values += [json.loads(line)] if line.strip() else []
-        except (ValueError, RecursionError):
-            values.append(_Broken(line))
+    values = [value for _, value in _records(text)]
     return _list_part(values, "lines") if values else text_part(text, len(text))
 
 
@@ -340,6 +325,18 @@ class _Broken(str):
     __slots__ = ()
 
 
+def _records(text: str) -> list[tuple[int, Any]]:
+    """The values of JSON lines with the numbers of their lines."""
+    found: list[tuple[int, Any]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append((number, json.loads(line)))
+            except (ValueError, RecursionError):
+                found.append((number, _Broken(line)))
+    return found
+
+
 def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str = "") -> Part:
     """How a list begins, and the first entries of other forms: with other keys, or of another kind."""
     forms: dict[Any, list[int]] = {}
@@ -347,8 +344,8 @@ def _list_part(values: list[Any], unit: Literal["entries", "lines"], name: str =
         form = frozenset(value) if isinstance(value, dict) else type(value).__name__
         forms.setdefault(form, []).append(number)
     name_of_one = "entry" if unit == "entries" else "line"
-    told = others_told(forms, name_of_one, FIRST[unit], _FORMS, lambda number: _entry(values[number - 1]))
-    return part_of(map(_entry, values), len(values), unit, name=name, columns=told)
+    told = others_told(forms, name_of_one, FIRST[unit], _FORMS, lambda number: _cut(_dumped(values[number - 1])))
+    return part_of((_cut(_dumped(value)) for value in values), len(values), unit, name=name, columns=told)
 
 
 def _kind(value: Any) -> str:
@@ -382,7 +379,8 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
         return f"{{{len(keys)} keys}}"
     if len(keys) > _KEYS and all(isinstance(inner, dict | list) for one in values for inner in one.values()):
         named = ", ".join(json.dumps(key, ensure_ascii=False) for key in list(keys)[:3])
-        return f"{{{len(keys):,} keys such as {named}: {_shape(_inner(values), depth - 1)}}}"
+        inner = [inner for one in values for inner in one.values()]
+        return f"{{{len(keys):,} keys such as {named}: {_shape(inner, depth - 1)}}}"
     shown = []
     for key in list(keys)[:_KEYS]:
         there = [one[key] for one in values if key in one]
@@ -392,10 +390,6 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
     return "{" + ", ".join(shown) + more + "}"
 
 
-def _inner(values: list[dict[str, Any]]) -> list[Any]:
-    return [inner for one in values for inner in one.values()]
-
-
 def _list(values: list[list[Any]], depth: int) -> str:
     sizes = sorted({len(one) for one in values})
     of = f"list of {sizes[0]:,}" if len(sizes) == 1 else f"list of {sizes[0]:,} to {sizes[-1]:,}"
@@ -403,16 +397,9 @@ def _list(values: list[list[Any]], depth: int) -> str:
     return f"{of}: {_shape(entries, depth - 1)}" if entries and depth else of
 
 
-def _is_long(value: Any) -> bool:
-    return len(_dumped(value)) > _SHORT
-
-
-def _members(value: dict[str, Any]) -> Iterator[str]:
-    return (_cut(f"{_dumped(key)}: {_dumped(one)}") for key, one in value.items())
-
-
-def _entry(value: Any) -> str:
-    return _cut(_dumped(value))
+def _object_part(value: dict[str, Any], name: str) -> Part:
+    entries = (_cut(f"{_dumped(key)}: {_dumped(one)}") for key, one in value.items())
+    return part_of(entries, len(value), "entries", name=name)
 
 
 def _cut(text: str) -> str:

@@ -50,7 +50,10 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
         lost = [_ONLY_TEXT] if ocr.is_wanted() else []
         frames = list(_frames(picture, lost))
     sections = list(_read(frames, source, facts, lost))
-    data = {} if len(frames) == 1 else _saved(frames, Path(name_of(source)).stem)
+    data = {}
+    for frame in frames if len(frames) > 1 else []:
+        plain = frame.convert("RGBA" if frame.mode in ("P", "PA", "LA", "RGBA") else "RGB")
+        data[f"{Path(name_of(source)).stem}.frame-{frame.info['frame']}.png"] = _encoded(plain, "png")
     return TextContents(source.kind, _summary(facts), sections, facts, lost, data, is_all=False)
 
 
@@ -122,7 +125,6 @@ def _frames(picture: Image, lost: list[str]) -> Iterator[Image]:
         picture.seek(number)
         frame = ImageOps.exif_transpose(picture.copy())
         frame.info["frame"] = number + 1
-        frame.info["milliseconds"] = picture.info.get("duration")
         yield frame
 
 
@@ -162,16 +164,6 @@ def _colours(picture: Image) -> Iterator[dict[str, Json]]:
         red, green, blue = palette[3 * index : 3 * index + 3]
         if count / whole >= 0.01:
             yield {"colour": f"#{red:02x}{green:02x}{blue:02x}", "share": round(count / whole, 2)}
-
-
-def _saved(frames: list[Image], stem: str) -> dict[str, bytes]:
-    """The frames as files, for programs and for models that see."""
-    saved = {}
-    for frame in frames:
-        out = io.BytesIO()
-        frame.convert("RGBA" if frame.mode in ("P", "PA", "LA", "RGBA") else "RGB").save(out, "png")
-        saved[f"{stem}.frame-{frame.info['frame']}.png"] = out.getvalue()
-    return saved
 
 
 def _summary(facts: dict[str, Json]) -> str:
@@ -238,15 +230,14 @@ def _exif(picture: Image) -> dict[str, Json]:
 
 def _position(gps: dict[str, Any]) -> Json:
     try:
-        north = _degrees(gps["GPSLatitude"]) * (-1 if gps.get("GPSLatitudeRef") == "S" else 1)
-        east = _degrees(gps["GPSLongitude"]) * (-1 if gps.get("GPSLongitudeRef") == "W" else 1)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError):
+        north, east = (
+            sum(float(part) / unit for unit, part in zip((1, 60, 3600), gps[f"GPS{name}"], strict=True))
+            * (-1 if gps.get(f"GPS{name}Ref") in ("S", "W") else 1)
+            for name in ("Latitude", "Longitude")
+        )
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None
     return {"latitude": round(north, 6), "longitude": round(east, 6)}
-
-
-def _degrees(parts: Any) -> float:
-    return float(parts[0]) + float(parts[1]) / 60 + float(parts[2]) / 3600
 
 
 def _plain(value: Any) -> Json:

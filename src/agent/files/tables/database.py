@@ -79,7 +79,10 @@ class Database(Contents):
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The schema, then the tables' pages, from that number on."""
         if first == 1:
-            yield Section("schema", self._schema_text())
+            text = ";\n\n".join(sql.strip() for _, _, sql in self._schema) + ";" if self._schema else "(no tables)"
+            if len(text) > self._section:
+                self.lost.append("The schema is too long to be shown whole: query sqlite_master in a program.")
+            yield Section("schema", text[: self._section])
         before = 1
         for table in self._tables:
             for page in range(max(0, first - 1 - before), table.pages):
@@ -108,12 +111,6 @@ class Database(Contents):
     def close(self) -> None:
         """Lets go of the file."""
         self._connection.close()
-
-    def _schema_text(self) -> str:
-        text = ";\n\n".join(sql.strip() for _, _, sql in self._schema) + ";" if self._schema else "(no tables)"
-        if len(text) > self._section:
-            self.lost.append("The schema is too long to be shown whole: query sqlite_master in a program.")
-        return text[: self._section]
 
     def _table(self, name: str) -> Table | None:
         """A table; None where only a missing extension could read it."""

@@ -81,10 +81,16 @@ class WorkbookContents(Contents):
         self._section = section
         self.pictures: dict[str, bytes] = {}
         """By the names of the files that they are saved as."""
-        self._sheets = [(sheet, rows_per_page(_sample(sheet), section)) for sheet in sheets]
+        self._sheets = [
+            (sheet, rows_per_page([cells for _, cells in islice(sheet.rows(), SAMPLE_ROWS)], section))
+            for sheet in sheets
+        ]
         self.count = sum(_pages(sheet, size) for sheet, size in self._sheets)
         self.facts = {"sheets": [sheet.facts for sheet in sheets]}
-        described = ", ".join(_described(sheet) for sheet in sheets[:_TITLES])
+        described = ", ".join(
+            f"{sheet.title} ({sheet.span}, {sheet.listed:,} rows)" if sheet.listed else f"{sheet.title} (empty)"
+            for sheet in sheets[:_TITLES]
+        )
         more = f", and {len(sheets) - _TITLES} more sheets" if len(sheets) > _TITLES else ""
         counted = f"{len(sheets)} sheet{'s' if len(sheets) != 1 else ''}"
         self.summary = f"Workbook ({kind}), {counted}: {described}{more}"
@@ -95,9 +101,12 @@ class WorkbookContents(Contents):
         for sheet, size in self._sheets:
             pages = _pages(sheet, size)
             start = max(0, first - 1 - before)
-            if start < pages:
-                yield from self._sheet_pages(sheet, size, start, pages)
             before += pages
+            if start < pages and not sheet.listed:
+                yield Section(sheet.title, "\n".join(["(no cells)", *sheet.notes(1, 1)]))
+            elif start < pages:
+                rows = sheet.rows(start * size)
+                yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
 
     def preview(self) -> list[Part]:
         """How each sheet begins, and what its columns hold."""
@@ -114,14 +123,6 @@ class WorkbookContents(Contents):
             (folder / name).write_bytes(content)
         return [folder / name for name in self.pictures]
 
-    def _sheet_pages(self, sheet: Sheet, size: int, start: int, pages: int) -> Iterator[Section]:
-        if not sheet.listed:
-            yield Section(sheet.title, "\n".join(["(no cells)", *sheet.notes(1, 1)]))
-            return
-        rows = sheet.rows(start * size)
-        for _ in range(start, pages):
-            yield self._page(sheet, list(islice(rows, size)))
-
     def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
         first, last = rows[0][0], rows[-1][0]
         notes = "\n".join(sheet.notes(first, last))
@@ -133,10 +134,6 @@ class WorkbookContents(Contents):
         if cut:
             self.lost.append(f"{where}: {cut} long cells were shortened.")
         return Section(where, f"{text}\n\n{notes}" if notes else text)
-
-
-def _sample(sheet: Sheet) -> list[list[str]]:
-    return [cells for _, cells in islice(sheet.rows(), SAMPLE_ROWS)]
 
 
 def _pages(sheet: Sheet, size: int) -> int:
@@ -159,10 +156,6 @@ def _part(sheet: Sheet) -> Part:
         notes=sheet.notes(1, _LAST_ROW, brief=True),
         columns=columns_told(names, cells, total=total),
     )
-
-
-def _described(sheet: Sheet) -> str:
-    return f"{sheet.title} ({sheet.span}, {sheet.listed:,} rows)" if sheet.listed else f"{sheet.title} (empty)"
 
 
 class PlainSheet:
