@@ -152,7 +152,7 @@ class Lines:
         async def record() -> None:
             with Ledger.open(folder / "out.ledger.jsonl", fingerprint=Fingerprint("d", {})) as ledger:
                 for number in range(8):
-                    await ledger.record(Attempt(f"{turn}-{number}", answer="x" * 5000))
+                    ledger.append(Attempt(f"{turn}-{number}", answer="x" * 5000))
                     done(f"{turn}-{number}")
 
         asyncio.run(record())

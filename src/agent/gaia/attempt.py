@@ -18,12 +18,11 @@ attachment, which was not there. `interrupted`: it was stopped and can go on."""
 STATUSES: tuple[AttemptStatus, ...] = get_args(AttemptStatus)
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
 """What counts as a result. A limit that was reached is one: another attempt would be a second chance."""
-KIND = "attempt"
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one attempt came to, and what it took."""
+    """The result of one attempt, and what it took."""
 
     task_id: str
     epoch: int = 1
@@ -78,7 +77,7 @@ class Attempt:
 
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""
-        return {"kind": KIND, **asdict(self)}
+        return {"kind": "attempt", **asdict(self)}
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Attempt:
@@ -122,9 +121,6 @@ def _as_typed(name: str, value: Any) -> Any:
     raise ValueError(f"`{name}` is {wanted}, not {str(value)[:40]!r}")
 
 
-_BEGUN = "begun"
-
-
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A line of the ledger, of which an attempt follows unless the runner is killed."""
@@ -141,13 +137,7 @@ class Begun:
 
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""
-        return {
-            "kind": _BEGUN,
-            "task_id": self.task_id,
-            "epoch": self.epoch,
-            "fingerprint": self.fingerprint,
-            "run_id": self.run_id,
-        }
+        return {"kind": "begun", **asdict(self)}
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Begun:
@@ -161,14 +151,14 @@ class Begun:
         except (KeyError, TypeError) as error:
             raise ValueError(f"a run that was begun has a question, an epoch and an id: {error}") from None
 
-    def as_interrupted(self) -> Attempt:
-        """The attempt as if it had been interrupted."""
-        return Attempt(self.task_id, self.epoch, self.fingerprint, status="interrupted", run_id=self.run_id)
-
 
 def interrupted(begun: Iterable[Begun], fingerprint: str) -> dict[tuple[str, int], Attempt]:
-    """What a kill left of a configuration, by question and epoch."""
-    return {one.key: one.as_interrupted() for one in begun if one.fingerprint == fingerprint}
+    """What a kill left of a configuration, by question and epoch, as attempts that were interrupted."""
+    return {
+        one.key: Attempt(one.task_id, one.epoch, fingerprint, status="interrupted", run_id=one.run_id)
+        for one in begun
+        if one.fingerprint == fingerprint
+    }
 
 
 @dataclass(frozen=True, slots=True)

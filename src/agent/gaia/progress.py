@@ -84,6 +84,14 @@ class Count:
     cost: float | None = 0.0
     """US dollars; None as soon as one price is unknown."""
 
+    @classmethod
+    def of(cls, attempts: Iterable[Attempt], selected: int = 0) -> Count:
+        """What these attempts add up to."""
+        count = cls(selected)
+        for attempt in attempts:
+            count.add(attempt)
+        return count
+
     def add(self, attempt: Attempt) -> None:
         """Counts an attempt."""
         self.interrupted += attempt.status == "interrupted"
@@ -140,10 +148,7 @@ class Tally:
 
     def total(self) -> Count:
         """Counts of all levels."""
-        whole = Count(selected=len(self.selected) * self.epochs)
-        for attempt in self.latest.values():
-            whole.add(attempt)
-        return whole
+        return Count.of(self.latest.values(), len(self.selected) * self.epochs)
 
     @property
     def seconds_left(self) -> float | None:

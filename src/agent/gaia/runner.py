@@ -344,7 +344,7 @@ class Benchmark:
         """Scores an attempt, and writes it down unless it never began."""
         attempt = self._scored(todo, attempt)
         if attempt.status != "interrupted" or attempt.run_id:
-            await ledger.record(attempt)
+            ledger.append(attempt)
             self._made.append(attempt)
         self._tell(Ended(attempt))
 

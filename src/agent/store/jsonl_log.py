@@ -58,8 +58,12 @@ class AppendedLines:
             ) from None
         return cls(path, descriptor)
 
-    def append(self, lines: Iterable[Json]) -> None:
+    def append(self, lines: Iterable[Json], *, synced: bool = False) -> None:
         """Writes all lines or none.
+
+        Args:
+            lines: What is written.
+            synced: Whether they are through the disk's cache when this returns.
 
         Raises:
             StorageError: The disk is full or the file cannot be written; from then on at every call, since
@@ -73,12 +77,14 @@ class AppendedLines:
             written = os.write(self._descriptor, raw)
             if written != len(raw):
                 os.write(self._descriptor, raw[written:])  # a full disk writes a part, then says why
+            if synced:
+                os.fdatasync(self._descriptor)
         except OSError as error:
             os.ftruncate(self._descriptor, self._end)
             self._broken = _unwritable(self.path, error)
             raise self._broken from error
         self._end += len(raw)
-        if self._due is None:
+        if self._due is None and not synced:
             self._sync_soon()
 
     def _sync_soon(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from agent.errors import CourseError, StorageError, SubmissionError
 from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, Refusal, Result, plain_name
-from agent.gaia.outputs import Submission, log_outcome, log_payload, submission_of
+from agent.gaia.outputs import Submission, log_submission, submission_of
 from support.course_server import CourseServer
 
 CODE = "https://huggingface.co/spaces/ann/agent/tree/main"
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_made_is_told(api: CourseApi, tmp_path: Path) ->
 
 
 def test_answers_are_handed_in_and_scored(api: CourseApi, course: CourseServer) -> None:
-    answers = [("card-1", "I looked.\nFINAL ANSWER: Green"), ("card-2", " blue "), ("card-3", "red")]
+    answers = {"card-1": "I looked.\nFINAL ANSWER: Green", "card-2": " blue ", "card-3": "red"}
     submission = submission_of(" ann ", CODE, answers, course.answers)
     result = api.submit(submission)
     assert result == Result("ann", 10.0, 2, 3, "Score calculated successfully.", "2026-11-22T06:00:00+00:00")
@@ -171,7 +171,7 @@ def test_answers_are_handed_in_and_scored(api: CourseApi, course: CourseServer) 
 def test_what_was_refused_is_not_handed_in_twice(api: CourseApi, course: CourseServer) -> None:
     course.fails.extend([(503, "<html></html>"), (503, "")])
     with pytest.raises(Refusal):
-        api.submit(Submission("ann", CODE, (("card-1", "green"),)))
+        api.submit(Submission("ann", CODE, {"card-1": "green"}))
     assert course.asked == ["POST /submit"]
 
 
@@ -181,24 +181,23 @@ def test_what_was_refused_is_not_handed_in_twice(api: CourseApi, course: CourseS
 def test_a_score_that_is_none_is_told(api: CourseApi, course: CourseServer, body: Any) -> None:
     course.fails.append((200, body))
     with pytest.raises(CourseError, match=r"/submit gave no (score|JSON)"):
-        api.submit(Submission("ann", CODE, (("card-1", "green"),)))
+        api.submit(Submission("ann", CODE, {"card-1": "green"}))
 
 
 @pytest.mark.parametrize(
     ("username", "code", "answers", "told"),
     [
-        (" ", CODE, [("a", "x")], "user name of the hub is missing"),
-        ("ann", "short", [("a", "x")], "'short' is no address"),
-        ("ann", "ann/agent/tree/main", [("a", "x")], "is no address"),
-        ("ann", CODE, [], "There is no answer"),
-        ("ann", CODE, [("a", "x"), ("a", "y")], "two answers to a"),
-        ("ann", CODE, [("c", "x")], "does not ask c"),
-        ("ann", CODE, [("a", " ")], "answer to a is empty"),
-        ("ann", CODE, [("a", "FINAL ANSWER:")], "answer to a is empty"),
-        ("ann", CODE, [("a", "ERROR: no model")], "answer to a is no answer"),
+        (" ", CODE, {"a": "x"}, "user name of the hub is missing"),
+        ("ann", "short", {"a": "x"}, "'short' is no address"),
+        ("ann", "ann/agent/tree/main", {"a": "x"}, "is no address"),
+        ("ann", CODE, {}, "There is no answer"),
+        ("ann", CODE, {"c": "x"}, "does not ask c"),
+        ("ann", CODE, {"a": " "}, "answer to a is empty"),
+        ("ann", CODE, {"a": "FINAL ANSWER:"}, "answer to a is empty"),
+        ("ann", CODE, {"a": "ERROR: no model"}, "answer to a is no answer"),
     ],
 )
-def test_what_cannot_be_handed_in_is_told(username: str, code: str, answers: list[tuple[str, str]], told: str) -> None:
+def test_what_cannot_be_handed_in_is_told(username: str, code: str, answers: dict[str, str], told: str) -> None:
     with pytest.raises(SubmissionError, match=told) as caught:
         submission_of(username, code, answers, ["a", "b"])
     assert caught.value.remedy
@@ -206,13 +205,13 @@ def test_what_cannot_be_handed_in_is_told(username: str, code: str, answers: lis
 
 def test_every_submission_is_logged_before_it_is_sent(tmp_path: Path) -> None:
     log = tmp_path / "submission_payload.log"
-    submission = Submission("ann", CODE, (("card-1", "grün"),))
-    log_payload(log, "http://course/submit", submission, sent=False)
-    log_payload(log, "http://course/submit", submission, sent=True)
-    log_outcome(log, {"score": 5.0})
+    submission = Submission("ann", CODE, {"card-1": "grün"})
+    for sent in (False, True):
+        log_submission(log, url="http://course/submit", sent=sent, payload=submission.as_json())
+    log_submission(log, outcome={"score": 5.0})
     first, second, third = map(json.loads, log.read_text().splitlines())
     assert (first["sent"], second["sent"]) == (False, True)
     assert first["payload"] == submission.as_json()
     assert third["outcome"] == {"score": 5.0}
     with pytest.raises(StorageError, match="cannot be written"):
-        log_outcome(tmp_path, {})
+        log_submission(tmp_path)

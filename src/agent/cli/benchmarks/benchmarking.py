@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
 import signal
@@ -21,11 +22,12 @@ from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
-from agent.gaia.outputs import results_of, write_answers, write_results
+from agent.gaia.outputs import results_of, write_answers
 from agent.gaia.progress import Count, Display, Event, money, open_display
 from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
+from agent.store.user_files import write_file
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -238,7 +240,7 @@ class _Run:
         results = results_of(
             self._dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs
         )
-        write_results(self._choices.results, results)
+        write_file(self._choices.results, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
         if self._choices.submission is not None:
             missing = write_answers(self._choices.submission, self._dataset, outcome.attempts)
             if missing:
@@ -267,9 +269,7 @@ def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
 
 def _sum_up(outcome: Outcome, choices: Choices) -> None:
     """The last lines, on stdout."""
-    count = Count()
-    for attempt in outcome.attempts:
-        count.add(attempt)
+    count = Count.of(outcome.attempts)
     cells = len(outcome.selected) * outcome.epochs
     share = f", {100 * count.right / cells:.1f} % of all selected" if cells and count.right + count.wrong else ""
     lines = [

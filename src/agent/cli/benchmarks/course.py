@@ -15,8 +15,7 @@ from agent.gaia.course import CourseApi, Result
 from agent.gaia.outputs import (
     PAYLOAD_LOG,
     Submission,
-    log_outcome,
-    log_payload,
+    log_submission,
     read_answers,
     submission_of,
 )
@@ -40,8 +39,8 @@ def hand_in(
     """
     given = read_answers(answers)
     asked = [task.task_id for task in api.questions().tasks]
-    submission = submission_of(username, agent_code, given.items(), asked)
-    log_payload(Path(PAYLOAD_LOG), f"{api.base}/submit", submission, sent=send)
+    submission = submission_of(username, agent_code, given, asked)
+    log_submission(Path(PAYLOAD_LOG), url=f"{api.base}/submit", sent=send, payload=submission.as_json())
     unanswered = [task_id for task_id in asked if task_id not in given]
     result = _send(api, submission) if send else None
     if as_json:
@@ -64,9 +63,9 @@ def _send(api: CourseApi, submission: Submission) -> Result:
     try:
         result = api.submit(submission)
     except CourseError as error:
-        log_outcome(Path(PAYLOAD_LOG), {"error": error.message})
+        log_submission(Path(PAYLOAD_LOG), outcome={"error": error.message})
         raise
-    log_outcome(Path(PAYLOAD_LOG), result._asdict())
+    log_submission(Path(PAYLOAD_LOG), outcome=result._asdict())
     return result
 
 
@@ -74,7 +73,7 @@ def _show(submission: Submission, unanswered: list[str], result: Result | None) 
     if unanswered:
         print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
     if result is None:
-        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers])
+        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers.items()])
         print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
     else:
         print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
