@@ -117,13 +117,12 @@ def test_what_cannot_be_read_or_written_is_told(gaia, ledger, tmp_path):
         gaia("report", ledger, "-o", tmp_path / "no" / "such" / "folder.txt")
 
 
-def test_in_a_terminal_it_is_drawn_at_its_width(capsys, ledger):
+def test_in_a_terminal_it_has_its_width(ledger):
     from agent.gaia.report.opened import open_report
-    from agent.gaia.report.tables import draw, shown
+    from agent.gaia.report.tables import as_terminal, shown
 
     for width, hidden in ((120, False), (80, True)):
-        draw(shown(open_report(ledger)), width=width)
-        text = capsys.readouterr().out
+        text = as_terminal(shown(open_report(ledger)), width=width)
         lines = text.splitlines()
         assert lines[0].startswith("25.0 % right")
         assert max(map(len, lines)) <= width

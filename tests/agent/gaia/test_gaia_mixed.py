@@ -6,9 +6,9 @@ import pytest
 
 from agent.gaia.ledger import Fingerprint, Ledger
 from agent.gaia.outputs import read_answers
-from agent.gaia.report.comparison import as_markdown, compare, shown
+from agent.gaia.report.comparison import compare, shown
 from agent.gaia.report.opened import open_report
-from agent.gaia.report.tables import as_terminal
+from agent.gaia.report.tables import as_markdown, as_terminal
 from support.attempts import attempt, tasks
 
 FIRST, SECOND = (Fingerprint("questions", {"model": name}) for name in ("m", "n"))
@@ -54,5 +54,5 @@ def test_a_comparison_says_that_a_ledger_is_mixed(ledger):
     assert [change.task_id for change in found.gained] == ["q1"]
     told = f"second run: the ledger mixes configurations: these figures are of {SECOND.digest}"
     assert told in as_terminal(shown(found))
-    assert "mixes configurations" in as_markdown(found)
+    assert "mixes configurations" in as_markdown(shown(found))
     assert [flaw.partition(":")[0] for flaw in found.as_json()["flaws"]] == ["first run", "second run"]

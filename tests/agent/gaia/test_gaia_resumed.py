@@ -113,9 +113,9 @@ def comparable(bench):
     line = timeline_of(places.runs, attempt.run_id)
     assert attempt.seconds == round(load_run(places.runs, attempt.run_id).answer.seconds, 3)
     assert line is not None
-    starts = [event.start for event in line.events]
+    starts = [event["start"] for event in line["events"]]
     assert starts == sorted(starts)
-    events = [(event.kind, event.step, event.action, event.title, event.ok) for event in line.events]
+    events = [[event[name] for name in ("kind", "step", "action", "title", "ok")] for event in line["events"]]
     summary = open_report(places.ledger).summary
     figures = (
         summary.attempted,

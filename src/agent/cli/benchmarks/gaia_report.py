@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -59,14 +60,10 @@ def report(
         from agent.gaia.report.opened import as_json
 
         _give_json(redactor.json(as_json(opened)), output)
-    elif form == "markdown":
-        from agent.gaia.report.tables import as_markdown
-
-        _give(redactor.text(as_markdown(opened)), output)
     else:
         from agent.gaia.report.tables import shown
 
-        _give_shown(shown(opened), output, redactor)
+        _give_shown(shown(opened), form, output, redactor)
 
 
 def compare(
@@ -82,8 +79,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
-    from agent.gaia.report.comparison import as_markdown, shown
     from agent.gaia.report.comparison import compare as compared
+    from agent.gaia.report.comparison import shown
     from agent.gaia.report.opened import open_report
 
     wanted = configuration or []
@@ -96,10 +93,8 @@ def compare(
     redactor = _redactor()
     if form == "json":
         _give_json(redactor.json(comparison.as_json()), output)
-    elif form == "markdown":
-        _give(redactor.text(as_markdown(comparison)), output)
     else:
-        _give_shown(shown(comparison), output, redactor)
+        _give_shown(shown(comparison), form, output, redactor)
 
 
 def register(app: typer.Typer) -> None:
@@ -171,14 +166,12 @@ def _give_json(value: Json, output: Path | None) -> None:
         _write(json.dumps(value, indent=2) + "\n", output)
 
 
-def _give_shown(parts: Shown, output: Path | None, redactor: Redactor) -> None:
-    from agent.gaia.report.tables import as_terminal, draw, masked
+def _give_shown(parts: Shown, form: str, output: Path | None, redactor: Redactor) -> None:
+    from agent.gaia.report.tables import as_markdown, as_terminal, masked
 
     parts = masked(parts, redactor)
-    if output is None and sys.stdout.isatty():
-        draw(parts)
-    else:
-        _give(as_terminal(parts), output)
+    width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
+    _give(as_markdown(parts) if form == "markdown" else as_terminal(parts, width=width), output)
 
 
 def _write(text: str, output: Path) -> None:

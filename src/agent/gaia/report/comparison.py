@@ -20,7 +20,7 @@ from agent.gaia.report.opened import (
     share_json,
 )
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import Shown, Table, plain, table_lines
+from agent.gaia.report.tables import Shown, Table
 from mcp_tools.tool import Json
 
 SCHEMA = 1
@@ -181,18 +181,19 @@ _NAMED = 20
 
 
 def shown(comparison: Comparison) -> Shown:
-    """A comparison as the terminal shows it."""
-    return Shown(sentence(comparison), list(_notices(comparison)), _facts(comparison), _tables(comparison))
-
-
-def as_markdown(comparison: Comparison) -> str:
-    """The comparison as Markdown."""
-    parts = shown(comparison)
-    first, second = plain(comparison.first.name), plain(comparison.second.name)
-    lines = [f"# {first} and {second}", "", f"**{plain(parts.headline)}**", ""]
-    lines += [f"> Note: {plain(notice)}\n>" for notice in parts.notices]
-    lines += ["", *(f"- {name}: {plain(value)}" for name, value in parts.facts), ""]
-    return "\n".join([*lines, *(line for table in parts.tables for line in table_lines(table))]) + "\n"
+    """What is shown of a comparison."""
+    title = f"{comparison.first.name} and {comparison.second.name}"
+    facts = [
+        ("right in both", f"{comparison.both:,}"),
+        ("right in the first only", f"{len(comparison.lost):,}"),
+        ("right in the second only", f"{len(comparison.gained):,}"),
+        ("right in neither", f"{comparison.neither:,}"),
+    ]
+    head = ("run", "right", "accuracy", "95 % interval", "median time", "median tokens", "cost")
+    sides = Table("On the common questions", head, (_row(comparison.first), _row(comparison.second)))
+    changes = (("Gained", comparison.gained), ("Lost", comparison.lost))
+    tables = [sides, *(_changes(title, changed) for title, changed in changes if changed)]
+    return Shown(title, sentence(comparison), list(_notices(comparison)), facts, tables)
 
 
 def sentence(comparison: Comparison) -> str:
@@ -201,25 +202,12 @@ def sentence(comparison: Comparison) -> str:
         return "The runs have no scored question in common: nothing can be compared."
     split = len(comparison.gained) + len(comparison.lost)
     points = f"{100 * comparison.points:+.1f} points"
+    p_value = f"{comparison.p_value:.2g}" if comparison.p_value >= 0.0001 else "below 0.0001"
     return (
         f"{points} on {count(comparison.common, 'common question')}: {count(split, 'question')} changed, "
-        f"{len(comparison.gained):,} gained and {len(comparison.lost):,} lost; p = {p_text(comparison.p_value)} "
+        f"{len(comparison.gained):,} gained and {len(comparison.lost):,} lost; p = {p_value} "
         "(McNemar, exact, two-sided)"
     )
-
-
-def p_text(value: float) -> str:
-    """A p-value with two digits that mean something."""
-    return f"{value:.2g}" if value >= 0.0001 else "below 0.0001"
-
-
-def _facts(comparison: Comparison) -> list[tuple[str, str]]:
-    return [
-        ("right in both", f"{comparison.both:,}"),
-        ("right in the first only", f"{len(comparison.lost):,}"),
-        ("right in the second only", f"{len(comparison.gained):,}"),
-        ("right in neither", f"{comparison.neither:,}"),
-    ]
 
 
 def _notices(comparison: Comparison) -> Iterator[str]:
@@ -240,13 +228,6 @@ def _notices(comparison: Comparison) -> Iterator[str]:
 def _named(tasks: Sequence[str]) -> str:
     more = f" and {len(tasks) - _NAMED:,} more" if len(tasks) > _NAMED else ""
     return ", ".join(tasks[:_NAMED]) + more
-
-
-def _tables(comparison: Comparison) -> list[Table]:
-    head = ("run", "right", "accuracy", "95 % interval", "median time", "median tokens", "cost")
-    sides = Table("On the common questions", head, (_row(comparison.first), _row(comparison.second)))
-    changes = (("Gained", comparison.gained), ("Lost", comparison.lost))
-    return [sides, *(_changes(title, changed) for title, changed in changes if changed)]
 
 
 def _row(side: Side) -> tuple[str, ...]:

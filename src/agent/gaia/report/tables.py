@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,13 +22,12 @@ from agent.gaia.report.opened import (
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from agent.store.redact import Redactor
 
 
 _LONGEST = 40
 """Rows of one table; what is left out is told."""
+_ALL = "tokens, cost and time hold the earlier ones too"
 _ROUTE = "actions in the order of their first use"
 
 
@@ -74,7 +74,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("tokens", f"{effort.input_tokens:,} read + {effort.output_tokens:,} written; {each}"),
         ("cost", money_text(effort.money)),
         ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
-        ("tried again", _retried(summary.retried)),
+        ("tried again", f"{count(summary.retried, 'attempt')}; {_ALL}" if summary.retried else ""),
         ("begun", report.created),
         ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
     ]
@@ -82,23 +82,23 @@ def facts(report: Report) -> list[tuple[str, str]]:
 
 def tables(summary: Summary) -> list[Table]:
     """Every table that has a row."""
-    repeats = [_repeats(summary)] if summary.epochs > 1 and summary.is_scored else []
+    repeats = tuple(_repeats(summary)) if summary.epochs > 1 and summary.is_scored else ()
     shown = [
         _of_groups("By level", "level", summary.levels, is_scored=summary.is_scored),
         _of_groups("By file type", "file", summary.file_types, is_scored=summary.is_scored),
         _of_groups("By route", "route", summary.routes, is_scored=summary.is_scored, note=_ROUTE),
-        *repeats,
+        Table("Over the epochs", ("figure", "value", "what it says"), repeats, texts=(2,)),
         _tools(summary),
-        _counts("How attempts resolved", "resolution", summary.resolutions),
+        Table(
+            "How attempts resolved",
+            ("resolution", "attempts"),
+            _cut([(name, f"{n:,}") for name, n in summary.resolutions.items()]),
+        ),
         Table(
             "Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()]), texts=(1,)
         ),
     ]
     return [table for table in shown if table.rows]
-
-
-def _retried(attempts: int) -> str:
-    return f"{count(attempts, 'attempt')}; tokens, cost and time hold the earlier ones too" if attempts else ""
 
 
 def _pass_at_1(summary: Summary) -> str:
@@ -133,13 +133,7 @@ def _of_group(group: Group, *, is_scored: bool) -> tuple[str, ...]:
     )
 
 
-def _repeats(summary: Summary) -> Table:
-    repeats = summary.repeats
-    rows = tuple(_of_repeats(summary, repeats.majority))
-    return Table("Over the epochs", ("figure", "value", "what it says"), rows, texts=(2,))
-
-
-def _of_repeats(summary: Summary, majority: float | None) -> Iterator[tuple[str, ...]]:
+def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
     repeats = summary.repeats
     for epoch, accuracy in enumerate(repeats.by_epoch, start=1):
         yield (f"epoch {epoch}", percent(accuracy), "accuracy over all selected questions")
@@ -149,7 +143,11 @@ def _of_repeats(summary: Summary, majority: float | None) -> Iterator[tuple[str,
     for k, value in repeats.pass_hat.items():
         if k > 1:
             yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
-    yield (f"majority@{summary.epochs}", percent(majority), "the answer given most often; the vote never saw the truth")
+    yield (
+        f"majority@{summary.epochs}",
+        percent(repeats.majority),
+        "the answer given most often; the vote never saw the truth",
+    )
 
 
 def _tools(summary: Summary) -> Table:
@@ -164,10 +162,6 @@ def _tools(summary: Summary) -> Table:
     return Table("Tools", ("tool", "created", "reused", "reused and right", "failed"), _cut(rows), total)
 
 
-def _counts(title: str, noun: str, counts: dict[str, int]) -> Table:
-    return Table(title, (noun, "attempts"), _cut([(name, f"{n:,}") for name, n in counts.items()]))
-
-
 def _cut(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     if len(rows) <= _LONGEST:
         return tuple(rows)
@@ -177,47 +171,6 @@ def _cut(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 _LONGEST_CELL = 400
 _MEANS_SOMETHING = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
-
-
-def as_markdown(report: Report) -> str:
-    """The whole report; nothing in a text of others is markup."""
-    return "\n".join(_lines(report)) + "\n"
-
-
-def table_lines(table: Table) -> Iterator[str]:
-    """One table with its title."""
-    yield f"## {plain(table.title)}"
-    yield ""
-    if table.note:
-        yield plain(table.note)
-        yield ""
-    yield f"| {' | '.join(map(plain, table.head))} |"
-    yield f"|{'|'.join('---' if place in (0, *table.texts) else '--:' for place in range(len(table.head)))}|"
-    yield from (f"| {' | '.join(map(plain, row))} |" for row in table.rows)
-    yield ""
-
-
-def plain(text: str) -> str:
-    """The text on one line, with every character that Markdown or HTML would take for markup escaped."""
-    return one_line(text, _LONGEST_CELL).translate(_MEANS_SOMETHING)
-
-
-def _lines(report: Report) -> Iterator[str]:
-    yield f"# {plain(report.name or 'Benchmark')}"
-    yield ""
-    yield f"**{plain(headline(report.summary))}**"
-    yield ""
-    for notice in report.notices:
-        yield f"> Note: {plain(notice)}"
-        yield ">"
-    if report.notices:
-        yield ""
-    yield from (f"- {name}: {plain(value)}" for name, value in facts(report) if value)
-    yield ""
-    for table in tables(report.summary):
-        yield from table_lines(table)
-
-
 _WIDEST = 60
 """Characters of a first column, which may be the text of a model."""
 _KEPT = 5
@@ -225,8 +178,9 @@ _KEPT = 5
 
 
 class Shown(NamedTuple):
-    """What the terminal shows: one sentence, what a reader must know, what is known of the whole, and tables."""
+    """What is shown: a title, one sentence, what a reader must know, what is known of the whole, and tables."""
 
+    title: str
     headline: str
     notices: Sequence[str]
     facts: Sequence[tuple[str, str]]
@@ -234,15 +188,16 @@ class Shown(NamedTuple):
 
 
 def shown(report: Report) -> Shown:
-    """A report as the terminal shows it."""
+    """What is shown of a report."""
     known = [(name, value) for name, value in facts(report) if value]
-    return Shown(headline(report.summary), report.notices, known, tables(report.summary))
+    return Shown(report.name or "Benchmark", headline(report.summary), report.notices, known, tables(report.summary))
 
 
 def masked(parts: Shown, redactor: Redactor) -> Shown:
     """The same without keys."""
     clean = redactor.text
     return Shown(
+        clean(parts.title),
         clean(parts.headline),
         [clean(notice) for notice in parts.notices],
         [(name, clean(value)) for name, value in parts.facts],
@@ -250,67 +205,47 @@ def masked(parts: Shown, redactor: Redactor) -> Shown:
     )
 
 
-def as_terminal(parts: Shown) -> str:
-    """Plain text in columns."""
-    return "\n".join(_plain(parts)) + "\n"
+def as_markdown(parts: Shown) -> str:
+    """The whole as Markdown; nothing in a text of others is markup."""
+    lines = [f"# {plain(parts.title)}", "", f"**{plain(parts.headline)}**", ""]
+    for notice in parts.notices:
+        lines += [f"> Note: {plain(notice)}", ">"]
+    lines += ["", *(f"- {name}: {plain(value)}" for name, value in parts.facts), ""]
+    for table in parts.tables:
+        sides = ("---" if place in (0, *table.texts) else "--:" for place in range(len(table.head)))
+        lines += [f"## {plain(table.title)}", "", *([plain(table.note), ""] if table.note else [])]
+        lines += [f"| {' | '.join(map(plain, table.head))} |", f"|{'|'.join(sides)}|"]
+        lines += [*(f"| {' | '.join(map(plain, row))} |" for row in table.rows), ""]
+    return "\n".join(lines) + "\n"
 
 
-def draw(parts: Shown, *, width: int | None = None) -> None:
-    """Draws on stdout, in colour unless NO_COLOR says otherwise.
+def plain(text: str) -> str:
+    """The text on one line, with every character that Markdown or HTML would take for markup escaped."""
+    return one_line(text, _LONGEST_CELL).translate(_MEANS_SOMETHING)
+
+
+def as_terminal(parts: Shown, *, width: int | None = None) -> str:
+    """Plain text in columns.
 
     Args:
         parts: What is shown.
-        width: Columns; those of the terminal if not given.
+        width: Columns of the terminal; lines are as long as they like if not given.
     """
-    from rich.console import Console
 
-    console = Console(highlight=False, markup=False, width=width)
-    for part in _drawn(parts, console.width):
-        console.print(part)
+    def filled(text: str, indent: int = 0) -> str:
+        return textwrap.fill(text, width, subsequent_indent=" " * indent) if width else text
 
-
-def _plain(parts: Shown) -> Iterator[str]:
-    yield parts.headline
-    yield from (f"! {one_line(notice, 400)}" for notice in parts.notices)
-    yield ""
-    yield from columns([(name, one_line(value, 400)) for name, value in parts.facts])
-    for table in parts.tables:
-        yield ""
-        yield table.title + (f" ({table.note})" if table.note else "")
-        yield from columns([table.head, *table.rows])
-
-
-def columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    """Rows as columns: the first to the left, the last as long as it likes."""
-    if not rows:
-        return []
-    safe = [(one_line(row[0], _WIDEST), *(one_line(cell, 400) for cell in row[1:])) for row in rows]
-    widths = [max(len(row[i]) for row in safe) for i in range(len(safe[0]))]
-    widths[-1] = 0
-    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in safe]
-
-
-def _drawn(parts: Shown, width: int) -> Iterator[RenderableType]:
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
-    yield Text(parts.headline, style="bold")
-    for notice in parts.notices:
-        yield Text(f"! {one_line(notice, 400)}", style="yellow")
-    grid = Drawn.grid(padding=(0, 2))
-    for name, value in parts.facts:
-        grid.add_row(Text(name, style="dim"), Text(one_line(value, 400)))
-    yield grid
-    for table in (_fitting(table, width) for table in parts.tables):
-        yield Text()
-        drawn = Drawn(title=Text(table.title, style="bold"), title_justify="left", box=None, padding=(0, 2, 0, 0))
-        drawn.caption = Text(table.note) if table.note else None
-        drawn.caption_justify = "left"
-        for place, name in enumerate(table.head):
-            drawn.add_column(Text(name, style="dim"), justify="left" if place in (0, *table.texts) else "right")
-        for row in table.rows:
-            drawn.add_row(Text(one_line(row[0], _WIDEST)), *(Text(one_line(cell, 200)) for cell in row[1:]))
-        yield drawn
+    lines = [filled(parts.headline), *(filled(f"! {one_line(notice, 400)}", 2) for notice in parts.notices), ""]
+    longest = max((len(name) for name, _ in parts.facts), default=0)
+    lines += [filled(f"{name.ljust(longest)}  {one_line(value, 400)}", longest + 2) for name, value in parts.facts]
+    for table in (_fitting(table, width) if width else table for table in parts.tables):
+        lines += ["", filled(table.title + (f" ({table.note})" if table.note else ""))]
+        limit = _WIDEST if width else _LONGEST_CELL
+        whole = (table.head, *table.rows)
+        rows = [[one_line(row[0], _WIDEST), *(one_line(cell, limit) for cell in row[1:])] for row in whole]
+        widths = [*(max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)), 0]
+        lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join(lines) + "\n"
 
 
 def _fitting(table: Table, width: int) -> Table:

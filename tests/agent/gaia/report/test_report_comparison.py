@@ -7,10 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.gaia.report.comparison import as_markdown, compare, sentence, shown
+from agent.gaia.report.comparison import compare, sentence, shown
 from agent.gaia.report.opened import report_of
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import as_terminal
+from agent.gaia.report.tables import as_markdown, as_terminal
 from support.attempts import attempt, tasks
 
 
@@ -27,7 +27,7 @@ def test_changed_questions_and_the_test_are_told():
         "(McNemar, exact, two-sided)"
     )
     assert "Gained" in as_terminal(shown(found))
-    assert "## Lost" in as_markdown(found)
+    assert "## Lost" in as_markdown(shown(found))
     json.dumps(found.as_json(), allow_nan=False)
 
 

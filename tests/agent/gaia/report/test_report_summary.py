@@ -88,7 +88,7 @@ def test_several_epochs_have_each_figure_under_its_own_name():
     assert repeats.pass_at == pytest.approx({1: 1 / 3, 2: (1 + 2 / 3) / 4, 3: 0.5})
     assert repeats.pass_hat == pytest.approx({1: 1 / 3, 2: 0.25, 3: 0.25})
     assert repeats.majority == 0.25
-    text = as_markdown(report_of(attempts, tasks(4), epochs=3))
+    text = as_markdown(shown(report_of(attempts, tasks(4), epochs=3)))
     for name in ("mean pass@1", "pass@3", "pass^3", "majority@3"):
         assert name in text.replace("\\", "")
 
@@ -163,7 +163,7 @@ def test_a_ledger_without_attempts_has_a_report(tmp_path):
     assert report.summary.effort.median_seconds is None
     empty = open_report(write_ledger(tmp_path / "e.jsonl", []))
     assert as_terminal(shown(empty)).startswith("no question was selected")
-    assert as_markdown(empty)
+    assert as_markdown(shown(empty))
     (tmp_path / "new.jsonl").write_bytes(b"")
     assert open_report(tmp_path / "new.jsonl").summary.questions == 0
 
@@ -193,7 +193,7 @@ def test_of_mixed_configurations_the_newest_counts_and_the_others_can_be_asked_f
 def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():
     tool = "\x1b[31mred\u202e|<script>alert(1)</script>*x*"
     report = report_of([attempt("q1", tools_created=(tool,))], tasks(1))
-    plain, markdown = as_terminal(shown(report)), as_markdown(report)
+    plain, markdown = as_terminal(shown(report)), as_markdown(shown(report))
     assert "\x1b" not in plain
     assert "\u202e" not in plain + markdown
     assert "<script>" not in markdown
