@@ -1,4 +1,4 @@
-"""Fetching over HTTP: guarded addresses, limits of size and time, retries, robots.txt, each page once a run."""
+"""Fetching over HTTP: guarded addresses, limits of size and time, retries, robots.txt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import ssl
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -35,8 +34,6 @@ PATIENCE = 15.0
 _SECONDS = 60.0
 _MOST_ROBOTS = 512 * 2**10
 _MOST_FAILURE = 256 * 2**10
-_REMEMBERED = 64 * 2**20
-"""Bytes of pages that are kept for a second reading in the same run."""
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 AT_ONCE = 10
 _BURST = 16
@@ -71,33 +68,19 @@ class Http:
         self._opened: httpx2.AsyncClient | None = None
         self._paces: dict[str, Pace] = {}
         self._robots: dict[str, asyncio.Task[Robots]] = {}
-        self._pages: OrderedDict[tuple[str, str], Response] = OrderedDict()
-        self._fetching: dict[tuple[str, str], asyncio.Lock] = {}
 
-    async def get(self, url: str, *, limit: int = MOST, accept: str = "", robots: bool = True) -> Response:
-        """The page at an address; a second request for it in the same run is answered from memory.
+    async def get(self, url: str, *, limit: int = MOST, robots: bool = True) -> Response:
+        """The page at an address.
 
         Args:
             url: An address of http or https.
             limit: Bytes that it may have.
-            accept: Media types that are wanted.
             robots: Whether robots.txt counts for it; not for what a service offers to programs.
 
         Raises:
             WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
         """
-        key = (url.partition("#")[0], accept)
-        async with self._fetching.setdefault(key, asyncio.Lock()):
-            if key in self._pages:
-                self._pages.move_to_end(key)
-                return self._pages[key]
-
-            async def take(opened: httpx2.Response) -> Response:
-                return await response_of(opened, limit)
-
-            response = await self.fetch(url, take, accept=accept, robots=robots)
-            self._remember(key, response)
-            return response
+        return await self.fetch(url, lambda opened: response_of(opened, limit), robots=robots)
 
     async def ask_json(
         self,
@@ -269,12 +252,6 @@ class Http:
                 if opened.status_code == 200:
                     return parse_robots((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
         return Robots()
-
-    def _remember(self, key: tuple[str, str], response: Response) -> None:
-        self._pages[key] = response
-        size = sum(len(page.body) for page in self._pages.values())
-        while size > _REMEMBERED:
-            size -= len(self._pages.popitem(last=False)[1].body)
 
     def _client(self) -> httpx2.AsyncClient:
         if self._opened is None:

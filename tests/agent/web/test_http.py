@@ -46,19 +46,6 @@ async def test_blanks_and_other_letters_in_an_address_are_encoded(web: WebServer
     assert (await client.get(f"{web.url}/a b/ü?q=c d")).text == "/a%20b/%C3%BC?q=c%20d"
 
 
-async def test_a_page_is_fetched_once_in_a_run_also_by_many_at_once(web: WebServer, client: Http) -> None:
-    web.page("/a", "text")
-    pages = await asyncio.gather(*(client.get(f"{web.url}/a{part}") for part in ("", "#x", "#y", "")))
-    assert {page.text for page in pages} == {"text"}
-    assert web.paths() == ["/a"]
-
-
-async def test_what_failed_is_not_remembered(web: WebServer, client: Http) -> None:
-    web.route("/a", answers=[Answer(404), Answer(200, "there")])
-    assert (await _fails(client, f"{web.url}/a")).reason == "http"
-    assert (await client.get(f"{web.url}/a")).text == "there"
-
-
 async def test_redirects_are_followed_with_cookies(web: WebServer, client: Http) -> None:
     def door(asked: object) -> Answer:
         if "seen=1" in asked.headers.get("cookie", ""):  # type: ignore[attr-defined]  # an Asked

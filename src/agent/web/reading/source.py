@@ -262,21 +262,11 @@ def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:
         text = match["text"].strip()
         if match["picture"]:
             return text
-        url = _absolute(match["to"].strip("<>"), base)
+        to = match["to"].strip("<>")
+        url = "" if not to or (to.startswith("#") and not route_of(to)) else absolute(base, to)
         if not url:
             return text
         return f"[{_LINK.sub(numbered, text)}][{numbers.setdefault(url, len(numbers) + 1)}]"
 
     text = _LINK.sub(numbered, markdown)
     return text, tuple(numbers)
-
-
-def _absolute(to: str, base: str) -> str:
-    """The address, or nothing where it leads to no page."""
-    if not to or (to.startswith("#") and not route_of(to)):
-        return ""
-    try:
-        url = urljoin(base, to)
-        return url if urlsplit(url).scheme in ("http", "https", "file") else ""
-    except ValueError:
-        return ""

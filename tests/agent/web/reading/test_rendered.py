@@ -259,7 +259,11 @@ async def test_every_error_of_drawing_is_a_reply(renderer: Renderer) -> None:
 
 
 @pytest.mark.slow
-async def test_a_process_that_gives_no_reply_is_ended(web: WebServer, renderer: Renderer, place: Path) -> None:
+async def test_a_process_that_gives_no_reply_is_ended(
+    web: WebServer, renderer: Renderer, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.web.reading.renderer._GRACE_SECONDS", 3.0)
+    monkeypatch.setattr("agent.web.reading.renderer.PATIENCE", 1.0)
     web.page("/a", f"<p>{PROSE}</p>")
     await renderer.draw(f"{web.url}/a")
     for number, command in _processes(place).items():
