@@ -54,23 +54,22 @@ class Ddgs(Search):
             if freshness and backend in _AGELESS:
                 continue
             try:
-                found = await asyncio.to_thread(self._ask, backend, query[:_LONGEST_QUERY], limit, freshness)
+                if found := await asyncio.to_thread(self._ask, backend, query[:_LONGEST_QUERY], limit, freshness):
+                    return found
             except WebProblem as problem:
-                if problem.reason == "no_key":
-                    raise
                 problems[backend] = problem
-                self._last(backend)
-                if len(problems) == 2 and all(one.reason in _OFFLINE for one in problems.values()):
+                if problem.reason == "no_key" or (
+                    len(problems) == 2 and all(one.reason in _OFFLINE for one in problems.values())
+                ):
                     raise
-                continue
-            if found:
-                return found
-            self._last(backend)
-        raise _nothing(problems)
-
-    def _last(self, backend: str) -> None:
-        """Who gave nothing is asked after the others from now on."""
-        self._order = [*(one for one in self._order if one != backend), backend]
+            self._order = [*(one for one in self._order if one != backend), backend]  # from now on after the others
+        if len(problems) == len(_BACKENDS):
+            raise next(iter(problems.values()))
+        raise WebProblem(
+            "no_result",
+            f"none of {', '.join(_BACKENDS)} gave hits: there are none, or they refuse programs",
+            remedy=_REMEDY,
+        )
 
     def _ask(self, backend: str, query: str, limit: int, freshness: str) -> list[Result]:
         """Asks one engine; in a thread, since ddgs blocks.
@@ -99,16 +98,6 @@ class Ddgs(Search):
                 raise WebProblem(reason, f"{backend} {_SAID.get(reason, 'is not reached')}", remedy=_REMEDY) from None
             return []
         return [hit for one in found if (hit := _result(one)).url]
-
-
-def _nothing(problems: dict[str, WebProblem]) -> WebProblem:
-    if len(problems) == len(_BACKENDS):
-        return next(iter(problems.values()))
-    return WebProblem(
-        "no_result",
-        f"none of {', '.join(_BACKENDS)} gave hits: there are none, or they refuse programs",
-        remedy=_REMEDY,
-    )
 
 
 def _reason(error: BaseException) -> Reason | None:

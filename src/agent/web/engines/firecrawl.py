@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any, TypeVar
 
 from agent.models.failures import retry_after
 from agent.web.engines.services import Service, missing_package
 from agent.web.guard import AddressGuard, read_address
-from agent.web.page import Page, Reason, Result, WebProblem
+from agent.web.page import Page, Reason, Result, Search, WebProblem
 from agent.web.proxy import proxy_problem
 from agent.web.reading.block_pages import look_for_wall, look_for_wall_in_words
 from agent.web.reading.source import number_links
@@ -38,7 +39,7 @@ _OF_THE_PAGE: dict[str, tuple[Reason, str]] = {
 """Errors of the SDK that are about the page."""
 
 
-class Firecrawl:
+class Firecrawl(Search):
     """A search engine and a reader of pages.
 
     Args:
@@ -49,6 +50,8 @@ class Firecrawl:
         guard: Says which addresses may be read: who reads for us is not to be sent where we would not go.
     """
 
+    name = "firecrawl"
+
     def __init__(
         self,
         key: str | None,
@@ -58,9 +61,10 @@ class Firecrawl:
         max_age: float = 3600.0,
         guard: AddressGuard | None = None,
     ) -> None:
-        self.name = "firecrawl"
         self._service = Service(self.name, url or HOSTED, key or "", "FIRECRAWL_API_KEY")
         self._seconds = seconds
+        self._milliseconds = int(max(1000.0, min(seconds * 900, 300_000)))
+        """What Firecrawl itself may take: a little less than we wait."""
         self._max_age = max_age
         self._guard = guard
         self._client: Any = None
@@ -82,7 +86,11 @@ class Firecrawl:
             ),
             reading=False,
         )
-        return [hit for one in found.web or () if (hit := _result(one)) is not None]
+        return [
+            Result(one.url, one.title or "", one.description or "", self.name)
+            for one in found.web or ()
+            if isinstance(getattr(one, "url", None), str)
+        ]
 
     async def read(self, url: str) -> Page:
         """The page at an address, as Markdown.
@@ -115,17 +123,15 @@ class Firecrawl:
             await self._client.async_http_client.close()
             self._client = None
 
-    @property
-    def _milliseconds(self) -> int:
-        """What Firecrawl itself may take: a little less than we wait."""
-        return int(max(1000.0, min(self._seconds * 900, 300_000)))
-
     async def _opened(self) -> Any:
         if self._client is None:
-            client = await asyncio.to_thread(_client_class)
+            try:  # importing it takes a second: not on the event loop
+                sdk: Any = await asyncio.to_thread(import_module, "firecrawl.v2.client_async")
+            except ImportError:
+                raise missing_package(self.name) from None
             # An empty key, not None: for None it would look into the environment itself.
             try:
-                self._client = self._client or client(
+                self._client = self._client or sdk.AsyncFirecrawlClient(
                     api_key=self._service.key,
                     api_url=self._service.url,
                     timeout=self._seconds,
@@ -196,6 +202,12 @@ class Firecrawl:
         markdown, links = number_links(text, at)
         if kind == "html":
             look_for_wall_in_words(markdown, at)
+        notes = [f"Firecrawl: {document.warning}"] if document.warning else []
+        if len(document.markdown) > _MOST_TEXT:
+            notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")
+        read, there = getattr(facts, "num_pages", None), getattr(facts, "total_pages", None)
+        if read and there and there > read:
+            notes.append(f"Only {read} of {there} pages were read.")
         return Page(
             url=at,
             title=printable(getattr(facts, "title", None) or ""),
@@ -205,35 +217,5 @@ class Firecrawl:
             via=self.name,
             fetched=getattr(facts, "cached_at", None) or datetime.now(UTC).isoformat(timespec="seconds"),
             published=(getattr(facts, "published_time", None) or "")[:10],
-            notes=_notes(document, facts),
+            notes=tuple(notes),
         )
-
-
-def _client_class() -> Any:
-    """The class of the SDK, which has no types. Importing it takes a second: not on the event loop."""
-    try:
-        from firecrawl.v2.client_async import AsyncFirecrawlClient  # type: ignore[import-untyped]  # it has no types
-    except ImportError:
-        raise missing_package("firecrawl") from None
-    return AsyncFirecrawlClient
-
-
-def _result(one: Any) -> Result | None:
-    """A hit; None for an entry without an address."""
-    facts = getattr(one, "metadata", None)
-    url = getattr(one, "url", None) or getattr(facts, "source_url", None)
-    if not isinstance(url, str) or not url:
-        return None
-    title = getattr(one, "title", None) or getattr(facts, "title", None) or ""
-    text = getattr(one, "description", None) or getattr(facts, "description", None) or ""
-    return Result(url, title, text, "firecrawl")
-
-
-def _notes(document: Any, facts: Any) -> tuple[str, ...]:
-    notes = [f"Firecrawl: {document.warning}"] if document.warning else []
-    if len(document.markdown) > _MOST_TEXT:
-        notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")
-    read, there = getattr(facts, "num_pages", None), getattr(facts, "total_pages", None)
-    if read and there and there > read:
-        notes.append(f"Only {read} of {there} pages were read.")
-    return tuple(notes)
