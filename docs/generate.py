@@ -1,4 +1,6 @@
-"""Writes the tables of the documentation that come from the code: `make docs`. `--check` only says what is out of date.
+"""Writes what comes from the code: tables of the documentation, and what `alita --help` prints. `make docs` calls it.
+
+`--check` only says what is out of date.
 
 A table stands between `<!-- NAME: written by docs/generate.py -->` and `<!-- end -->`; the rest of a page is written by
 hand.
@@ -18,10 +20,11 @@ from pathlib import Path
 from typer.core import TyperOption
 from typer.main import get_command
 
+from agent import cli
 from agent.cli.ask import app as asking
 from agent.cli.exits import EXIT_CODES
-from agent.cli.interactive.commands.basics import KEYS
-from agent.cli.interactive.commands.registry import COMMANDS
+from agent.cli.interactive.commands import COMMANDS, KEYS
+from agent.cli.main import COMMANDS as VERBS
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
 from agent.hosts import HOSTS
@@ -117,7 +120,7 @@ def commands() -> str:
 
 def keys() -> str:
     """Each key of the terminal."""
-    return table(("key", "what it does"), *((key.keys, key.does) for key in KEYS))
+    return table(("key", "what it does"), *KEYS)
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
@@ -141,16 +144,35 @@ def page(name: str) -> str:
     return text
 
 
+def help_text() -> str:
+    """What `alita --help` prints: the options of a question, every command, every exit code."""
+    command = get_command(asking)
+    context = command.make_context("alita", [], resilient_parsing=True, terminal_width=78)
+    with context:
+        asked = command.get_help(context)
+    help_ = asked[asked.rindex("-h, --help") :]
+    version = "-V, --version".ljust(help_.index("Show this"))
+    longest = max(len(verb.name) for verb in VERBS)
+    verbs = "".join(f"  {verb.name:<{longest}} {verb.summary}\n" for verb in VERBS)
+    codes = "".join(f"  {code:>3}  {meaning}\n" for code, _, meaning in EXIT_CODES)
+    return (
+        f"{asked}\n  {version}Show the version and exit.\n\n"
+        f"Commands (alita COMMAND --help tells more):\n{verbs}\nExit codes:\n{codes}"
+    )
+
+
 def main() -> int:
     """Writes the pages; with `--check`, 1 when one is out of date."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 when a page is out of date")
     options = parser.parse_args()
-    stale = [name for name in TABLES if page(name) != (DOCS / name).read_text(encoding="utf-8")]
-    for name in stale:
+    wanted = {f"docs/{name}": (DOCS / name, page(name)) for name in TABLES}
+    wanted["src/agent/cli/help.txt"] = (Path(cli.__path__[0]) / "help.txt", help_text())
+    stale = {name: each for name, each in wanted.items() if each[1] != each[0].read_text(encoding="utf-8")}
+    for name, (path, text) in stale.items():
         if not options.check:
-            (DOCS / name).write_text(page(name), encoding="utf-8")
-        print(f"{'out of date' if options.check else 'written'}: docs/{name}")
+            path.write_text(text, encoding="utf-8")
+        print(f"{'out of date' if options.check else 'written'}: {name}")
     return 1 if stale and options.check else 0
 
 

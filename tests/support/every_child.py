@@ -165,14 +165,14 @@ def shell_command() -> None:
 
 
 def desktop_browser() -> None:
-    from agent.cli.traces import _open_browser
+    from agent.cli.runs import _open_browser
 
     os.environ["BROWSER"] = "true"
     assert _open_browser("file:///nothing")
 
 
 def clipboard() -> None:
-    from agent.cli.interactive.clipboard import copy
+    from agent.cli.interactive.desktop import copy
 
     program = SCRATCH / "pbcopy"
     program.write_text("#!/bin/sh\ncat > /dev/null\n")
@@ -182,7 +182,7 @@ def clipboard() -> None:
 
 
 def editor() -> None:
-    from agent.cli.interactive.editor import edit
+    from agent.cli.interactive.desktop import edit
 
     assert edit("text", {**os.environ, "EDITOR": f"{sys.executable} -c 'import json'"}) == "text"
 

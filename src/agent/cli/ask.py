@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import select
 import sys
-from collections.abc import Awaitable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli import options
+from agent.answering.answer import Answer, status_of
+from agent.cli import exits, options
 from agent.cli.completion import run_ids
-from agent.cli.output import print_note
-from agent.conversation import Turn
+from agent.cli.confirmations import (
+    ask_about_project,
+    ask_before_fetching,
+    ask_whether_called,
+    ask_whether_kept,
+    choose_at_keyboard,
+    has_keyboard,
+    is_terminal,
+)
+from agent.cli.output import print_json, print_note, print_text, show_error
+from agent.cli.screens.screen import Screen, open_screen
+from agent.cli.screens.turn import Turn
+from agent.conversation import Turn as Asked
+from agent.errors import AlitaError, UsageError
+from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, usable
-from mcp_tools.errors import UsageError
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.alita import Alita, Listener
     from agent.answering.answer import Answer
-    from agent.consent.approval import Approve
+    from agent.consent.approval import Approve, Proposal
+    from agent.consent.external_tools import CallProposal
+
 
 app = options.new_app("")
 resume_app = options.new_app("")
@@ -62,19 +82,26 @@ def ask(
     allow_private: options.AllowPrivate = False,
 ) -> None:
     """Answers a question. Text piped in is the question, or is added to it. Without any, a session opens."""
-    _require_one(json=as_json, json_stream=json_stream)
-    _require_one(quiet=quiet, verbose=verbose)
+    if (as_json and json_stream) or (quiet and verbose):
+        both = "--json and --json-stream" if as_json and json_stream else "--quiet and --verbose"
+        raise UsageError(f"{both} exclude each other.", remedy="Give one of them.")
     _use_colour(color)
     files = tuple(file or ())
-    require_files(files)
+    _require_files(files)
     flags = options.flags(context.params)
     words = question or []
-    if resume or opens_session(words, as_json=as_json or json_stream):
-        open_session(flags, words, files, latest=continue_, resume=resume, verbose=verbose)
+    wants_session = not words and not as_json and not json_stream and _at_keyboard()
+    if resume or (wants_session and (sys.stdout.isatty() or sys.stderr.isatty())):
+        if len(words) > 1:
+            raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
+        from agent.cli.interactive.terminal import open_terminal
+
+        open_terminal(
+            flags, files, latest=continue_, resume=resume, session_id=words[0] if words else None, verbose=verbose
+        )
         return
-    text, form = read_question(words), _schema(schema)
+    text, form = _read_question(words), _schema(schema)
     from agent.answering.arithmetic import compute
-    from agent.cli.answering import Output, answer
 
     async def work(alita: Alita, listen: Listener, someone: Approve | None) -> Answer:
         asked = someone if alita.settings.approval == "ask" else None
@@ -86,23 +113,12 @@ def ask(
             found = await alita.ask(
                 text, files=files, on_event=listen, approve=asked, schema=form, conversation=conversation
             )
-            conversation.add(Turn.of(text, found))
+            conversation.add(Asked.of(text, found))
         return found
 
     exact = not files and form is None and compute(text) is not None
     shown = Output(as_json, json_stream, quiet, verbose, output)
     raise typer.Exit(answer(flags, work, shown, fetches=not exact))
-
-
-def _require_one(**switches: bool) -> None:
-    """Of two switches that exclude one another, one at most.
-
-    Raises:
-        UsageError: Both are given.
-    """
-    if all(switches.values()):
-        both = " and ".join(f"--{name.replace('_', '-')}" for name in switches)
-        raise UsageError(f"{both} exclude each other.", remedy="Give one of them.")
 
 
 def _use_colour(when: str) -> None:
@@ -114,11 +130,7 @@ def _use_colour(when: str) -> None:
 
 
 def _schema(path: Path | None) -> dict[str, Any] | None:
-    """The schema that a file holds.
-
-    Raises:
-        UsageError: It cannot be read, or holds none.
-    """
+    """The schema that a file holds."""
     if path is None:
         return None
     from agent.answering.answer_format import checked_schema
@@ -148,7 +160,6 @@ def resume(
 ) -> None:
     """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
     flags = options.flags(context.params)
-    from agent.cli.answering import Output, answer
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
         return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
@@ -156,12 +167,8 @@ def resume(
     raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
 
 
-def require_files(files: Sequence[Path]) -> None:
-    """Someone at the keyboard can correct a path; a program's question is asked all the same, and says what is missing.
-
-    Raises:
-        UsageError: A file cannot be read, and someone is at the keyboard.
-    """
+def _require_files(files: Sequence[Path]) -> None:
+    """Checks paths if someone at the keyboard can correct them; a program's question is asked all the same."""
     for path in files if _at_keyboard() else ():
         try:
             path.open("rb").close()
@@ -169,42 +176,12 @@ def require_files(files: Sequence[Path]) -> None:
             raise UsageError(f"The file {path} cannot be read: {error.strerror}.", remedy="Correct --file.") from error
 
 
-def opens_session(words: Sequence[str], *, as_json: bool) -> bool:
-    """Nothing is asked, and someone is at the keyboard."""
-    return not words and not as_json and _at_keyboard() and (sys.stdout.isatty() or sys.stderr.isatty())
-
-
 def _at_keyboard() -> bool:
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
-def open_session(
-    flags: dict[str, Any],
-    words: Sequence[str],
-    files: Sequence[Path],
-    *,
-    latest: bool,
-    resume: bool,
-    verbose: bool,
-) -> None:
-    """Opens the interactive terminal.
-
-    Raises:
-        UsageError: More than the id of a session is named, or there is no terminal.
-    """
-    if len(words) > 1:
-        raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
-    from agent.cli.interactive.session_start import open_terminal
-
-    open_terminal(flags, files, latest=latest, resume=resume, session_id=next(iter(words), None), verbose=verbose)
-
-
-def read_question(words: Sequence[str]) -> str:
-    """The question: the words, and below them what is piped in.
-
-    Raises:
-        UsageError: There is none, it is too long, or no text is piped in.
-    """
+def _read_question(words: Sequence[str]) -> str:
+    """The question: the words, and below them what is piped in."""
     given = " ".join(word for word in words if word != STDIN)
     given = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     piped = _piped(typed=STDIN in words)
@@ -231,3 +208,192 @@ def _piped(*, typed: bool) -> str:
         raise UsageError(
             f"Standard input is no text in UTF-8 (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'
         ) from None
+
+
+Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Awaitable[Answer]]
+"""What is done with an open Alita, the listener for its events, and who can be asked whether a tool is kept."""
+
+_CLOSING = 10.0
+"""Seconds that a run has for its end once it is over, stopped or out of time: for saving and closing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a run is shown."""
+
+    json: bool = False
+    stream: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    file: Path | None = None
+    """Where the answer goes instead of stdout."""
+
+
+def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = False) -> int:
+    """Runs `ask` with an open Alita, prints what came of it, and gives the exit code.
+
+    Args:
+        flags: Settings from the command line.
+        ask: What to do.
+        output: How to show it.
+        fetches: Whether the model of the settings will be asked, so that it may have to be fetched first.
+    """
+    _require_writable(output)
+    ask_about_project(flags)
+    if fetches and not (output.quiet and not is_terminal()) and not ask_before_fetching(flags):
+        return exits.exit_code("declined")
+    run = _Run(output)
+    try:
+        with exits.Watch(run.seconds_left, run.last_words):
+            result, code = exits.run(run.finish(flags, ask)), None
+    except AlitaError as error:
+        show_error(error)
+        result, code = run.failed(error), error.exit_code
+    _print(result, output, told=code is not None)
+    return exits.exit_code(result.status) if code is None else code
+
+
+class _Run:
+    """One run, from its first event to its answer, and the end of its process."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._alita: Alita | None = None
+        self._screen: Screen | None = None
+        self._turn: Turn | None = None
+        self._result: Answer | None = None
+        self._ends = math.inf
+        """When it must have ended, on the monotonic clock."""
+
+    async def finish(self, flags: dict[str, Any], ask: Ask) -> Answer:
+        from agent.alita import Alita
+        from agent.configuration.settings_sources import read_settings
+
+        settings = read_settings(flags)
+        self._screen = screen = open_screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
+
+        async def confirm(call: CallProposal) -> bool:
+            """Whether an external tool is called; a doubtful action is not even asked about unless approval is."""
+            if call.is_doubtful and settings.approval != "ask":
+                return False
+            with turn.paused():
+                return await ask_whether_called(call, screen, choose_at_keyboard)
+
+        async def approve(proposal: Proposal) -> bool:
+            with turn.paused():
+                return await ask_whether_kept(proposal, screen, choose_at_keyboard, always=False) == "yes"
+
+        streams = self._output.stream or screen.animated
+        asks = has_keyboard()
+        async with await Alita.open(settings, streams=streams, confirm=confirm if asks else None) as alita:
+            self._alita = alita
+            self._turn = turn = Turn(alita, screen, verbose=self._output.verbose, hears=self._hear)
+            result = await turn.take(lambda listen: ask(alita, listen, approve if asks else None))
+            self._result = result
+            self._ends_within(_CLOSING)
+        return result
+
+    def seconds_left(self) -> float | None:
+        """Until the process must have ended; None while nothing says that it must."""
+        if self._turn is not None and self._turn.is_cancelled:
+            self._ends_within(_CLOSING)
+        if self._ends < math.inf:
+            return self._ends - time.monotonic()
+        left = self._alita.seconds_left if self._alita is not None else None
+        return None if left is None else left + _CLOSING
+
+    def last_words(self) -> int:
+        """Says what came of a run that does not end by itself."""
+        if self._screen is not None:
+            self._screen.working("")
+        result = self._result
+        if result is None:
+            partial = (self._alita.partial if self._alita is not None else None) or Answer("", "limit")
+            said = "It did not end by itself."
+            if self._turn is not None and self._turn.is_draining:
+                result = replace(partial, status="interrupted", error=said)
+            else:
+                result = replace(partial, status="limit", limit="seconds", error=said)
+        _print(result, self._output, told=False)
+        return exits.exit_code(result.status)
+
+    def failed(self, error: AlitaError) -> Answer:
+        """What a run that raised came to, with what it cost; less is known of one that never began."""
+        newest = self._alita.newest if self._alita else None
+        return newest or Answer(
+            "", status_of(error), error=error.message, run_id=self._turn.run_id if self._turn else ""
+        )
+
+    def _ends_within(self, seconds: float) -> None:
+        if self._ends == math.inf:
+            self._ends = time.monotonic() + seconds
+
+    def _hear(self, event: Event) -> None:
+        if self._output.stream and not isinstance(event, RunFinished):
+            print_json(event.as_json(), line=True)
+
+
+def _print(result: Answer, output: Output, *, told: bool) -> None:
+    if output.stream:
+        print_json(RunFinished(result).as_json(), line=True)
+    elif output.json:
+        _give(json.dumps(result.as_json(), indent=2), output)
+    elif result.status in {"answered", "limit"} and result.text:
+        _give(result.text, output)
+        for line in [] if output.quiet else source_lines(result):
+            print_note(line)
+    if result.status == "interrupted" and result.run_id:
+        print_note(f"Stopped. Go on with: alita resume {result.run_id}")
+    elif not told and result.status != "answered":
+        print_note(f"alita: {explanation(result)}")
+
+
+def _give(text: str, output: Output) -> None:
+    """Prints the answer, or writes it to the file."""
+    if output.file is None:
+        print_text(text)
+        return
+    from agent.store.user_files import write_file
+
+    try:
+        write_file(output.file, text.rstrip("\n") + "\n")
+        print_note(f"Wrote {output.file}.")
+    except AlitaError as error:  # it is not lost
+        show_error(error)
+        print_text(text)
+
+
+def _require_writable(output: Output) -> None:
+    """A path that cannot be written is told before anything is paid for."""
+    if output.file is None:
+        return
+    if output.stream:
+        raise UsageError(
+            "--json-stream prints as it happens, so that --output has nothing to write.",
+            remedy="Use --json, or redirect: > FILE",
+        )
+    place = output.file if output.file.exists() else output.file.absolute().parent
+    if output.file.is_dir() or not os.access(place, os.W_OK):
+        raise UsageError(f"{output.file} cannot be written.", remedy="Name another file with --output.")
+
+
+def explanation(result: Answer) -> str:
+    """Why there is no full answer."""
+    reason = result.error or ("" if result.status == "limit" else result.text)
+    if result.status == "limit":
+        reason = reason or f"The limit of {result.limit or 'this run'} was reached."
+        if result.run_id:
+            flag = f" --max-{result.limit} …" if result.limit else ""
+            reason += f"\n       Go on with a higher limit: alita resume {result.run_id}{flag}"
+    return reason or "No answer was found."
+
+
+def source_lines(answer: Answer) -> list[str]:
+    """Two lines for each source: where it is, and what it says."""
+    lines = ["Sources:"] if answer.sources else []
+    for source in answer.sources:
+        title = one_line(source.title, 100)
+        named = f"{title} — {source.url}" if title and title != source.url else source.url
+        lines.append(f"  [{source.number}] {one_line(named, 400)}")
+        lines += [f'      "{one_line(source.quote, 240)}"'] if source.quote else []
+    return lines

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_text
-
-if TYPE_CHECKING:
-    from agent.files.reading import Preview, Reading
 
 app = options.new_app("Files, as the agent reads them.")
 
@@ -35,41 +32,20 @@ def show(
     if page is None and to is None and not find.strip():
         seen = exits.run(preview(file))
         if as_json:
-            print_json(_preview_json(seen))
-        else:
-            _print_preview(seen)
+            form = {"name": seen.name, "kind": seen.kind, "bytes": seen.size, "summary": seen.summary}
+            parts = {"beginning": seen.shown.text, "shown": seen.shown.label, "pages": seen.sections}
+            print_json({"ok": True, **form, **parts, "facts": seen.facts, "lost": list(seen.lost)})
+            return
+        pages = "" if seen.sections is None else f", {seen.sections:,} page{'' if seen.sections == 1 else 's'}"
+        shown = f"; shown: {seen.shown.label}" if seen.shown.label else ""
+        print_text(f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.shown.text}")
+        _print_lost(seen.lost)
         return
     reading = exits.run(read(file, page=page or 1, to=to, find=find))
     if as_json:
-        print_json({"ok": True, "name": reading.name, "where": reading.where, "text": reading.text,
-                    "more": reading.more, "lost": list(reading.lost)})  # fmt: skip
-    else:
-        _print_reading(reading)
-
-
-def _preview_json(seen: Preview) -> dict[str, object]:
-    return {
-        "ok": True,
-        "name": seen.name,
-        "kind": seen.kind,
-        "bytes": seen.size,
-        "summary": seen.summary,
-        "beginning": seen.shown.text,
-        "shown": seen.shown.label,
-        "pages": seen.sections,
-        "facts": seen.facts,
-        "lost": list(seen.lost),
-    }
-
-
-def _print_preview(seen: Preview) -> None:
-    pages = "" if seen.sections is None else f", {seen.sections:,} page{'' if seen.sections == 1 else 's'}"
-    shown = f"; shown: {seen.shown.label}" if seen.shown.label else ""
-    print_text(f"{seen.name}: {seen.kind}, {seen.size:,} bytes{pages}{shown}\n{seen.summary}\n\n{seen.shown.text}")
-    _print_lost(seen.lost)
-
-
-def _print_reading(reading: Reading) -> None:
+        where = {"name": reading.name, "where": reading.where, "text": reading.text}
+        print_json({"ok": True, **where, "more": reading.more, "lost": list(reading.lost)})
+        return
     print_note(f"{reading.name}: {reading.where}")
     if reading.text:
         print_text(reading.text)

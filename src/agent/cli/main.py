@@ -31,17 +31,17 @@ COMMANDS: tuple[Command, ...] = (
     Command("resume", "agent.cli.ask:resume_app", "go on with an interrupted run"),
     Command("runs", "agent.cli.runs:app", "list, search, show and replay runs"),
     Command("sessions", "agent.cli.sessions:app", "list, show, export and delete conversations"),
-    Command("traces", "agent.cli.traces:app", "show what a run did, in the terminal or as a page"),
-    Command("tools", "agent.cli.library.tools:app", "list, show, search, run, check, approve and delete tools"),
+    Command("traces", "agent.cli.runs:traces_app", "show what a run did, in the terminal or as a page"),
+    Command("tools", "agent.cli.tools:app", "list, show, search, run, check, approve and delete tools"),
     Command("files", "agent.cli.files:app", "show a file as the agent reads it"),
-    Command("mcp", "agent.cli.servers.mcp:app", "give the tools to other programs, and use theirs"),
-    Command("serve", "agent.cli.servers.serve:app", "serve the tools to MCP clients"),
-    Command("course", "agent.cli.benchmarks.course:app", "questions of the Agents Course: list, answer, hand in"),
-    Command("model", "agent.cli.setup.model:app", "list and try models; pull and serve the embedded one"),
-    Command("gaia", "agent.cli.benchmarks.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
-    Command("config", "agent.cli.setup.config:app", "show and change settings"),
-    Command("keys", "agent.cli.setup.keys:app", "keep, list and delete the keys of services"),
-    Command("doctor", "agent.cli.setup.doctor:app", "check that everything alita needs is there"),
+    Command("mcp", "agent.cli.mcp:app", "give the tools to other programs, and use theirs"),
+    Command("serve", "agent.cli.serve:app", "serve the tools to MCP clients"),
+    Command("course", "agent.cli.course:app", "questions of the Agents Course: list, answer, hand in"),
+    Command("model", "agent.cli.model:app", "list and try models; pull and serve the embedded one"),
+    Command("gaia", "agent.cli.gaia:app", "run the GAIA benchmark, report on it and compare two runs"),
+    Command("config", "agent.cli.config:app", "show and change settings"),
+    Command("keys", "agent.cli.config:keys_app", "keep, list and delete the keys of services"),
+    Command("doctor", "agent.cli.doctor:app", "check that everything alita needs is there"),
     Command("completion", "agent.cli.completion:app", "print the completion script of a shell"),
 )
 """The one registry: dispatch, help and documentation come from it."""
@@ -57,7 +57,6 @@ _MEANT = {
     **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
 }
 """What other programs call their commands, and what comes nearest here."""
-_AS_QUESTION = '\n       To ask it as a question: alita ask "{} …"'
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
@@ -118,11 +117,7 @@ def _nobody_reads() -> bool:
 
 
 def _call(command: Command, arguments: list[str], name: str) -> None:
-    """Runs a command and exits with its code.
-
-    Raises:
-        UsageError: The arguments cannot be understood.
-    """
+    """Runs a command and exits with its code."""
     app = load(command)
     from typer import Abort
     from typer.exceptions import TyperException
@@ -151,29 +146,21 @@ def load(command: Command) -> typer.Typer:
 
 
 def _refuse_misspelt(word: str, rest: list[str]) -> None:
-    """A question costs a run: `alita tool list` and `alita login` are more likely slips than questions.
-
-    Raises:
-        UsageError: It is one.
-    """
+    """A question costs a run: `alita tool list` and `alita login` are more likely slips than questions."""
     if " " in word or word.startswith("-"):
         return
-    if word in _MEANT and len(rest) <= 1:
+    meant = _MEANT.get(word, "") if len(rest) <= 1 else ""
+    if not meant:
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.8)
+        meant = f"alita {' '.join([near[0], *rest])}" if near else ""
+    if meant:
         from mcp_tools.errors import UsageError
 
         raise UsageError(
             f"There is no command {word!r}.",
-            remedy=f"Did you mean: {_MEANT[word]}{_AS_QUESTION.format(word)}",
-        )
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.8)
-    if near:
-        from mcp_tools.errors import UsageError
-
-        raise UsageError(
-            f"There is no command {word!r}.",
-            remedy=f"Did you mean: alita {' '.join([near[0], *rest])}{_AS_QUESTION.format(word)}",
+            remedy=f'Did you mean: {meant}\n       To ask it as a question: alita ask "{word} …"',
         )
 
 
@@ -204,7 +191,7 @@ def _version() -> str:
 
 
 def _print_help() -> None:
-    """Prints what `agent.cli.help` rendered beforehand: building it takes ten times as long as printing it."""
+    """Prints what `docs/generate.py` rendered beforehand: building it takes ten times as long as printing it."""
     from pathlib import Path
 
     print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")

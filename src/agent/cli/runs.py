@@ -1,16 +1,21 @@
-"""`alita runs list|search|show|replay`."""
+"""`alita runs list|search|show|replay` and `alita traces show|open`."""
 
 from __future__ import annotations
 
-import time
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent.cli import options
 from agent.cli.completion import run_ids
-from agent.cli.output import print_json, print_note, print_rows, print_text
+from agent.cli.output import date_text, print_json, print_note, print_rows, print_text
+from mcp_tools import child
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
     from agent.answering.answer import Answer
     from agent.consent.approval import Approve
     from agent.store.runs import Run
+    from agent.traces.trace import Trace
+
 
 app = options.new_app("Runs: what was asked, what was done, and doing it again.")
 
@@ -65,7 +72,7 @@ def _show(runs: list[Run], *, as_json: bool, none: str) -> None:
     if as_json:
         print_json([run.as_json() for run in runs])
         return
-    print_rows([(run.run_id, run.status, _when(run.started), one_line(run.question, 200)) for run in runs])
+    print_rows([(run.run_id, run.status, date_text(run.started), one_line(run.question, 200)) for run in runs])
     if not runs:
         print_note(none)
 
@@ -92,7 +99,7 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> None:
         ("run", f"{run_id} ({found.status})"),
         ("question", one_line(found.question, 500)),
         ("model", found.model),
-        ("started", _when(found.started)),
+        ("started", date_text(found.started)),
         *(("file", file.path) for file in found.files),
         *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
     ]
@@ -114,7 +121,7 @@ def replay(
     verbose: options.Verbose = False,
 ) -> None:
     """Does a run again from its journal, without a call. The answer is the same."""
-    from agent.cli.answering import Output, answer
+    from agent.cli.ask import Output, answer
     from agent.configuration.settings_sources import read_settings
     from agent.store.runs import find_run
 
@@ -141,5 +148,84 @@ def _preview(output: Any) -> str:
     return str(output)
 
 
-def _when(started: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(started))
+traces_app = options.new_app("Traces: every step and every call of a run.")
+
+PAGE = "trace.html"
+WIDTH_OF_A_FILE = 160
+_DESKTOP = (
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION", "DBUS_SESSION_BUS_ADDRESS", "BROWSER",
+    "TMPDIR",
+)  # fmt: skip
+"""What the user's browser needs."""
+
+Full = Annotated[bool, typer.Option("--full", help="Every prompt and output whole.")]
+
+
+@traces_app.command("show")
+def show_trace(
+    run: RunId = None,
+    step: Annotated[
+        int | None, typer.Option("--step", metavar="N", min=0, help="Only this step, with its prompts and outputs.")
+    ] = None,
+    full: Full = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Shows a run as a tree of its steps, with each call's time, tokens, cost, prompt and output."""
+    from agent.traces.terminal import render
+
+    trace = _trace(run)
+    if as_json:
+        print_json(trace.as_json())
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    print_text(render(trace, width=width, step=step, full=full))
+
+
+@traces_app.command("open")
+def open_(
+    run: RunId = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write the page; the run's folder if not given."),
+    ] = None,
+    full: Full = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Write the page, and open no browser.")] = False,
+) -> None:
+    """Writes a run as one HTML page, which needs no network, and opens it in the browser."""
+    from agent.configuration.settings_sources import read_settings
+    from agent.store.user_files import write_file
+    from agent.traces.page import render_page
+
+    trace = _trace(run)
+    path = output or read_settings().runs_dir / trace.run.run_id / PAGE
+    write_file(path, render_page(trace, full=full))
+    print_text(str(path))
+    if no_open:
+        return
+    if not _has_display():
+        print_note("There is no display: open the page yourself.")
+    elif not _open_browser(path.resolve().as_uri()):
+        print_note("No browser could be started: open the page yourself.")
+
+
+def _trace(run: str | None) -> Trace:
+    from agent.configuration.settings_sources import read_settings
+    from agent.traces.read import read_trace
+
+    return read_trace(read_settings().runs_dir, run)
+
+
+def _has_display() -> bool:
+    if sys.platform in {"darwin", "win32"}:
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open_browser(address: str) -> bool:
+    """Starts the user's browser, which inherits no key and none of our streams."""
+    code = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+    process = child.popen([sys.executable, "-I", "-c", code, address], env=child.environment(*_DESKTOP))
+    try:
+        return process.wait(5.0) == 0
+    except subprocess.TimeoutExpired:
+        return True  # a browser that stays in the foreground

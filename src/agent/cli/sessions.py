@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from agent.cli import options
-from agent.cli.output import print_json, print_note, print_rows, print_text
+from agent.cli.output import date_text, print_json, print_note, print_rows, print_text
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def show(session: SessionId = None, as_json: options.AsJson = False) -> None:
             ("session", found.id),
             ("title", found.title),
             ("model", found.model),
-            ("started", _when(found.started)),
+            ("started", date_text(found.started)),
             ("turns", str(len(found.turns))),
             *([("from", found.parent)] if found.parent else []),
         ]
@@ -122,7 +121,7 @@ def _load(session: str | None) -> Session:
 
 def _row(session: Session) -> tuple[str, ...]:
     count = len(session.turns)
-    return session.id, f"{count} turn{'' if count == 1 else 's'}", _when(session.changed), session.title
+    return session.id, f"{count} turn{'' if count == 1 else 's'}", date_text(session.changed), session.title
 
 
 def _brief(session: Session) -> dict[str, object]:
@@ -144,7 +143,3 @@ def _shown(turn: Turn) -> str:
         lines.append(f"  understood as: {one_line(turn.restated, 500)}")
     answer = turn.answer or f"(no answer: {turn.error or turn.status})"
     return "\n".join([*lines, answer, f"  ({', '.join(facts)})"])
-
-
-def _when(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

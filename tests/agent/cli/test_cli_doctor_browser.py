@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.setup.diagnosis import diagnose
+from agent.cli.doctor import diagnose
 from agent.configuration.settings_sources import read_settings
 
 

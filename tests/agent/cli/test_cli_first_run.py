@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.asking import first_run
+from agent.cli import confirmations
 from agent.models.embedded.downloads import _left
 from support.command import ALITA, Terminal
 from support.openai_server import OpenAIServer
 
-PORTS = "from agent.cli.asking import first_run; first_run.LOCAL_SERVERS = (('Ollama', {}),); "
+PORTS = "from agent.cli import confirmations; confirmations.LOCAL_SERVERS = (('Ollama', {}),); "
 
 
 def at_a_terminal(folder: Path, typed: str, port: int, question: str = "Which town is it?") -> tuple[int, str, str]:
@@ -72,7 +72,7 @@ def test_without_a_terminal_it_is_told_and_nobody_is_asked(terminal: Terminal, m
 
 
 def test_nobody_is_asked_where_nothing_is_fetched() -> None:
-    assert first_run.ask_before_fetching({"model": "some-model", "base_url": "http://127.0.0.1:9/v1"})
+    assert confirmations.ask_before_fetching({"model": "some-model", "base_url": "http://127.0.0.1:9/v1"})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.benchmarks.gaia_report import register
+from agent.cli.gaia import register
 from agent.cli.options import new_app
 from agent.errors import RunError, StorageError, UsageError
 from support.attempts import attempt, tasks, write_ledger

@@ -116,8 +116,8 @@ STUCK = textwrap.dedent("""
     module = types.ModuleType("agent.alita")
     module.Alita = Alita
     sys.modules["agent.alita"] = module
-    from agent.cli import answering, exits
-    answering._CLOSING, exits._WITHOUT_PYTHON = 2.0, 2.0
+    from agent.cli import ask, exits
+    ask._CLOSING, exits._WITHOUT_PYTHON = 2.0, 2.0
     from agent.cli.main import main
     main()
 """)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -15,8 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.asking.keeping import shown
-from agent.consent.approval import Proposal
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, write_script
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
@@ -89,15 +88,15 @@ def kept(folder: Path) -> list[str]:
 @pytest.mark.parametrize(("typed", "names"), [("y\n", ["nth_fibonacci.py"]), ("maybe\nn\n", [])], ids=["yes", "no"])
 def test_the_code_and_its_checks_are_shown_before_the_decision(start, tmp_path, typed, names):
     alita = start()
-    alita.wait_for("Keep it? [y/n] ")
-    before = alita.seen.replace("\r\n", "\n")
-    assert "A new tool: nth_fibonacci(n: int) -> int" in before
-    assert "  │ def nth_fibonacci(n: int) -> int:" in before
-    assert "  ✓ " in before
+    alita.wait_for("Keep this tool? [y]es [n]o ")
+    before = re.sub(r"\x1b\[[0-9;]*m", "", alita.seen)
+    assert "● new     nth_fibonacci(n: int) -> int" in before
+    assert "1 def nth_fibonacci(n: int) -> int:" in before
+    assert "  checks  " in before
     for line in typed.splitlines(keepends=True):
         alita.seen = ""
         alita.type(line)
-        alita.wait_for("Keep it?" if line == "maybe\n" else "done")
+        alita.wait_for("Keep this tool?" if line == "maybe\n" else "done")
     code, out = alita.ended()
     assert (code, out) == (0, f"{ANSWER}\n")
     assert kept(tmp_path) == names
@@ -106,7 +105,7 @@ def test_the_code_and_its_checks_are_shown_before_the_decision(start, tmp_path, 
 def test_what_was_typed_before_the_question_is_no_answer(start, tmp_path):
     alita = start()
     alita.type("y\n")
-    alita.wait_for("Keep it? [y/n] ")
+    alita.wait_for("Keep this tool? [y]es [n]o ")
     time.sleep(0.3)
     assert kept(tmp_path) == []
     alita.type("n\n")
@@ -116,7 +115,7 @@ def test_what_was_typed_before_the_question_is_no_answer(start, tmp_path):
 
 def test_a_quiet_command_asks_all_the_same(start):
     alita = start("-q")
-    alita.wait_for("Keep it? [y/n] ")
+    alita.wait_for("Keep this tool? [y]es [n]o ")
     alita.type("n\n")
     code, out = alita.ended()
     assert (code, out) == (0, f"{ANSWER}\n")
@@ -124,14 +123,14 @@ def test_a_quiet_command_asks_all_the_same(start):
 
 def test_ctrl_c_twice_leaves_without_keeping_and_a_resumed_run_asks_again(start, tmp_path):
     alita = start()
-    alita.wait_for("Keep it? [y/n] ")
+    alita.wait_for("Keep this tool? [y]es [n]o ")
     alita.type("\x03")
     alita.wait_for("Ctrl-C again")
     alita.type("\x03")
     code, out = alita.ended()
     assert (code, out, kept(tmp_path)) == (130, "", [])
     again = Tty(tmp_path, "resume")
-    again.wait_for("Keep it? [y/n] ")
+    again.wait_for("Keep this tool? [y]es [n]o ")
     again.type("y\n")
     assert again.ended() == (0, f"{ANSWER}\n")
     assert kept(tmp_path) == ["nth_fibonacci.py"]
@@ -161,10 +160,3 @@ def test_a_mode_that_there_is_not_is_bad_usage(tmp_path):
     )
     assert ended.returncode == 2
     assert "maybe" in ended.stderr
-
-
-def test_a_tool_cannot_spoof_the_question():
-    source = "def a() -> int:\n    return 1\n\x1b[2J\rKeep it? [y/n] y\n# \u202ekcart"
-    lines = shown(Proposal("a", "a() -> int\nKeep it?", "x\ny", source, ("one\ntwo",)))
-    assert all("\n" not in line and "\x1b" not in line and "\u202e" not in line and "\r" not in line for line in lines)
-    assert [line for line in lines if "Keep it? [y/n]" in line] == ["  │ Keep it? [y/n] y"]

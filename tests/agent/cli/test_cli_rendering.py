@@ -12,8 +12,7 @@ from agent.answering.answer import Answer
 from agent.cli.exits import EXIT_CODES, exit_code
 from agent.cli.screens.lines import line_of, summary
 from agent.cli.screens.moving import LiveLine, MovingScreen
-from agent.cli.screens.plain import PlainScreen, QuietScreen
-from agent.cli.screens.screen import open_screen
+from agent.cli.screens.screen import QuietScreen, Screen, open_screen
 from agent.models.protocol import Usage
 
 STORY = [
@@ -36,7 +35,7 @@ STORY = [
 ]
 
 
-def told(screen_of=lambda stream: PlainScreen(stream, folds=False), story=STORY, *, verbose=False):
+def told(screen_of=lambda stream: Screen(stream, folds=False), story=STORY, *, verbose=False):
     stream = io.StringIO()
     screen = screen_of(stream)
     for event in story:
@@ -77,7 +76,7 @@ def test_quiet_shows_warnings_only():
 def test_no_line_is_wider_than_the_terminal(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     story = [*STORY, e.StepStarted(3, 12, "use_tool", "because " * 50), e.SpecWritten("def f(" + "x" * 300, "")]
-    assert max(map(len, told(PlainScreen, story).splitlines())) <= width
+    assert max(map(len, told(Screen, story).splitlines())) <= width
 
 
 def test_a_terminal_sees_the_same_lines_and_the_run_in_the_last_one():

@@ -484,7 +484,7 @@ def test_calls_are_written_down(home: Path, library: Library) -> None:
 
 def test_the_help_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from agent.cli.servers.serve import app\n"
+        "import sys; from agent.cli.serve import app\n"
         "try: app(['--help'], prog_name='alita serve')\n"
         "except SystemExit: pass\n"
         "print(sorted({'mcp', 'uvicorn', 'langgraph', 'openai'} & set(sys.modules)))"

@@ -12,6 +12,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
+    from agent.consent.approval import ApprovalMode
 
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]+))')
@@ -94,8 +95,7 @@ class Found(NamedTuple):
     choices: Sequence[Choice]
 
 
-Source = Callable[[str], Iterable[Choice]]
-"""Choices for what has been typed of a word; those that do not begin so are left out afterwards."""
+Source = Callable[[], Iterable[Choice]]
 NOTHING = Found(0, ())
 
 
@@ -104,8 +104,8 @@ class Completion:
 
     Args:
         commands: Every slash command, with its slash.
-        kinds: For a command's name, the kind of its argument.
-        sources: For a kind, where its choices come from.
+        kinds: For a command's name, the kind of its argument: `files`, or one of the sources.
+        sources: For a kind, all of its choices.
         folder: Where relative file names begin.
     """
 
@@ -114,7 +114,7 @@ class Completion:
     ) -> None:
         self._commands = commands
         self._kinds = kinds
-        self._sources: dict[str, Source] = {**sources, "files": lambda typed: files(typed, folder)}
+        self._sources = sources
         self._folder = folder
 
     def find(self, before: str) -> Found:
@@ -122,20 +122,19 @@ class Completion:
         if command := _COMMAND.fullmatch(before):
             return _fitting(self._commands, command[0])
         if argument := _ARGUMENT.fullmatch(before):
-            return self._argument(self._kinds.get(argument[1], ""), argument[2])
+            kind, typed = self._kinds.get(argument[1], ""), argument[2]
+            if kind == "files":
+                return _fitting(files(typed, self._folder), typed)
+            try:
+                return _fitting(self._sources[kind](), typed) if kind in self._sources else NOTHING
+            except (AlitaError, OSError):  # what cannot be read offers nothing
+                return NOTHING
         if mention := _AFTER_AT.search(before):
-            return self._mention(mention)
+            typed = mention[2] if mention[1] is None else mention[1]
+            choices = [choice for choice in files(typed, self._folder) if choice.text.startswith(typed)]
+            start = len(typed) + (mention[1] is not None)
+            return Found(start, [Choice(quoted(choice.text), choice.summary) for choice in choices[:MOST]])
         return NOTHING
-
-    def _argument(self, kind: str, typed: str) -> Found:
-        source = self._sources.get(kind)
-        return _fitting(source(typed), typed) if source else NOTHING
-
-    def _mention(self, mention: re.Match[str]) -> Found:
-        typed = mention[2] if mention[1] is None else mention[1]
-        start = len(typed) + (mention[1] is not None)
-        choices = [choice for choice in files(typed, self._folder) if choice.text.startswith(typed)]
-        return Found(start, [Choice(quoted(choice.text), choice.summary) for choice in choices[:MOST]])
 
 
 def files(typed: str, folder: Path) -> list[Choice]:
@@ -157,48 +156,52 @@ def _fitting(choices: Iterable[Choice], typed: str) -> Found:
     return Found(len(typed), fitting[:MOST])
 
 
+MODES: dict[ApprovalMode, str] = {
+    "ask": "you see each new tool and decide whether it is kept",
+    "auto": "every proved tool is kept",
+    "never": "no tool is kept; its result answers the question all the same",
+}
 NEWEST = 50
 """Runs and sessions that are offered."""
 
 
 def sources_of(settings: Settings) -> Mapping[str, Source]:
-    """For each kind of argument, what it may be; what cannot be read offers nothing."""
+    """For each kind of argument, what it may be."""
 
-    def tools(typed: str) -> Iterator[Choice]:
+    def tools() -> Iterator[Choice]:
         from mcp_tools.library import Library
 
         for tool in Library(settings.tools_dir, settings.approvals_file).list():
             yield Choice(tool.name, one_line(tool.description, 80))
 
-    def runs(typed: str) -> Iterator[Choice]:
+    def runs() -> Iterator[Choice]:
         from agent.store.runs import list_runs
 
         for run in list_runs(settings.runs_dir, limit=NEWEST):
             yield Choice(run.run_id, one_line(run.question, 80))
 
-    def sessions(typed: str) -> Iterator[Choice]:
+    def sessions() -> Iterator[Choice]:
         from agent.store.sessions import list_sessions
 
         for session in list_sessions(settings.sessions_dir, limit=NEWEST):
             yield Choice(session.id, session.title)
 
-    def models(typed: str) -> Iterator[Choice]:
-        from agent.models.protocol import EMBEDDED, ROLES
+    def models() -> Iterator[Choice]:
+        from agent.models.protocol import ROLES
+        from agent.models.reserved_names import EMBEDDED
 
         named = {name for role in ROLES for name in settings.models_for(role)}
         yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *settings.models, *named}))
 
-    def modes(typed: str) -> Iterator[Choice]:
-        yield Choice("ask", "decide about each new tool")
-        yield Choice("auto", "keep every proved tool")
-        yield Choice("never", "keep none")
+    def modes() -> Iterator[Choice]:
+        yield from (Choice(mode, meaning) for mode, meaning in MODES.items())
 
-    def commands(typed: str) -> Iterator[Choice]:
-        from agent.cli.interactive.commands.registry import COMMANDS
+    def commands() -> Iterator[Choice]:
+        from agent.cli.interactive.commands import COMMANDS
 
         yield from (Choice(command.name, command.summary) for command in COMMANDS)
 
-    offered: dict[str, Source] = {
+    return {
         "tools": tools,
         "runs": runs,
         "sessions": sessions,
@@ -206,14 +209,3 @@ def sources_of(settings: Settings) -> Mapping[str, Source]:
         "modes": modes,
         "commands": commands,
     }
-    return {kind: _forgiving(source) for kind, source in offered.items()}
-
-
-def _forgiving(source: Source) -> Source:
-    def choices(typed: str) -> list[Choice]:
-        try:
-            return list(source(typed))
-        except (AlitaError, OSError):
-            return []
-
-    return choices

@@ -20,7 +20,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
 from agent.cli.interactive.completion import NOTHING
-from agent.cli.interactive.editor import edit
+from agent.cli.interactive.desktop import edit
 from agent.cli.interactive.reader import Interrupted, Prompt, choices_text
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line, printable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from agent.cli.interactive.completion import Completion as Finder
     from agent.cli.interactive.completion import Found
-    from agent.cli.interactive.history import History
+    from agent.cli.interactive.reader import History
 
 STYLE = Style.from_dict(
     {

@@ -5,45 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TextIO
 
 from agent.alita import Alita, Listener
 from agent.answering.answer import Answer, status_of
-from agent.cli.answering import explanation
-from agent.cli.interactive.approving import ask_whether_called, ask_whether_kept
-from agent.cli.interactive.commands.registry import command_of
-from agent.cli.interactive.completion import mentioned
-from agent.cli.interactive.reader import Interrupted, Prompt, Reader
-from agent.cli.screens.interrupts import listen, on_interrupt
-from agent.cli.screens.turn import Turn, unechoed
-from agent.cli.sources import source_lines
+from agent.cli import exits
+from agent.cli.ask import explanation, source_lines
+from agent.cli.confirmations import ask_about_project, ask_before_fetching, ask_whether_called, ask_whether_kept
+from agent.cli.interactive.commands import COMMANDS, command_of
+from agent.cli.interactive.completion import MODES, Choice, Completion, mentioned, sources_of
+from agent.cli.interactive.reader import History, Interrupted, LineReader, Prompt, Reader
+from agent.cli.screens.screen import Screen, open_screen
+from agent.cli.screens.turn import Turn, listen, on_interrupt, unechoed
 from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.approval import ApprovalMode, Approve, Proposal
 from agent.consent.external_tools import CallProposal
 from agent.conversation import Turn as Asked
-from agent.errors import AlitaError
+from agent.errors import AlitaError, UsageError
 from agent.events import Event
 from agent.state import Wish
 from agent.store.redact import Redactor
-from agent.store.sessions import Session, new_session, save_session
+from agent.store.sessions import Session, find_session, latest_session, load_session, new_session, save_session
 from mcp_tools import child
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.cli.screens.screen import Screen
     from agent.configuration.settings import Settings
-
-MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
-
-
-@dataclass(frozen=True, slots=True)
-class Last:
-    """The newest turn, as `/route` needs it."""
-
-    events: Sequence[Event]
 
 
 class Terminal:
@@ -72,7 +63,8 @@ class Terminal:
         self.verbose = False
         self.attached: list[Path] = []
         """Files that go with the next question."""
-        self.last: Last | None = None
+        self.last_events: Sequence[Event] | None = None
+        """Those of the newest turn, for `/route`."""
         self.leaving = False
         self.refused: list[str] = []
         """Tools that the user did not want."""
@@ -171,7 +163,7 @@ class Terminal:
     def start(self, session: Session) -> None:
         """Goes on with another session; the present one is saved already."""
         self.session = session
-        self.last = None
+        self.last_events = None
         self.attached.clear()
 
     def save(self) -> None:
@@ -257,9 +249,7 @@ class Terminal:
         assert self._turn is not None
         with self._turn.paused():
             try:
-                return await ask_whether_called(call, self.screen, self.reader)
-            except EOFError:
-                return False
+                return await ask_whether_called(call, self.screen, self.reader.choose)
             except Interrupted:
                 self._turn.interrupt()
                 return False
@@ -270,9 +260,7 @@ class Terminal:
             return self.mode == "auto"
         with turn.paused():
             try:
-                word = await ask_whether_kept(proposal, self.screen, self.reader)
-            except EOFError:
-                return False
+                word = await ask_whether_kept(proposal, self.screen, self.reader.choose, always=True)
             except Interrupted:
                 turn.interrupt()
                 return False
@@ -286,7 +274,7 @@ class Terminal:
     def _keep(self, question: str, answer: Answer, events: Sequence[Event]) -> None:
         """Adds a turn to the session. What was refused before it began is none."""
         if answer.run_id or answer.status == "answered":
-            self.last = Last(events)
+            self.last_events = events
             self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
             self.save()
 
@@ -313,10 +301,86 @@ class Terminal:
         return " · ".join(parts)
 
     def _next_mode(self) -> None:
-        self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
+        modes = list(MODES)
+        self.mode = modes[(modes.index(self.mode) + 1) % len(modes)]
 
 
 def starting_mode(settings: Settings) -> ApprovalMode:
     """The mode that was set, else `ask`: here is someone who can answer."""
     source = next(line.source for line in settings.explain() if line.name == "approval")
     return "ask" if source == "default" else settings.approval
+
+
+def terminal_stream() -> TextIO | None:
+    """Where a session is shown: standard output, or standard error when answers go elsewhere; None without either."""
+    return next((stream for stream in (sys.stdout, sys.stderr) if stream is not None and stream.isatty()), None)
+
+
+def open_terminal(
+    flags: Mapping[str, Any],
+    files: Sequence[Path] = (),
+    *,
+    latest: bool = False,
+    resume: bool = False,
+    session_id: str | None = None,
+    verbose: bool = False,
+) -> None:
+    """Opens a session and returns when it is left.
+
+    Args:
+        flags: Settings from the command line.
+        files: Files for the first question.
+        latest: Whether to go on with what was asked last, in a session or not.
+        resume: Whether to go on with an earlier session.
+        session_id: Which; the newest when not given.
+        verbose: Whether model calls are shown too.
+
+    Raises:
+        UsageError: There is no terminal.
+        SessionError: There is no such session.
+    """
+    stream = terminal_stream()
+    if stream is None or not sys.stdin.isatty():
+        raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
+    flags = dict(flags)
+    ask_about_project(flags)
+    if not ask_before_fetching(flags):
+        return
+    settings = read_settings(flags)
+    session = latest_session(settings) if latest else None
+    if resume:
+        session = load_session(settings.sessions_dir, find_session(settings.sessions_dir, session_id))
+    screen = open_screen(stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None)
+    make_reader = _reader(settings, stream, screen)
+
+    from agent.cli.interactive.conversation_commands import show_turns
+    from agent.cli.interactive.terminal import Terminal
+
+    terminal = Terminal(flags, screen, make_reader, settings=settings, session=session)
+    terminal.verbose = verbose
+    terminal.attached.extend(path.absolute() for path in files)
+    if session is not None:
+        show_turns(session, screen)
+    else:
+        screen.note(f"alita, with the model {settings.model}. Ask something; /help tells the rest, Ctrl-D leaves.")
+    exits.run(terminal.run())
+
+
+def _reader(settings: Settings, stream: TextIO, screen: Screen) -> Callable[[Prompt], Reader]:
+    """Makes the reader that suits the screen."""
+    history = History(settings.data_dir, Redactor(settings.secrets))
+    if not screen.animated:
+        return lambda prompt: LineReader(prompt, history, stream, editing=settings.plain)
+    from prompt_toolkit.output import create_output
+
+    from agent.cli.interactive.prompt import PromptReader
+
+    output = create_output(stdout=stream)
+    return lambda prompt: PromptReader(prompt, completion_of(settings), history, output=output)
+
+
+def completion_of(settings: Settings) -> Completion:
+    """What may come next, from the registry and from what alita keeps."""
+    commands = [Choice(f"/{command.name}", command.summary) for command in COMMANDS]
+    kinds = {command.name: command.completes for command in COMMANDS}
+    return Completion(commands, kinds, sources_of(settings), Path.cwd())

@@ -1,24 +1,23 @@
-"""A terminal with a cursor that may move: lines that scroll up, and one live line below them."""
+"""A terminal with a cursor that may move: lines that scroll up, one live line below them, answers as Markdown."""
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len
 
-from agent.cli.output import print_text
-from agent.cli.screens.lines import Line, line_of
-from agent.cli.screens.rich_text import Safe, answer_text, code_text
-from agent.cli.screens.wrapping import rows_of
-from agent.events import Event
-from mcp_tools.errors import AlitaError
-from mcp_tools.text import one_line, printable
+from agent.cli.output import print_text, rows_of
+from agent.cli.screens.lines import Line
+from agent.cli.screens.screen import Screen
+from agent.events import Event, ModelStarting
+from mcp_tools.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ERASE_BELOW = "\x1b[J"
@@ -76,65 +75,45 @@ MOST_STREAMED = 12
 """Rows of a growing answer that are shown; what scrolled away could not be drawn over."""
 
 
-class MovingScreen:
-    """See `agent.cli.screens.screen.Screen`.
+class MovingScreen(Screen):
+    """A screen with a live line below what scrolls up, and with colour.
 
     Args:
         console: Of the terminal; it knows whether colour is wanted.
         live: Its live line.
         answers: Where answers go besides, when standard output is no terminal.
-        animated: Whether there is a live line.
+        animated: Whether there is a live line; not where colour alone is wanted, in a file.
     """
 
     def __init__(
         self, console: Console, live: LiveLine, answers: TextIO | None = None, *, animated: bool = True
     ) -> None:
+        super().__init__(sys.stdout, answers=answers)
+        self.animated = animated
         self._console = console
         self._live = live
-        self._answers = answers
-        self._animated = animated
         self._working = ""
         self._growing: list[str] = []
         """The newest rows of an answer that is being written."""
-
-    @property
-    def animated(self) -> bool:
-        """Whether there is a live line; not where colour alone is wanted, in a file."""
-        return self._animated
 
     @property
     def width(self) -> int:
         """Columns."""
         return self._console.width
 
-    def note(self, text: str) -> None:
-        """A remark of ours."""
-        self._rows(text, head="", style="dim")
-
-    def error(self, error: AlitaError) -> None:
-        """What happened and what to do next."""
-        self._rows(error.message, head="✗ ", style="red")
-        if error.remedy:
-            self._rows(error.remedy, style="")
-
     def event(self, event: Event, *, verbose: bool = False) -> None:
-        """The event's line, if it has one."""
-        if (line := line_of(event, verbose=verbose)) is not None:
-            self.line(line)
+        """The event's line, if it has one; the live line tells how far a download is."""
+        if not isinstance(event, ModelStarting):
+            super().event(event, verbose=verbose)
 
     def line(self, line: Line) -> None:
         """One line, cut to the width unless it must be whole."""
         from rich.text import Text
 
         if line.whole:
-            self._rows(line.text, head=f"{line.mark} {line.label:<7} ", indent=" " * 10, style=line.style)
+            super().line(line)
         else:
             self._print(Text(line.plain(self.width), style=line.style, overflow="crop", no_wrap=True))
-
-    def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
-        """Columns that share the width; the last one is broken into rows of its own."""
-        for head, last in columns(rows, self.width):
-            self._rows(last, head=head, indent=hanging(head, self.width), style="")
 
     def answer(self, text: str) -> None:
         """The text of an answer."""
@@ -149,13 +128,21 @@ class MovingScreen:
         most = min(MOST_STREAMED, max(self._console.height // 2, 1))
         self._growing = rendered.get().rstrip("\n").split("\n")[-most:]
 
-    def quote(self, text: str) -> None:
-        """Somebody's text, indented."""
-        self._rows(text, style="")
-
     def code(self, source: str, *, first: int | None = None) -> None:
         """Syntax in colour, behind line numbers."""
-        self._print(code_text(source, first=first))
+        from rich.padding import Padding
+        from rich.syntax import Syntax
+
+        shown = Syntax(
+            printable(source).rstrip("\n"),
+            "python",
+            theme="ansi_dark",
+            line_numbers=True,
+            word_wrap=True,
+            background_color="default",
+            line_range=(None, first),
+        )
+        self._print(Safe(Padding(shown, (0, 0, 0, 2))))
 
     def working(self, text: str) -> None:
         """Draws the live line, or removes it."""
@@ -166,7 +153,7 @@ class MovingScreen:
             self._growing = []
             self._live.clear()
 
-    def _rows(self, text: str, *, head: str = "  ", indent: str = "  ", style: str) -> None:
+    def _rows(self, text: str, *, head: str = "  ", indent: str = "  ", style: str = "") -> None:
         from rich.text import Text
 
         rows = rows_of(text, self.width, head=head, indent=indent)
@@ -180,17 +167,56 @@ class MovingScreen:
             self._live.draw(printable(self._working))
 
 
-def columns(rows: Sequence[tuple[str, ...]], width: int) -> list[tuple[str, str]]:
-    """Rows as a head of columns, each as wide as its widest cell within reason, and the last cell."""
-    if not rows:
-        return []
-    widest = max(width // 2, 12)
-    safe = [tuple(one_line(cell, widest) for cell in row[:-1]) for row in rows]
-    widths = [max(len(row[i]) for row in safe) for i in range(len(safe[0]))]
-    heads = ("  " + "".join(f"{c.ljust(w)}  " for c, w in zip(row, widths, strict=True)) for row in safe)
-    return [(head, " ".join(printable(row[-1]).split())) for head, row in zip(heads, rows, strict=True)]
+_BLOCKS = re.compile(
+    r"^ {0,3}(?:#{1,6} |```|~~~|> |\|.*\||[-*+] \S|\d{1,3}[.)] \S)|\*\*\S[^*\n]*\*\*|\[[^\]\n]+\]\([^)\s]+\)",
+    re.MULTILINE,
+)
 
 
-def hanging(head: str, width: int) -> str:
-    """What the further rows of a last column begin with: blanks below it, where that leaves room."""
-    return " " * (len(head) if len(head) <= width // 2 else 6)
+def is_markdown(text: str) -> bool:
+    """Whether a text of several lines is written in Markdown. A single line is a result, and is shown as it stands."""
+    return "\n" in text.strip() and _BLOCKS.search(text) is not None
+
+
+class Safe:
+    """What another renderable shows, character by character fit for a terminal.
+
+    Markdown may spell characters as entities, so that cleaning the source is not enough.
+    """
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lines without links and other controls, and without blanks at their ends, which a narrower window wraps."""
+        from rich.segment import Segment
+
+        for line in console.render_lines(self._inner, options, pad=False):
+            kept = [(printable(text), style) for text, style, control in line if not control]
+            while kept and not kept[-1][0].strip():
+                kept.pop()
+            for number, (text, style) in enumerate(kept, 1):
+                shown = text.rstrip() if number == len(kept) else text
+                yield Segment(shown, style.update_link(None) if style else None)
+            yield Segment.line()
+
+
+def answer_text(text: str) -> RenderableType:
+    """An answer: Markdown where it is written so, else the text with its own line ends."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    clean = printable(text).strip("\n")
+    shown: RenderableType = _markdown(clean) if is_markdown(clean) else Text(clean, overflow="fold")
+    return Safe(Padding(shown, (0, 0, 0, 2)))
+
+
+def _markdown(text: str) -> RenderableType:
+    from markdown_it import MarkdownIt
+    from rich.markdown import Markdown
+
+    shown = Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+    # rich leaves out what it takes for HTML: `list<int>` would lose its half.
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    shown.parsed = parser.parse(text)
+    return shown

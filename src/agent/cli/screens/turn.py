@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import sys
 import termios
 import time
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from agent import events as e
 from agent.answering.answer import Answer
-from agent.cli.screens.interrupts import listen, on_interrupt
 from agent.cli.screens.lines import cost_text, time_text
 from agent.events import AnswerWritten, Event, RunStarted
 from agent.models.protocol import Usage
@@ -59,36 +59,19 @@ class Activity:
             case e.CandidateChecked() | e.TrialFinished():
                 number = event.number if isinstance(event, e.CandidateChecked) else event.candidate
                 self._doing = f"{self._route or 'create_tool'}, candidate {number}"
-            case e.ToolCalled():
-                self._doing = f"called {event.name}"
-            case e.FileRead():
-                self._doing = f"read {event.name}"
-            case e.WebSearched():
-                self._doing = f"searched with {event.source}"
-            case e.PageRead():
-                self._doing = f"read {event.title or event.url}"
-            case e.BrowserStepped():
-                self._doing = f"browser, {event.action}"
             case _:
                 pass
 
     def text(self, width: int) -> str:
-        """One line of at most `width` characters; what matters least goes first."""
+        """One line of at most `width` characters; what is being done is shortened first."""
         tokens = self.usage.input_tokens + self.usage.output_tokens
-        step = f"step {self._step} of {self._of}" if self._of else ""
-        used = f"{tokens:,} tokens" if tokens else ""
-        parts = [step, self._doing, time_text(self.seconds), used, self._cost(), "Ctrl-C stops"]
-        for shown in (parts, parts[:-1]):
-            if len(long := " · ".join(part for part in shown if part)) <= width:
-                return one_line(long, width)
-        step = f"{self._step}/{self._of}" if self._of else ""
-        rest = [f"{self.seconds:.0f} s", f"{tokens / 1000:.1f}k tokens" if tokens else "", self._cost()]
+        rest = [time_text(self.seconds), f"{tokens / 1000:.1f}k tokens" if tokens else ""]
+        if self.usage.calls:
+            rest.append(cost_text(self.usage))
+        step = f"step {self._step}/{self._of}" if self._of else ""
         room = max(width - len(" · ".join(part for part in (step, *rest, "") if part)) - 3, 8)
-        parts = [step, one_line(self._doing, room), *rest]
-        return one_line(" · ".join(part for part in parts if part), width)
-
-    def _cost(self) -> str:
-        return cost_text(self.usage) if self.usage.calls else ""
+        text = " · ".join(part for part in (step, one_line(self._doing, room), *rest) if part)
+        return one_line(f"{text} · Ctrl-C stops" if len(text) + 16 <= width else text, width)
 
 
 TICK = 0.1
@@ -211,3 +194,27 @@ def unechoed() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(keyboard, termios.TCSANOW, before)
+
+
+_acts: list[Callable[[], object]] = []
+
+
+@contextlib.contextmanager
+def on_interrupt(act: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile, Ctrl-C does this and nothing else."""
+    _acts.append(act)
+    listen()
+    try:
+        yield
+    finally:
+        _acts.pop()
+        listen()
+
+
+def listen() -> None:
+    """Takes Ctrl-C back from a prompt, which had it to itself."""
+    loop = asyncio.get_running_loop()
+    if _acts:
+        loop.add_signal_handler(signal.SIGINT, _acts[-1])
+    else:
+        loop.remove_signal_handler(signal.SIGINT)

@@ -11,7 +11,7 @@ import pytest
 
 from agent.cli.interactive.reader import Prompt
 from agent.cli.interactive.terminal import Terminal
-from agent.cli.screens.plain import PlainScreen
+from agent.cli.screens.screen import Screen
 from agent.configuration.settings_sources import read_settings
 from agent.store.sessions import Session
 from support.fibonacci import Line, write_script
@@ -69,7 +69,7 @@ class Sitting:
         self.asked.clear()
         self.terminal = Terminal(
             given,
-            PlainScreen(stream),
+            Screen(stream),
             lambda prompt: ListReader(prompt, list(typed), self.asked),
             settings=read_settings(given),
             session=session,

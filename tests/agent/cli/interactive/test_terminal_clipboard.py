@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.interactive.clipboard import LONGEST_THROUGH_A_TERMINAL, copy
+from agent.cli.interactive.desktop import LONGEST_THROUGH_A_TERMINAL, copy
 
 
 def program(folder: Path, name: str, body: str) -> dict[str, str]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.interactive.commands.basics import KEYS
-from agent.cli.interactive.commands.registry import COMMANDS, command_of, find_command
+from agent.cli.interactive.commands import COMMANDS, KEYS, command_of, find_command
 from agent.errors import UsageError
 
 PAGE = Path(__file__).parents[4] / "docs" / "terminal.md"
@@ -55,7 +54,7 @@ async def test_help_tells_every_command_and_every_key(sitting: Any) -> None:
     for command in COMMANDS:
         assert f"  {command.usage}" in shown
         assert command.summary in shown
-    assert all(f"  {key.keys} " in shown for key in KEYS)
+    assert all(f"  {keys} " in shown for keys, _ in KEYS)
 
 
 async def test_every_command_does_something_in_a_new_session(sitting: Any) -> None:
@@ -85,7 +84,7 @@ async def test_help_tells_about_one_command(sitting: Any) -> None:
 def test_the_page_has_every_command_and_every_key() -> None:
     text = PAGE.read_text()
     assert [command.name for command in COMMANDS if f"| `{command.usage}` | {command.summary} |" not in text] == []
-    assert [key.keys for key in KEYS if f"| {key.keys} | {key.does.replace('|', chr(92) + '|')} |" not in text] == []
+    assert [keys for keys, does in KEYS if f"| {keys} | {does.replace('|', chr(92) + '|')} |" not in text] == []
 
 
 @pytest.mark.parametrize(

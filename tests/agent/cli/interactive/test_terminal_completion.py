@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.interactive.commands.registry import COMMANDS
+from agent.cli.interactive.commands import COMMANDS
 from agent.cli.interactive.completion import MOST, Choice, Completion, sources_of
-from agent.cli.interactive.session_start import completion_of
+from agent.cli.interactive.terminal import completion_of
 from agent.configuration.settings_sources import read_settings
 from agent.store.runs import create_run
 
@@ -17,7 +17,7 @@ def finder(tmp_path: Path) -> Completion:
         (tmp_path / name).write_text("")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "inner.txt").write_text("")
-    sources = {"tools": lambda typed: [Choice("area", "of a circle"), Choice("nth_prime")]}
+    sources = {"tools": lambda: [Choice("area", "of a circle"), Choice("nth_prime")]}
     commands = [Choice("/show", "a tool"), Choice("/save"), Choice("/exit")]
     return Completion(commands, {"show": "tools", "save": "files"}, sources, tmp_path)
 
@@ -78,4 +78,4 @@ def test_every_kind_of_argument_has_a_source() -> None:
 def test_what_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
     (tmp_path / "tools").write_text("a file")
     settings = read_settings({"tools_dir": tmp_path / "tools"})
-    assert list(sources_of(settings)["tools"]("")) == []
+    assert completion_of(settings).find("/show ").choices == ()

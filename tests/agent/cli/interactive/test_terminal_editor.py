@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.interactive.editor import edit
+from agent.cli.interactive.desktop import edit
 from agent.errors import UsageError
 
 

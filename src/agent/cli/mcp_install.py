@@ -17,6 +17,7 @@ from mcp_tools.errors import UsageError
 if TYPE_CHECKING:
     from agent.hosts import Change, Host, ServerCommand
 
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -78,7 +79,12 @@ def install(
         print_note(f"{host.title} has it already: nothing was changed in {path}.")
     else:
         print_note(f"Entered {name} into {path}.")
-        _tell_after_writing(host, scope, backup)
+        if backup:
+            print_note(f"The old file is kept as {backup}.")
+        print_note(f"For {host.title} to see it: {host.afterwards}.")
+        if scope is Scope.PROJECT:
+            print_note("The entry names paths of this machine: others who share the project need their own.")
+        print_note("No key is written: keep yours in your settings file, `alita config path` tells where.")
 
 
 def uninstall(
@@ -139,12 +145,3 @@ def _done(host: Host, change: Change, backup: Path | None) -> dict[str, Any]:
         "changed": change.is_needed,
         "backup": str(backup) if backup else None,
     }
-
-
-def _tell_after_writing(host: Host, scope: Scope, backup: Path | None) -> None:
-    if backup:
-        print_note(f"The old file is kept as {backup}.")
-    print_note(f"For {host.title} to see it: {host.afterwards}.")
-    if scope is Scope.PROJECT:
-        print_note("The entry names paths of this machine: others who share the project need their own.")
-    print_note("No key is written: keep yours in your settings file, `alita config path` tells where.")

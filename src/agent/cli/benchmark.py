@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.cli import exits
-from agent.cli.asking.trusting import ask_about_project
+from agent.cli.confirmations import ask_about_project
 from agent.cli.output import print_note, print_text
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
@@ -22,12 +22,15 @@ from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
-from agent.gaia.outputs import results_of, write_answers
-from agent.gaia.progress import Count, Display, Event, money, open_display
-from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
-from agent.gaia.scorer import Mode
-from agent.models.protocol import EMBEDDED
-from agent.store.user_files import write_file
+from agent.gaia.outputs import results_of, write_answers, write_results
+from agent.gaia.places import Places
+from agent.gaia.progress import Count, money
+from agent.gaia.questions.attachments import usual_attachments
+from agent.gaia.questions.dataset import load_questions, revision_of
+from agent.gaia.questions.selection import Selection
+from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
+from agent.gaia.scoring.scorer import Mode
+from agent.models.reserved_names import EMBEDDED
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1 << 16
 """Bytes of a file that tell whose it is."""
-_RESULTS, _SUBMISSION = b'"schema"', b'"model_answer"'
 
 
 def require_ours(questions: Path, places: Places, submission: Path | None, *, resume: bool) -> None:
@@ -59,14 +61,11 @@ def require_ours(questions: Path, places: Places, submission: Path | None, *, re
     for (one, path), (other, same) in combinations(named.items(), 2):
         if path.resolve() == same.resolve():
             raise UsageError(f"{path} would be {one} and {other}.", remedy="Name another file for one of them.")
-    _require_writable(places.output)
-    _require_replaceable("--output", places.output, _RESULTS, places.ledger, resume=resume)
+    _require_replaceable("--output", places.output, b'"schema"', places.ledger, resume=resume)
     if submission is not None:
-        _require_writable(submission)
-        if not submission.absolute().parent.is_dir():
-            folder = submission.absolute().parent
+        _require_replaceable("--submission", submission, b'"model_answer"', places.ledger, resume=resume)
+        if not (folder := submission.absolute().parent).is_dir():
             raise StorageError(f"{folder} is no folder.", remedy="Make it first, or name a file in another folder.")
-        _require_replaceable("--submission", submission, _SUBMISSION, places.ledger, resume=resume)
 
 
 def require_empty(places: Places) -> None:
@@ -82,39 +81,37 @@ def require_empty(places: Places) -> None:
         )
 
 
-def _require_writable(path: Path) -> None:
+def _require_replaceable(option: str, path: Path, mark: bytes, ledger: Path, *, resume: bool) -> None:
+    """Refuses a file that cannot be written, or is there and not derived from the ledger that is gone on with.
+
+    Args:
+        option: That names the file.
+        path: The file.
+        mark: What the beginning of such a file holds; a file without a byte has nothing to lose.
+        ledger: Of the benchmark.
+        resume: Whether an earlier run is gone on with.
+    """
     if path.is_dir():
         raise StorageError(f"{path} is a folder.", remedy="Name a file.")
     folder = path.absolute().parent
     if folder.exists() and not os.access(folder, os.W_OK):
         raise StorageError(f"{folder} cannot be written.", remedy="Name a file in another folder.")
-
-
-def _require_replaceable(option: str, path: Path, mark: bytes, ledger: Path, *, resume: bool) -> None:
-    """Refuses a file that is there, unless it is derived from the ledger that is gone on with."""
     if not path.exists():
         return
-    if not ledger.exists():
-        raise RunError(
-            f"{path} is there already, and its ledger {ledger} is not.",
-            remedy=f"Move it away, or name another {option}.",
-        )
-    if not _holds(path, mark):
-        raise RunError(
-            f"{path} is there already, and no benchmark wrote it.", remedy=f"Move it away, or name another {option}."
-        )
-    if not resume:
-        raise RunError(f"{path} is there already.", remedy=f"Add --resume to go on with it, or name another {option}.")
-
-
-def _holds(path: Path, mark: bytes) -> bool:
-    """Whether a file begins as what a benchmark writes; one without a byte has nothing to lose."""
     try:
         with path.open("rb") as file:
             begins = file.read(_LOOKED_AT)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.", remedy="Name another file.") from None
-    return mark in begins or not begins
+    if not ledger.exists():
+        problem = f"{path} is there already, and its ledger {ledger} is not."
+    elif begins and mark not in begins:
+        problem = f"{path} is there already, and no benchmark wrote it."
+    elif not resume:
+        raise RunError(f"{path} is there already.", remedy=f"Add --resume to go on with it, or name another {option}.")
+    else:
+        return
+    raise RunError(problem, remedy=f"Move it away, or name another {option}.")
 
 
 USUAL_CONCURRENCY = 4
@@ -202,7 +199,7 @@ class _Run:
             resume=choices.resume,
             mixed=choices.mixed,
         )
-        self._benchmark = Benchmark(options, self._hear)
+        self._benchmark = Benchmark(options, display.show)
         self._ends = math.inf
 
     async def finish(self) -> Outcome:
@@ -222,9 +219,6 @@ class _Run:
         self._display.close()
         print_note("alita: It did not end by itself. Go on with the same command and --resume.")
         return exits.INTERRUPTED
-
-    def _hear(self, event: Event) -> None:
-        self._display.show(event)
 
     def _interrupt(self) -> None:
         if self._benchmark.interrupt():
@@ -249,11 +243,7 @@ class _Run:
 
 
 def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
-    """The settings of a benchmark, with the folder of its library.
-
-    Raises:
-        UsageError: A library that is only read has no folder.
-    """
+    """The settings of a benchmark, with the folder of its library."""
     ask_about_project(flags)
     settings = with_limit(read_settings(flags))
     require_allowed(settings)

@@ -1,11 +1,12 @@
-"""`alita config show|set|unset|edit|path|trust`."""
+"""`alita config show|set|unset|edit|path|trust` and `alita keys set|list|delete`."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,10 @@ from agent.cli.output import print_json, print_note, print_rows
 from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.errors import SettingsError, UsageError
 from agent.store.user_files import write_file
+
+if TYPE_CHECKING:
+    from agent.configuration.stored_keys import StoredKeys
+
 
 app = options.new_app("Each setting and where it came from.")
 
@@ -74,7 +79,7 @@ def unset(
 @app.command()
 def edit() -> None:
     """Opens your own settings file in your editor, and says what is wrong in it afterwards."""
-    from agent.cli.interactive.editor import edit_file
+    from agent.cli.interactive.desktop import edit_file
     from agent.configuration.settings_sources import read_settings
     from mcp_tools.atomic import private_folder
 
@@ -88,11 +93,7 @@ def edit() -> None:
 
 
 def _document() -> Any:
-    """The user's settings file, to be edited.
-
-    Raises:
-        SettingsError: It cannot be read.
-    """
+    """The user's settings file, to be edited."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -137,14 +138,14 @@ def trust(
     as_json: options.AsJson = False,
 ) -> None:
     """Lets the files of this folder choose who answers, after a look at what they choose."""
-    from agent.cli.asking.trusting import choice_allowed, is_terminal
+    from agent.cli.confirmations import ask_about_choice, is_terminal
     from agent.configuration.project_choice import ProjectChoice
     from agent.configuration.settings_sources import read_settings
     from mcp_tools.clients.trust import FILE, Decisions
 
     settings = read_settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
-    allowed = choice is None or yes or (is_terminal() and choice_allowed(choice, decisions))
+    allowed = choice is None or yes or (is_terminal() and ask_about_choice(choice, decisions))
     if choice is None:
         print_note("No file of this folder chooses who answers.")
     elif not allowed and not is_terminal():
@@ -155,3 +156,71 @@ def trust(
     if as_json:
         print_json({"ok": allowed, "allowed": [line._asdict() for line in choice.settings] if choice else []})
     raise typer.Exit(0 if allowed else 1)
+
+
+keys_app = options.new_app("Keys of services, kept in the system's keyring or in a file that only you can read.")
+
+Name = Annotated[str, typer.Argument(metavar="VARIABLE", help="The variable that the key stands for.")]
+
+
+@keys_app.command("set")
+def set_key(name: Name = "OPENAI_API_KEY", as_json: options.AsJson = False) -> None:
+    """Asks for a key without showing it, or reads it from a pipe, and keeps it."""
+    from agent.configuration.settings import require_header_text
+
+    _require_known(name)
+    typed = typer.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
+    value = str(typed).strip()
+    if not value:
+        raise UsageError("The key is empty.", remedy=f"alita keys set {name}")
+    try:
+        require_header_text(value)
+    except ValueError as problem:
+        raise UsageError(f"This cannot be a key: {problem}.", remedy=f"alita keys set {name}") from None
+    keys = _keys()
+    place = keys.keep(name, value)
+    if as_json:
+        print_json({"ok": True, "variable": name, "place": place})
+        return
+    print_note(f"Kept in {'the keyring' if place == 'keyring' else keys.path}.")
+    if os.environ.get(name):
+        print_note(f"The variable {name} is exported, too, and wins.")
+
+
+@keys_app.command("list")
+def list_keys(as_json: options.AsJson = False) -> None:
+    """Lists whose keys are kept, and where; never a key."""
+    keys = _keys()
+    places = keys.places()
+    if as_json:
+        print_json([{"variable": name, "place": place} for name, place in places.items()])
+        return
+    print_rows([(name, "keyring" if place == "keyring" else str(keys.path)) for name, place in places.items()])
+    if not places:
+        print_note("No key is kept. Keep one with: alita keys set OPENAI_API_KEY")
+
+
+@keys_app.command("delete")
+def delete_key(name: Name, as_json: options.AsJson = False) -> None:
+    """Forgets a key."""
+    if not _keys().drop(name):
+        raise UsageError(f"No key of {name} is kept.", remedy="alita keys list")
+    print_json({"ok": True, "deleted": name}) if as_json else print_note(f"Deleted the key of {name}.")
+
+
+def _keys() -> StoredKeys:
+    from agent.configuration.paths import find_folders
+    from agent.configuration.stored_keys import StoredKeys
+
+    return StoredKeys(find_folders(os.environ).config)
+
+
+def _require_known(name: str) -> None:
+    """A key that nothing uses would be kept in vain."""
+    from agent.configuration.settings_sources import KEYS, read_settings, variables
+
+    known = {variable for key in KEYS for variable in variables(key)}
+    known |= {model.key for model in read_settings().models.values() if model.key}
+    if name not in known:
+        usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
+        raise UsageError(f"Nothing uses a key called {name!r}.", remedy=f"One of: {usual}")

@@ -4,82 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent.cli import options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import CourseError
-from agent.gaia.course import CourseApi, Result
-from agent.gaia.outputs import (
-    PAYLOAD_LOG,
-    Submission,
-    log_submission,
-    read_answers,
-    submission_of,
-)
+from agent.gaia.course import COURSE_URL, CourseApi
+from agent.gaia.submission import PAYLOAD_LOG, log_outcome, log_payload, read_answers, require_person, submission_of
 from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.gaia.attempt import Dataset, Task
-    from agent.gaia.course import CourseApi
-
-
-def hand_in(
-    answers: Path, username: str, agent_code: str, api: CourseApi, *, send: bool, as_json: bool = False
-) -> None:
-    """Hands in, or only shows what would be handed in; both are logged before.
-
-    Raises:
-        SubmissionError: It cannot be handed in as it is.
-        CourseError: The server refused, failed or cannot be reached.
-        StorageError: The log cannot be written.
-    """
-    given = read_answers(answers)
-    asked = [task.task_id for task in api.questions().tasks]
-    submission = submission_of(username, agent_code, given, asked)
-    log_submission(Path(PAYLOAD_LOG), url=f"{api.base}/submit", sent=send, payload=submission.as_json())
-    unanswered = [task_id for task_id in asked if task_id not in given]
-    result = _send(api, submission) if send else None
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "sent": send,
-                "payload": submission.as_json(),
-                "unanswered": unanswered,
-                "log": PAYLOAD_LOG,
-                "result": result._asdict() if result else None,
-            }
-        )
-    else:
-        _show(submission, unanswered, result)
-
-
-def _send(api: CourseApi, submission: Submission) -> Result:
-    """Hands in, and keeps what came of it."""
-    try:
-        result = api.submit(submission)
-    except CourseError as error:
-        log_submission(Path(PAYLOAD_LOG), outcome={"error": error.message})
-        raise
-    log_submission(Path(PAYLOAD_LOG), outcome=result._asdict())
-    return result
-
-
-def _show(submission: Submission, unanswered: list[str], result: Result | None) -> None:
-    if unanswered:
-        print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
-    if result is None:
-        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers.items()])
-        print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
-    else:
-        print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
-        if result.message:
-            print_note(result.message)
-
+    from agent.gaia.questions.task import Dataset, Task
 
 app = options.new_app("The Agents Course: its questions, answering them, and handing in.")
 
@@ -102,7 +40,10 @@ def questions(
     as_json: options.AsJson = False,
 ) -> None:
     """Lists the questions of the course."""
-    dataset = _random(course) if random else _api(course).questions()
+    from agent.gaia.questions.task import dataset_of
+
+    api = _api(course)
+    dataset = dataset_of([api.random_question()], {}, api.base) if random else api.questions()
     _tell_problems(dataset)
     if output is not None:
         _write_questions(output, dataset)
@@ -111,7 +52,8 @@ def questions(
     if as_json:
         print_json([{**_record(task), **found.get(task.task_id, {})} for task in dataset.tasks])
     elif output is None:
-        print_rows([(t.task_id, _level(t), t.file_name or "—", one_line(t.question, 200)) for t in dataset.tasks])
+        dash, tasks = "—", dataset.tasks
+        print_rows([(t.task_id, str(t.level or dash), t.file_name or dash, one_line(t.question, 200)) for t in tasks])
 
 
 @app.command()
@@ -123,10 +65,10 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the ledger that is there.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="A line for every step.")] = False,
     max_questions: Annotated[
-        int | None, typer.Option("--max-questions", metavar="N", min=1, help="Of those still to do, so many.")
+        int | None, typer.Option("--max-questions", metavar="N", min=1, help="Stop after N unanswered questions.")
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, max=1000, help="Questions at once.")
+        int | None, typer.Option("--concurrency", metavar="N", min=1, max=1000, help="Questions to run in parallel.")
     ] = None,
     model: options.Model = None,
     base_url: options.BaseUrl = None,
@@ -142,21 +84,41 @@ def run(
     course: Address = None,
 ) -> None:
     """Answers the questions as a benchmark does; limits are those of a question. With --submit it hands in, too."""
-    if send:
-        from agent.gaia.outputs import require_person
+    from agent.cli.benchmark import Choices, benchmark
+    from agent.gaia.questions.selection import Selection
+    from agent.gaia.runner import Totals
 
+    if send:
         require_person(username, agent_code)
-    flags = options.flags(context.params)
-    code = _answer(_prepared(output, course), output, flags, resume, verbose, max_questions, concurrency)
-    ledger = output.with_name(f"{output.stem}.ledger.jsonl")
+    names = ("questions.jsonl", "files", "ledger.jsonl")
+    questions, files, ledger = (output.with_name(f"{output.stem}.{name}") for name in names)
+    dataset = _api(course).questions()
+    _tell_problems(dataset)
+    _write_questions(questions, dataset)
+    has_files = any(task.file_name for task in dataset.tasks)
+    if has_files:
+        _put_files(dataset, files, course)
+    choices = Choices(
+        questions=questions,
+        attached=files if has_files else None,
+        output=output,
+        submission=None,
+        selection=Selection(max_questions=max_questions),
+        totals=Totals(),
+        concurrency=concurrency,
+        library="cold",
+        mode="course",
+        resume=resume,
+        mixed=False,
+        verbose=verbose,
+    )
+    code = benchmark({**options.flags(context.params), "use_cache": False, "leak_guard": True}, choices)
     if code or not send:
         print_note(
             f"Nothing was handed in. See what would be: alita course submit {ledger} --username … --agent-code …"
         )
         raise typer.Exit(code)
-    from agent.cli.benchmarks.course import hand_in
-
-    hand_in(ledger, username, agent_code, _api(course), send=True)
+    _hand_in(ledger, username, agent_code, _api(course), send=True)
 
 
 @app.command()
@@ -169,70 +131,44 @@ def submit(
     as_json: options.AsJson = False,
 ) -> None:
     """Hands answers in; without --submit only shows what would be sent. submission_payload.log keeps both."""
-    from agent.cli.benchmarks.course import hand_in
-
-    hand_in(answers, username, agent_code, _api(course), send=send, as_json=as_json)
+    _hand_in(answers, username, agent_code, _api(course), send=send, as_json=as_json)
 
 
-class _Prepared(NamedTuple):
-    questions: Path
-    files: Path | None
-    """None when no question has one."""
-
-
-def _prepared(output: Path, course: str | None) -> _Prepared:
-    """The course's questions and their files, beside the results."""
-    dataset = _api(course).questions()
-    _tell_problems(dataset)
-    questions, files = (output.with_name(f"{output.stem}.{kind}") for kind in ("questions.jsonl", "files"))
-    _write_questions(questions, dataset)
-    if not any(task.file_name for task in dataset.tasks):
-        return _Prepared(questions, None)
-    _put_files(dataset, files, course)
-    return _Prepared(questions, files)
-
-
-def _answer(
-    prepared: _Prepared,
-    output: Path,
-    flags: dict[str, Any],
-    resume: bool,
-    verbose: bool,
-    max_questions: int | None,
-    concurrency: int | None,
-) -> int:
-    """Runs the benchmark and gives its exit code."""
-    from agent.cli.benchmarks.benchmarking import Choices, benchmark
-    from agent.gaia.runner import Selection, Totals
-
-    choices = Choices(
-        questions=prepared.questions,
-        attached=prepared.files,
-        output=output,
-        submission=None,
-        selection=Selection(max_questions=max_questions),
-        totals=Totals(),
-        concurrency=concurrency,
-        library="cold",
-        mode="course",
-        resume=resume,
-        mixed=False,
-        verbose=verbose,
-    )
-    return benchmark({**flags, "use_cache": False, "leak_guard": True}, choices)
+def _hand_in(
+    answers: Path, username: str, agent_code: str, api: CourseApi, *, send: bool, as_json: bool = False
+) -> None:
+    """Hands in, or only shows what would be handed in; both are logged before."""
+    given = read_answers(answers)
+    asked = [task.task_id for task in api.questions().tasks]
+    submission = submission_of(username, agent_code, given.items(), asked)
+    log = Path(PAYLOAD_LOG)
+    log_payload(log, f"{api.base}/submit", submission, sent=send)
+    unanswered = [task_id for task_id in asked if task_id not in given]
+    result = None
+    if send:
+        try:
+            result = api.submit(submission)
+        except CourseError as error:
+            log_outcome(log, {"error": error.message})
+            raise
+        log_outcome(log, result._asdict())
+    if as_json:
+        form = {"ok": True, "sent": send, "payload": submission.as_json(), "unanswered": unanswered}
+        print_json({**form, "log": PAYLOAD_LOG, "result": result._asdict() if result else None})
+        return
+    if unanswered:
+        print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
+    if result is None:
+        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers])
+        print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
+        return
+    print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")
+    if result.message:
+        print_note(result.message)
 
 
 def _api(address: str | None) -> CourseApi:
-    from agent.gaia.course import COURSE_URL, CourseApi
-
     return CourseApi(address or COURSE_URL)
-
-
-def _random(address: str | None) -> Dataset:
-    from agent.gaia.attempt import dataset_of
-
-    api = _api(address)
-    return dataset_of([api.random_question()], {}, api.base)
 
 
 def _tell_problems(dataset: Dataset) -> None:
@@ -241,11 +177,7 @@ def _tell_problems(dataset: Dataset) -> None:
 
 
 def _write_questions(path: Path, dataset: Dataset) -> None:
-    """Writes a question file, unless another one is in its place.
-
-    Raises:
-        UsageError: The file that is there holds something else.
-    """
+    """Writes a question file, unless another one is in its place."""
     from agent.store.user_files import write_file
 
     text = "".join(f"{json.dumps(_record(task))}\n" for task in dataset.tasks)
@@ -255,7 +187,7 @@ def _write_questions(path: Path, dataset: Dataset) -> None:
 
 
 def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str, dict[str, Any]]:
-    """Copies the files into a folder; a missing one is told."""
+    """Copies the files into a folder; a missing one is reported."""
     import shutil
 
     from agent.configuration.settings_sources import read_settings
@@ -285,7 +217,3 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
 
 def _record(task: Task) -> dict[str, Any]:
     return {"task_id": task.task_id, "question": task.question, "level": task.level, "file_name": task.file_name}
-
-
-def _level(task: Task) -> str:
-    return "—" if task.level is None else str(task.level)

@@ -1,1 +1,0 @@
-"""What people are asked at the terminal before something happens."""

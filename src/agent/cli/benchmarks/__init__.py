@@ -1,1 +1,0 @@
-"""`alita gaia` and `alita course`."""

@@ -1,1 +1,0 @@
-"""The slash commands: one registry, one file for each group of them."""

@@ -1,1 +1,0 @@
-"""`alita tools`."""

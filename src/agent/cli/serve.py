@@ -1,0 +1,198 @@
+"""`alita serve`: the tool library for every MCP client, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from agent.cli import exits, options
+from agent.cli.output import print_note
+from mcp_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+    from mcp_tools.library import Library
+    from mcp_tools.server import Extra
+    from mcp_tools.serving.transports.http import Door
+
+
+app = options.new_app("Serves the tool library to MCP clients.")
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    http: Annotated[
+        str | None,
+        typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP, not stdio; port 0 takes a free one."),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="Holds the bearer token; or set ALITA_SERVE_TOKEN."),
+    ] = None,
+    no_token: Annotated[bool, typer.Option("--no-token", help="Ask for no token; on a loopback address only.")] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="A name that clients reach it by; may be repeated."),
+    ] = None,
+    tools: Annotated[
+        str,
+        typer.Option("--tools", metavar="WHICH", help="all, meta, or patterns of names: 'convert_*,is_*'."),
+    ] = "all",
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    tools_dir: options.ToolsDir = None,
+    no_isolation: options.NoIsolation = False,
+    allow_private: options.AllowPrivate = False,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Serves the tool library to MCP clients, over stdin and stdout unless --http says otherwise.
+
+    Clients get every approved tool, and beside them search_tools, describe_tool, call_tool, create_tool, ask and
+    run_code. The limits hold for each question that a client asks.
+    """
+    flags = options.flags(context.params)
+    run(flags, Wanted(http, token_file, no_token, tuple(allow_host or ()), tools))
+
+
+_CLOSING = 10.0
+"""Seconds between a signal and the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How it shall be served."""
+
+    http: str | None = None
+    token_file: Path | None = None
+    no_token: bool = False
+    allow_host: tuple[str, ...] = ()
+    tools: str = "all"
+
+
+class Own(NamedTuple):
+    """What is served in place of the user's tools."""
+
+    library: Library
+    extra: Extra
+
+
+def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
+    """Serves until the client leaves, or a signal ends it.
+
+    Args:
+        flags: Settings from the command line.
+        wanted: How it is served.
+        own: A library of the caller's, with prompts and documents; the user's tools when not given.
+
+    Raises:
+        UserError: A flag cannot be what was meant, the machine offers no isolation, or the address is taken.
+    """
+    from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
+
+    if wanted.http is None and sys.stdin is not None and sys.stdin.isatty():
+        print_note("Serving MCP on stdin and stdout, which a client opens; a terminal is none. Ctrl-C ends it.")
+        print_note("Into a client's settings: alita mcp install CLIENT. Over HTTP: alita serve --http HOST:PORT")
+    gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
+    settings = read_settings(flags)
+    if not wanted.tools.strip():
+        raise UsageError("--tools names nothing.", remedy="Say all, meta, or a pattern such as 'convert_*'.")
+    door = None
+    if wanted.http is not None:
+        from mcp_tools.serving.transports.http import open_door
+
+        door = open_door(
+            wanted.http,
+            token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
+            token_file=wanted.token_file,
+            no_token=wanted.no_token,
+            names=wanted.allow_host,
+        )
+    elif wanted.token_file or wanted.no_token or wanted.allow_host:
+        raise UsageError("A token and a host are for HTTP only.", remedy="Add --http 127.0.0.1:8765")
+    ending: list[float] = []
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        exits.Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0),
+    ):
+        exits.run(_serve(settings, wanted, door, ending, own))
+
+
+async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: list[float], own: Own | None) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+
+    def end() -> None:
+        ending.append(time.monotonic() + _CLOSING)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    with contextlib.suppress(asyncio.CancelledError):
+        await _open_and_serve(settings, wanted, door, own)
+
+
+async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
+    from agent.resources import isolation_lowered, open_for
+
+    # the protocol takes longest to import: meanwhile the sandbox starts
+    importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
+    sandbox = await open_for(settings)
+    try:
+        await importing
+        from agent.serving import ServedAlita
+        from agent.store.redact import Redactor
+        from mcp_tools.library import Library
+        from mcp_tools.sandbox.protocol import Level
+        from mcp_tools.server import build_server, serve_stdio
+        from mcp_tools.serving.audit import AuditLog
+
+        if lowered := isolation_lowered(settings, sandbox.isolation):
+            print_note(f"Warning: {lowered}")
+        if sandbox.isolation.level is Level.WEAK:
+            print_note("Warning: nothing isolates the tools; they run as you, because --no-isolation was said.")
+        log = settings.data_dir / "audit" / "calls.jsonl"
+        with (
+            contextlib.closing(own.library if own else Library(settings.tools_dir, settings.approvals_file)) as library,
+            contextlib.closing(AuditLog(log, redact=Redactor(settings.secrets).text)) as audit,
+        ):
+            agent, extra = ServedAlita(settings), own.extra if own else None
+            server = build_server(library, sandbox, offered=wanted.tools, agent=agent, audit=audit, extra=extra)
+            gc.freeze()
+            gc.enable()
+            try:
+                if door is None:
+                    await serve_stdio(server)
+                else:
+                    from mcp_tools.serving.transports.http import serve_http
+
+                    await serve_http(server, door, tell=print_note)
+            finally:
+                await _shielded(agent.aclose())
+    finally:
+        await _shielded(sandbox.aclose())
+
+
+async def _shielded(ending: Awaitable[None]) -> None:
+    """Lets an ending finish, whatever ends meanwhile."""
+    task = asyncio.ensure_future(ending)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    task.result()

@@ -1,1 +1,0 @@
-"""`alita serve` and `alita mcp`."""

@@ -1,1 +1,0 @@
-"""`alita config`, `keys`, `model` and `doctor`."""
