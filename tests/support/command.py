@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from support.fibonacci import write_script
 
 ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
+
+
+def clean(home: Path, **variables: str) -> dict[str, str]:
+    """An environment without anything of the developer's."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {**kept, "ALITA_HOME": str(home), "LANG": "C.UTF-8", **variables}
 
 
 class Terminal:
@@ -20,18 +34,22 @@ class Terminal:
         self.started: list[subprocess.Popen[str]] = []
         (self.here / "generated_tools").mkdir(parents=True)
 
-    def start(self, *arguments: str, stdin: str | None = None, before: object = None, **variables: str):
-        environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(self.home), "LANG": "C.UTF-8", **variables}
-        if "PYTHONPATH" in os.environ:
-            environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    def start(
+        self,
+        *arguments: str,
+        stdin: str | None = None,
+        before: object = None,
+        leading: Sequence[str] = (),
+        **variables: str,
+    ):
         process = subprocess.Popen(
-            [*ALITA, *arguments],
+            [*leading, *ALITA, *arguments],
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.here,
-            env=environment,
+            env=clean(self.home, **variables),
             preexec_fn=before,
         )
         self.started.append(process)
@@ -53,7 +71,60 @@ class Ended:
         self.code, self.out, self.err = code, out, err
         assert "Traceback" not in err, err
 
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
 
 def ended(process: subprocess.Popen[str], stdin: str | None = None) -> Ended:
     out, err = process.communicate(stdin, timeout=55)
     return Ended(process.returncode, out, err)
+
+
+class Tty:
+    """`alita` with a terminal of its own: stdin and stderr are the terminal, stdout is a file or the terminal too."""
+
+    def __init__(
+        self,
+        here: Path,
+        home: Path,
+        *arguments: str,
+        out: Path | None = None,
+        command: Sequence[str] = ALITA,
+        **variables: str,
+    ) -> None:
+        self.out, self.seen = out, ""
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(here)
+            if out is not None:
+                os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
+            os.execve(command[0], [*command, *arguments], clean(home, TERM="xterm", **variables))
+
+    def wait_for(self, text: str, seconds: float = 40.0) -> None:
+        end = time.monotonic() + seconds
+        while text not in self.seen:
+            assert time.monotonic() < end, f"{text!r} did not come; seen: {self.seen}"
+            if select.select([self.terminal], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self.terminal, 65536).decode(errors="replace")
+                except OSError:
+                    raise AssertionError(f"ended before {text!r} came; seen: {self.seen}") from None
+
+    def type(self, text: str) -> None:
+        os.write(self.terminal, text.encode())
+
+    def ended(self) -> tuple[int, str]:
+        """The exit code, and what is on stdout."""
+        with contextlib.suppress(OSError):
+            while data := os.read(self.terminal, 65536):
+                self.seen += data.decode(errors="replace")
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(status), self.out.read_text() if self.out else ""
+
+    def kill(self) -> None:
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)

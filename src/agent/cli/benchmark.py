@@ -22,15 +22,12 @@ from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
-from agent.gaia.outputs import results_of, write_answers, write_results
-from agent.gaia.places import Places
-from agent.gaia.progress import Count, money
-from agent.gaia.questions.attachments import usual_attachments
-from agent.gaia.questions.dataset import load_questions, revision_of
-from agent.gaia.questions.selection import Selection
-from agent.gaia.runner import Benchmark, Outcome, RunOptions, Totals
-from agent.gaia.scoring.scorer import Mode
-from agent.models.reserved_names import EMBEDDED
+from agent.gaia.outputs import results_of, write_answers
+from agent.gaia.progress import Count, Display, money, open_display
+from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
+from agent.gaia.scorer import Mode
+from agent.models.protocol import EMBEDDED
+from agent.store.user_files import write_file
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings

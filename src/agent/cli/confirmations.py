@@ -122,10 +122,8 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
         Whether to go on. Nothing is asked where nothing has to be downloaded, or without a terminal.
     """
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.weights import Weights
-    from agent.models.embedded.weights_files import QWEN_CODER
-    from agent.models.protocol import ROLES
-    from agent.models.reserved_names import EMBEDDED
+    from agent.models.embedded.weights import QWEN_CODER, Weights
+    from agent.models.protocol import EMBEDDED, ROLES
 
     try:
         settings = read_settings(flags)
@@ -158,7 +156,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
 def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     """The model servers of this machine that answer: name, address and models."""
-    from agent.models.offered import ask_models_at
+    from agent.models.openai import ask_models_at
 
     addresses = [(name, f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_SERVERS]
     with ThreadPoolExecutor(len(addresses)) as threads:

@@ -12,12 +12,12 @@ from agent.cli import options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import CourseError
 from agent.gaia.course import COURSE_URL, CourseApi
-from agent.gaia.submission import PAYLOAD_LOG, log_outcome, log_payload, read_answers, require_person, submission_of
+from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
 from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.gaia.questions.task import Dataset, Task
+    from agent.gaia.attempt import Dataset, Task
 
 app = options.new_app("The Agents Course: its questions, answering them, and handing in.")
 
@@ -40,7 +40,7 @@ def questions(
     as_json: options.AsJson = False,
 ) -> None:
     """Lists the questions of the course."""
-    from agent.gaia.questions.task import dataset_of
+    from agent.gaia.attempt import dataset_of
 
     api = _api(course)
     dataset = dataset_of([api.random_question()], {}, api.base) if random else api.questions()
@@ -85,8 +85,7 @@ def run(
 ) -> None:
     """Answers the questions as a benchmark does; limits are those of a question. With --submit it hands in, too."""
     from agent.cli.benchmark import Choices, benchmark
-    from agent.gaia.questions.selection import Selection
-    from agent.gaia.runner import Totals
+    from agent.gaia.runner import Selection, Totals
 
     if send:
         require_person(username, agent_code)
@@ -140,18 +139,18 @@ def _hand_in(
     """Hands in, or only shows what would be handed in; both are logged before."""
     given = read_answers(answers)
     asked = [task.task_id for task in api.questions().tasks]
-    submission = submission_of(username, agent_code, given.items(), asked)
+    submission = submission_of(username, agent_code, given, asked)
     log = Path(PAYLOAD_LOG)
-    log_payload(log, f"{api.base}/submit", submission, sent=send)
+    log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission.as_json())
     unanswered = [task_id for task_id in asked if task_id not in given]
     result = None
     if send:
         try:
             result = api.submit(submission)
         except CourseError as error:
-            log_outcome(log, {"error": error.message})
+            log_submission(log, outcome={"error": error.message})
             raise
-        log_outcome(log, result._asdict())
+        log_submission(log, outcome=result._asdict())
     if as_json:
         form = {"ok": True, "sent": send, "payload": submission.as_json(), "unanswered": unanswered}
         print_json({**form, "log": PAYLOAD_LOG, "result": result._asdict() if result else None})
@@ -159,7 +158,7 @@ def _hand_in(
     if unanswered:
         print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
     if result is None:
-        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers])
+        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers.items()])
         print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
         return
     print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")

@@ -118,7 +118,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         else:
             yield Finding("model", True, settings.model)
     else:
-        from agent.models.offered import ask_models
+        from agent.models.openai import ask_models
         from agent.models.roles import model_settings
 
         endpoint = model_settings(settings).endpoint(settings.model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,7 +15,7 @@ from agent.cli.output import print_note, print_text
 from agent.errors import UsageError
 
 if TYPE_CHECKING:
-    from agent.gaia.questions.task import Task
+    from agent.gaia.attempt import Task
     from agent.gaia.report.tables import Shown
     from agent.store.redact import Redactor
 
@@ -131,8 +132,7 @@ def run(
     reported on with `alita gaia report`.
     """
     from agent.cli.benchmark import Choices, benchmark
-    from agent.gaia.questions.selection import Selection
-    from agent.gaia.runner import Totals
+    from agent.gaia.runner import Selection, Totals
 
     flags = options.flags(context.params)
     choices = Choices(
@@ -207,14 +207,10 @@ def report(
         from agent.gaia.report.opened import as_json
 
         _give(json.dumps(redactor.json(as_json(opened)), indent=2), output)
-    elif form == "markdown":
-        from agent.gaia.report.tables import as_markdown
-
-        _give(redactor.text(as_markdown(opened)), output)
     else:
         from agent.gaia.report.tables import shown
 
-        _give_shown(shown(opened), output, redactor)
+        _give_shown(shown(opened), form, output, redactor)
 
 
 @app.command()
@@ -231,8 +227,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compares two benchmarks on the questions that both attempted, pair by pair (McNemar's exact test)."""
-    from agent.gaia.report.comparison import as_markdown, shown
     from agent.gaia.report.comparison import compare as compared
+    from agent.gaia.report.comparison import shown
     from agent.gaia.report.opened import open_report
 
     wanted = configuration or []
@@ -245,15 +241,13 @@ def compare(
     redactor = _redactor()
     if form == "json":
         _give(json.dumps(redactor.json(comparison.as_json()), indent=2), output)
-    elif form == "markdown":
-        _give(redactor.text(as_markdown(comparison)), output)
     else:
-        _give_shown(shown(comparison), output, redactor)
+        _give_shown(shown(comparison), form, output, redactor)
 
 
 def _ledger(named: Path) -> Path:
     """The ledger that is meant: the one beside it, where a benchmark's results are named."""
-    from agent.gaia.places import Places
+    from agent.gaia.configuration import Places
 
     beside = Places(named).ledger
     return beside if beside.exists() else named
@@ -270,7 +264,7 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
             raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
         return ()
     from agent.configuration.settings_sources import read_settings
-    from agent.gaia.questions.dataset import load_questions
+    from agent.gaia.dataset import load_questions
 
     dataset = load_questions(questions, read_settings())
     tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
@@ -296,11 +290,9 @@ def _give(text: str, output: Path | None) -> None:
     print_text(str(output))
 
 
-def _give_shown(parts: Shown, output: Path | None, redactor: Redactor) -> None:
-    from agent.gaia.report.tables import as_terminal, draw, masked
+def _give_shown(parts: Shown, form: str, output: Path | None, redactor: Redactor) -> None:
+    from agent.gaia.report.tables import as_markdown, as_terminal, masked
 
     parts = masked(parts, redactor)
-    if output is None and sys.stdout.isatty():
-        draw(parts)
-    else:
-        _give(as_terminal(parts), output)
+    width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
+    _give(as_markdown(parts) if form == "markdown" else as_terminal(parts, width=width), output)

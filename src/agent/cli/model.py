@@ -16,14 +16,12 @@ import typer
 from agent.cli import exits, options
 from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import ModelOutputError, ModelRefusedError, ModelUnreachableError, StorageError, UsageError
-from agent.models.protocol import ROLES, Completion, Message, Request, Usage
-from agent.models.reserved_names import EMBEDDED, SCRIPTED
+from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.models.embedded.local_server import LocalServer
-    from agent.models.embedded.weights import Weights
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import Weights, WeightsSet
 
 
 app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
@@ -43,8 +41,7 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.weights import Weights
-    from agent.models.embedded.weights_set import WeightsSet
+    from agent.models.embedded.weights import Weights, WeightsSet
 
     folder = read_settings().models_dir
     return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
@@ -165,9 +162,8 @@ def status(as_json: options.AsJson = False) -> None:
 
 def _server(weights: Path) -> LocalServer:
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.local_server import LocalServer
+    from agent.models.embedded.local_server import LocalServer, ServerOptions
     from agent.models.embedded.prefixes import FOLDER
-    from agent.models.embedded.server_state import ServerOptions
 
     settings = read_settings()
     wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
@@ -176,7 +172,7 @@ def _server(weights: Path) -> LocalServer:
 
 def _print_status(*, as_json: bool) -> None:
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.server_state import running
+    from agent.models.embedded.local_server import running
 
     servers = [state for _, state in running(read_settings().runtime_dir)]
     if as_json:
@@ -292,7 +288,7 @@ def _listed(settings: Settings) -> list[dict[str, Any]]:
 def _offered(settings: Settings) -> list[dict[str, Any]]:
     """The models that each endpoint offers; one that neither an address nor a key names is not asked."""
     from agent.configuration.project_choice import require_allowed
-    from agent.models.offered import ask_models
+    from agent.models.openai import ask_models
     from agent.models.roles import model_settings
 
     require_allowed(settings)

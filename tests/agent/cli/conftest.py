@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from support.command import Terminal
+from support.command import Ended, Terminal
 
 
 @pytest.fixture
@@ -18,3 +18,9 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
         if process.poll() is None:
             process.kill()
             process.communicate()
+
+
+@pytest.fixture
+def alita(terminal: Terminal) -> Callable[..., Ended]:
+    """Runs the command in an empty folder and an empty home."""
+    return terminal.run

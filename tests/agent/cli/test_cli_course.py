@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.command import Ended, Terminal
 from support.course_server import CourseServer
 from support.hub_server import TOKEN
 
-ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 WHO = ("--username", "ann", "--agent-code", "https://huggingface.co/spaces/ann/agent/tree/main")
 
 
-class Shell:
+class Shell(Terminal):
     """A folder to run the command in, with the course's server beside it."""
 
     def __init__(self, folder: Path, course: CourseServer) -> None:
-        self.here, self.home, self.course = folder / "here", folder / "home", course
-        self.here.mkdir()
+        super().__init__(folder)
+        self.course = course
 
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "ALITA_HOME": str(self.home),
-            "HOME": str(self.home),
-            "LANG": "C.UTF-8",
-        }
-        if "PYTHONPATH" in os.environ:
-            environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
-        ended = subprocess.run(
-            [*ALITA, "course", *arguments, "--course", self.course.url],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd=self.here,
-            env={**environment, **variables},
-            timeout=55,
-        )
-        assert "Traceback" not in ended.stderr
-        return ended
+    def ask(self, *arguments: str, **variables: str) -> Ended:
+        return self.run("course", *arguments, "--course", self.course.url, HOME=str(self.home), **variables)
 
     def write(self, name: str, *lines: Any) -> str:
         (self.here / name).write_text(
@@ -67,41 +46,41 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 def test_the_questions_are_listed(shell: Shell) -> None:
     shell.course.add_file(2, "card-2.png", b"picture")
-    ended = shell.run("questions")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert len(ended.stdout.splitlines()) == 20
-    assert ended.stdout.splitlines()[1] == "card-2   1  card-2.png  Which colour has card 2?"
-    listed = json.loads(shell.run("questions", "--random", "--json").stdout)
+    ended = shell.ask("questions")
+    assert (ended.code, ended.err) == (0, "")
+    assert len(ended.out.splitlines()) == 20
+    assert ended.out.splitlines()[1] == "card-2   1  card-2.png  Which colour has card 2?"
+    listed = shell.ask("questions", "--random", "--json").json
     assert listed == [{"task_id": "card-1", "question": "Which colour has card 1?", "level": 1, "file_name": ""}]
 
 
 def test_questions_and_files_are_put_down_for_a_run(shell: Shell) -> None:
     shell.course.add_file(1, "one.txt", b"1")
     shell.course.add_file(2, "two.txt", b"2", missing=True)
-    ended = shell.run("questions", "-o", "course.jsonl", "--files", "files")
-    assert (ended.returncode, ended.stdout) == (0, "")
+    ended = shell.ask("questions", "-o", "course.jsonl", "--files", "files")
+    assert (ended.code, ended.out) == (0, "")
     from agent.gaia.dataset import load_jsonl
 
     dataset = load_jsonl(shell.here / "course.jsonl")
     assert [task.file_name for task in dataset.tasks[:3]] == ["one.txt", "two.txt", ""]
     assert [(path.name, path.read_bytes()) for path in (shell.here / "files").iterdir()] == [("one.txt", b"1")]
-    assert "The file 'two.txt' is missing: " in ended.stderr
-    assert "there is no token" in ended.stderr
-    assert "No file path associated with task_id card-2" in ended.stderr
-    assert "1 file in files." in ended.stderr
+    assert "The file 'two.txt' is missing: " in ended.err
+    assert "there is no token" in ended.err
+    assert "No file path associated with task_id card-2" in ended.err
+    assert "1 file in files." in ended.err
 
 
 def test_terminal_controls_in_a_question_do_not_reach_the_terminal(shell: Shell) -> None:
     shell.course.questions[0]["question"] = "Which \x1b[2J\x1b]0;title\x07colour?"
-    assert "\x1b" not in shell.run("questions").stdout
+    assert "\x1b" not in shell.ask("questions").out
 
 
 def test_nothing_is_sent_unless_asked_for(shell: Shell) -> None:
     answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "FINAL ANSWER: green"})
-    ended = shell.run("submit", answers, *WHO)
-    assert (ended.returncode, ended.stdout) == (0, "card-1  green\n")
-    assert "Nothing was sent" in ended.stderr
-    assert "19 questions have no answer and count as wrong: card-2, " in ended.stderr
+    ended = shell.ask("submit", answers, *WHO)
+    assert (ended.code, ended.out) == (0, "card-1  green\n")
+    assert "Nothing was sent" in ended.err
+    assert "19 questions have no answer and count as wrong: card-2, " in ended.err
     assert shell.course.submissions == []
     assert shell.course.asked == ["GET /questions"]
     assert [entry["sent"] for entry in shell.log] == [False]
@@ -120,9 +99,9 @@ def test_a_ledger_is_handed_in_on_request(shell: Shell) -> None:
     )
     with (shell.here / ledger).open("a") as file:
         file.write('{"kind": "att')
-    ended = shell.run("submit", ledger, *WHO, "--submit", "--json")
-    assert ended.returncode == 0
-    told = json.loads(ended.stdout)
+    ended = shell.ask("submit", ledger, *WHO, "--submit", "--json")
+    assert ended.code == 0
+    told = ended.json
     assert told["sent"] is True
     assert (told["result"]["score"], told["result"]["correct_count"]) == (10.0, 2)
     assert len(told["unanswered"]) == 18
@@ -135,17 +114,17 @@ def test_a_score_is_shown_to_people(shell: Shell) -> None:
     answers = shell.write(
         "answers.jsonl", *({"task_id": t, "model_answer": a} for t, a in shell.course.answers.items())
     )
-    ended = shell.run("submit", answers, *WHO, "--submit")
-    assert ended.stdout == "100 % (20 correct, 20 answered)\n"
-    assert ended.stderr == "Score calculated successfully.\n"
+    ended = shell.ask("submit", answers, *WHO, "--submit")
+    assert ended.out == "100 % (20 correct, 20 answered)\n"
+    assert ended.err == "Score calculated successfully.\n"
 
 
 def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
     answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "green"})
     shell.course.fails.extend([(200, shell.course.questions), (500, {"detail": "Failed to update the leaderboard"})])
-    ended = shell.run("submit", answers, *WHO, "--submit", "--json")
-    assert ended.returncode == 1
-    assert "answered 500: Failed to update the leaderboard" in json.loads(ended.stdout)["error"]["message"]
+    ended = shell.ask("submit", answers, *WHO, "--submit", "--json")
+    assert ended.code == 1
+    assert "answered 500: Failed to update the leaderboard" in ended.json["error"]["message"]
     assert "Failed to update" in shell.log[1]["outcome"]["error"]
 
 
@@ -162,29 +141,23 @@ def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
     ],
 )
 def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: tuple[str, ...], told: str) -> None:
-    ended = shell.run("submit", shell.write("answers.jsonl", *lines), *who, "--submit")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith(f"alita: {told}\n       ")
+    ended = shell.ask("submit", shell.write("answers.jsonl", *lines), *who, "--submit")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"alita: {told}\n       ")
     assert not (shell.here / "submission_payload.log").exists()
 
 
 def test_a_server_that_is_not_there_is_told(shell: Shell) -> None:
-    ended = subprocess.run(
-        [*ALITA, "course", "questions", "--course", "http://127.0.0.1:9", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=55,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert "cannot be reached" in json.loads(ended.stdout)["error"]["message"]
+    ended = shell.run("course", "questions", "--course", "http://127.0.0.1:9", "--json")
+    assert ended.code == 1
+    assert "cannot be reached" in ended.json["error"]["message"]
 
 
 def test_the_token_reaches_neither_the_course_nor_the_log(shell: Shell) -> None:
     answers = shell.write("answers.jsonl", {"task_id": "card-1", "model_answer": "green"})
-    ended = shell.run("submit", answers, *WHO, "--submit", HF_TOKEN=TOKEN)
-    assert ended.returncode == 0
-    assert TOKEN not in ended.stdout + ended.stderr + (shell.here / "submission_payload.log").read_text()
+    ended = shell.ask("submit", answers, *WHO, "--submit", HF_TOKEN=TOKEN)
+    assert ended.code == 0
+    assert TOKEN not in ended.out + ended.err + (shell.here / "submission_payload.log").read_text()
 
 
 def arithmetic(shell: Shell) -> None:
@@ -207,14 +180,14 @@ def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
     """
     arithmetic(shell)
     shell.write("none.jsonl", {"text": "303"})
-    first = shell.run(*RUN, "--max-questions", "2")
-    assert first.returncode == 0, first.stderr
-    assert "Nothing was handed in." in first.stderr
-    assert "The file 'three.txt' is missing: " in first.stderr
+    first = shell.ask(*RUN, "--max-questions", "2")
+    assert first.code == 0, first.err
+    assert "Nothing was handed in." in first.err
+    assert "The file 'three.txt' is missing: " in first.err
     assert shell.course.submissions == []
-    second = shell.run(*RUN, "--resume", "--submit", *WHO)
-    assert second.returncode == 0, second.stderr
-    assert "20 % (4 correct, 4 answered)" in second.stdout
+    second = shell.ask(*RUN, "--resume", "--submit", *WHO)
+    assert second.code == 0, second.err
+    assert "20 % (4 correct, 4 answered)" in second.out
     answers = shell.course.submissions[0]["answers"]
     assert sorted(a["submitted_answer"] for a in answers) == ["101", "202", "303", "404"]
     ledger = [json.loads(line) for line in (shell.here / "course.ledger.jsonl").read_text().splitlines()]
@@ -224,15 +197,15 @@ def test_the_course_is_run_resumed_and_handed_in(shell: Shell) -> None:
 
 
 def test_who_hands_in_is_checked_before_anything_is_asked(shell: Shell) -> None:
-    ended = shell.run(*RUN, "--submit")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "A user name of the hub is missing." in ended.stderr
+    ended = shell.ask(*RUN, "--submit")
+    assert (ended.code, ended.out) == (2, "")
+    assert "A user name of the hub is missing." in ended.err
     assert shell.course.asked == []
 
 
 def test_a_question_file_that_is_there_is_not_overwritten(shell: Shell) -> None:
     shell.write("course.questions.jsonl", {"task_id": "own", "question": "Mine?"})
-    ended = shell.run(*RUN)
-    assert ended.returncode == 2
-    assert "course.questions.jsonl is there already and holds other questions." in ended.stderr
+    ended = shell.ask(*RUN)
+    assert ended.code == 2
+    assert "course.questions.jsonl is there already and holds other questions." in ended.err
     assert "own" in (shell.here / "course.questions.jsonl").read_text()

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from agent.cli import confirmations
 from agent.models.embedded.downloads import _left
-from support.command import ALITA, Terminal
+from support.command import ALITA, Terminal, Tty
 from support.openai_server import OpenAIServer
 
 PORTS = "from agent.cli import confirmations; confirmations.LOCAL_SERVERS = (('Ollama', {}),); "
 
 
-def at_a_terminal(folder: Path, typed: str, port: int, question: str = "Which town is it?") -> tuple[int, str, str]:
+def at_a_terminal(folder: Path, typed: str, port: int) -> tuple[int, str, str]:
     """Exit code, what the terminal shows, and stdout, which is a file."""
-    out = folder / "out.txt"
-    code = f"{PORTS.format(port)}from agent.cli.main import main; main()"
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
-        variables = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home"), "TERM": "xterm", "LANG": "C.UTF-8"}
-        if "PYTHONPATH" in os.environ:
-            variables["PYTHONPATH"] = os.environ["PYTHONPATH"]
-        os.execvpe(sys.executable, [sys.executable, "-c", code, question], variables)
-    seen, ends, answered = "", time.monotonic() + 40, False
-    while time.monotonic() < ends:
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                seen += os.read(terminal, 65536).decode(errors="replace")
-            except OSError:
-                break
-        if "[y]" in seen and not answered:
-            os.write(terminal, f"{typed}\n".encode())
-            answered = True
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen, out.read_text()
+    command = [*ALITA[:2], f"{PORTS.format(port)}{ALITA[2]}"]
+    tty = Tty(folder, folder / "home", "Which town is it?", out=folder / "out.txt", command=command)
+    tty.wait_for("[y]")
+    tty.type(f"{typed}\n")
+    code, out = tty.ended()
+    return code, tty.seen, out
 
 
 def test_who_says_no_fetches_nothing(tmp_path: Path) -> None:

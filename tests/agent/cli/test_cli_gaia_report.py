@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.gaia import register
-from agent.cli.options import new_app
+from agent.cli.gaia import app
 from agent.errors import RunError, StorageError, UsageError
 from support.attempts import attempt, tasks, write_ledger
 from support.played_run import played
@@ -18,8 +17,6 @@ from support.played_run import played
 @pytest.fixture
 def gaia(capsys: pytest.CaptureFixture[str]) -> Any:
     """Runs a command and gives what it printed on stdout."""
-    app = new_app("Benchmarks.")
-    register(app)
 
     def run(*arguments: object) -> str:
         app([str(argument) for argument in arguments], standalone_mode=False)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import select
 import signal
 import subprocess
 import sys
@@ -14,77 +11,42 @@ import time
 import pytest
 
 from mcp_tools.clients.config_parser import parse
+from support.command import ALITA, Tty, clean
 from support.external import PLAIN_SERVER, ends, plain, starts, write_servers
 from support.fibonacci import decide, write_script
 from support.openai_server import Step
 
-ALITA = [sys.executable, "-c", "from agent.cli.main import main; main()"]
 PLAIN = [sys.executable, "-S", "-E", str(PLAIN_SERVER)]
 KEY = "correct-horse-battery"
 
 
-class Ended:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self):
-        return json.loads(self.out)
-
-
 @pytest.fixture
-def here(tmp_path, home):
-    folder = tmp_path / "here"
-    folder.mkdir()
-    return folder
+def here(terminal):
+    return terminal.here
 
 
 @pytest.fixture
 def environment(home, tmp_path):
-    return {"PATH": os.environ["PATH"], "ALITA_HOME": str(home), "LANG": "C.UTF-8", "MCP_LOG": str(tmp_path / "starts")}
+    return clean(home, MCP_LOG=str(tmp_path / "starts"))
 
 
 @pytest.fixture
-def alita(here, environment):
+def alita(terminal, home, tmp_path):
     """Runs `alita …` in an empty folder, without a terminal."""
-
-    def run(*arguments, **variables):
-        done = subprocess.run(
-            [*ALITA, *arguments],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            cwd=here,
-            env={**environment, **variables},
-            timeout=50,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
-
-    return run
+    terminal.home = home
+    return lambda *arguments, **variables: terminal.run(*arguments, MCP_LOG=str(tmp_path / "starts"), **variables)
 
 
 @pytest.fixture
-def on_terminal(here, environment):
+def on_terminal(here, home, tmp_path):
     """Runs `alita …` on a terminal of its own, answers its first question, and gives code and screen."""
 
     def run(*arguments, answer):
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.chdir(here)
-            os.execve(sys.executable, [*ALITA, *arguments], {**environment, "TERM": "dumb"})
-        screen, said, end = b"", False, time.monotonic() + 40
-        while time.monotonic() < end:
-            if select.select([terminal], [], [], 0.1)[0]:
-                try:
-                    screen += os.read(terminal, 65536)
-                except OSError:
-                    break
-            if b"[y/n] " in screen and not said:
-                os.write(terminal, f"{answer}\n".encode())
-                said = True
-        os.close(terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen.decode().replace("\r\n", "\n")
+        tty = Tty(here, home, *arguments, MCP_LOG=str(tmp_path / "starts"))
+        tty.wait_for("[y/n] ")
+        tty.type(f"{answer}\n")
+        code, _ = tty.ended()
+        return code, tty.seen.replace("\r\n", "\n")
 
     return run
 
@@ -174,7 +136,7 @@ def test_servers_of_another_client_are_imported(alita, here, home):
         (("add", "x", "--url", "https://a", "run"), "both an address and a command"),
         (("add", "x", "--url", "ftp://a"), "no address"),
         (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is no NAME=VALUE"),
-        (("add", "x", "--scope", "world", "run"), "no scope 'world'"),
+        (("add", "x", "--scope", "world", "run"), "'world' is not one of 'user', 'project'"),
         (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds` is a number above 0"),
         (("add", "--from", "nothing.json"), "There is no file nothing.json"),
         (("test", "x"), "There is no server 'x'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -14,33 +13,22 @@ import pytest
 import yaml
 
 from agent.hosts.clients import NAMES
+from support.command import Ended, Terminal
 
 ALITA = Path(sys.executable).parent / "alita"
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Ended]
 
 
 @pytest.fixture
-def alita(tmp_path: Path) -> Run:
+def alita(terminal: Terminal, tmp_path: Path) -> Run:
     """Runs the command in an empty project, with a home of its own and a key in the environment."""
-    for name in ("project", "me"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "me").mkdir()
+    terminal.here = tmp_path / "project"
+    terminal.here.mkdir()
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from agent.cli.main import main; main()", *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path / "project",
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(tmp_path / "me"),
-                "ALITA_HOME": str(tmp_path / "home"),
-                "OPENAI_API_KEY": "sk-never-to-be-written",
-                "LANG": "C.UTF-8",
-                **environment,
-            },
-            timeout=50,
-            check=False,
+    def run(*arguments: str, **variables: str) -> Ended:
+        return terminal.run(
+            *arguments, **{"HOME": str(tmp_path / "me"), "OPENAI_API_KEY": "sk-never-to-be-written", **variables}
         )
 
     return run
@@ -54,8 +42,8 @@ def everything(folder: Path) -> dict[str, str]:
 def test_installing_is_seen_done_once_and_undone(client: str, alita: Run, tmp_path: Path) -> None:
     """The second time changes nothing and says so; no key is in any file."""
     done = alita("mcp", "install", client, "--json")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    told = done.json
     path = Path(told["path"])
     assert (told["ok"], told["changed"], told["backup"]) == (True, True, None)
     assert path.is_relative_to(tmp_path / "me")
@@ -63,15 +51,15 @@ def test_installing_is_seen_done_once_and_undone(client: str, alita: Run, tmp_pa
     assert str(ALITA) in text
     assert str(tmp_path / "home") in text
     again = alita("mcp", "install", client)
-    assert (again.returncode, again.stdout) == (0, "")
-    assert "has it already: nothing was changed" in again.stderr
+    assert (again.code, again.out) == (0, "")
+    assert "has it already: nothing was changed" in again.err
     assert path.read_text() == text
     assert all("sk-never" not in content for content in everything(tmp_path).values())
-    gone = json.loads(alita("mcp", "uninstall", client, "--json").stdout)
+    gone = alita("mcp", "uninstall", client, "--json").json
     assert gone["changed"]
     assert Path(gone["backup"]).read_text() == text
     assert str(ALITA) not in path.read_text()
-    assert "nothing was changed" in alita("mcp", "uninstall", client).stderr
+    assert "nothing was changed" in alita("mcp", "uninstall", client).err
 
 
 @pytest.mark.parametrize("client", NAMES)
@@ -79,17 +67,17 @@ def test_print_writes_nothing(client: str, alita: Run, tmp_path: Path) -> None:
     """The entry alone is on stdout, in the client's format."""
     before = everything(tmp_path)
     done = alita("mcp", "install", client, "--print", "--tools", "meta", "--name", "mine")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert everything(tmp_path) == before
     parse = {"codex": tomllib.loads, "goose": yaml.safe_load}.get(client, json.loads)
-    [servers] = parse(done.stdout).values()
+    [servers] = parse(done.out).values()
     assert servers["mine"]["args"] == ["serve", "--tools", "meta"]
-    assert str(tmp_path / "me") in done.stderr
+    assert str(tmp_path / "me") in done.err
 
 
 def test_the_command_runs_without_an_active_environment(alita: Run, tmp_path: Path) -> None:
     """What is written is started as a client starts it: with nearly no environment, in another folder."""
-    server = json.loads(alita("mcp", "json").stdout)["mcpServers"]["alita"]
+    server = alita("mcp", "json").json["mcpServers"]["alita"]
     assert Path(server["command"]).is_absolute()
     started = subprocess.run(
         [server["command"], "config", "show", "--json"],
@@ -106,14 +94,14 @@ def test_the_command_runs_without_an_active_environment(alita: Run, tmp_path: Pa
 
 def test_the_library_that_is_used_here_is_the_one_that_is_served(alita: Run, tmp_path: Path) -> None:
     """A client starts the server elsewhere: a library of the current folder is named, the usual one is not."""
-    assert "ALITA_TOOLS_DIR" not in json.loads(alita("mcp", "json").stdout)["mcpServers"]["alita"]["env"]
+    assert "ALITA_TOOLS_DIR" not in alita("mcp", "json").json["mcpServers"]["alita"]["env"]
     (tmp_path / "project" / "generated_tools").mkdir()
     for arguments, environment, folder in (
         ((), {}, tmp_path / "project" / "generated_tools"),
         (("--tools-dir", "mine"), {}, tmp_path / "project" / "mine"),
         ((), {"ALITA_TOOLS_DIR": str(tmp_path / "shared")}, tmp_path / "shared"),
     ):
-        server = json.loads(alita("mcp", "json", *arguments, **environment).stdout)["mcpServers"]["alita"]
+        server = alita("mcp", "json", *arguments, **environment).json["mcpServers"]["alita"]
         assert server["env"]["ALITA_TOOLS_DIR"] == str(folder)
 
 
@@ -123,8 +111,8 @@ def test_a_projects_settings_and_other_servers(alita: Run, tmp_path: Path) -> No
     path.parent.mkdir()
     path.write_text('{\n  // ours\n  "servers": {\n    "other": {"command": "x"}, // keep\n  },\n}\n')
     done = alita("mcp", "install", "vscode", "--scope", "project")
-    assert done.returncode == 0, done.stderr
-    assert "others who share the project need their own" in done.stderr
+    assert done.code == 0, done.err
+    assert "others who share the project need their own" in done.err
     text = path.read_text()
     start, end = text.index('    "alita": {'), text.index("    },\n  },") + len("    },\n")
     assert (
@@ -142,14 +130,14 @@ def test_what_is_wrong_is_told(alita: Run, tmp_path: Path) -> None:
         (("install", "claude-code", "--scope", "project"), "Nothing was changed"),
     ):
         done = alita("mcp", *arguments, "--json")
-        assert done.returncode == 2
-        told = json.loads(done.stdout)
+        assert done.code == 2
+        told = done.json
         assert not told["ok"]
         assert says in told["error"]["remedy"]
     assert (tmp_path / "project" / ".mcp.json").read_text() == '{"a": 1,}'
-    assert alita("mcp", "install", "cursor", "--scope", "world").returncode == 2
+    assert alita("mcp", "install", "cursor", "--scope", "world").code == 2
 
 
 def test_help_names_every_client(alita: Run) -> None:
-    told = " ".join(alita("mcp", "install", "--help").stdout.split())
+    told = " ".join(alita("mcp", "install", "--help").out.split())
     assert all(name in told for name in NAMES)

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
+from support.command import Ended, Terminal
 from support.openai_server import OpenAIServer, Step
 
-Run = Callable[..., "CompletedProcess[str]"]
+Run = Callable[..., Ended]
 KEY = "key-of-the-big-one-0123456789"
 
 
 @pytest.fixture
-def alita(tmp_path: Path) -> Run:
+def alita(terminal: Terminal) -> Run:
     """Runs the command in an empty folder, with the given settings of the user's."""
-    (tmp_path / "here").mkdir()
-    (tmp_path / "home" / "config").mkdir(parents=True)
+    (terminal.home / "config").mkdir(parents=True)
 
-    def run(*arguments: str, user: str = "", **environment: str) -> CompletedProcess[str]:
-        (tmp_path / "home" / "config" / "config.toml").write_text(user)
-        clean = {"PATH": os.environ["PATH"], "ALITA_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8", **environment}
-        command = [sys.executable, "-c", "from agent.cli.main import main; main()", "model", *arguments]
-        return subprocess.run(
-            command, capture_output=True, text=True, cwd=tmp_path / "here", env=clean, timeout=60, check=False
-        )
+    def run(*arguments: str, user: str = "", **environment: str) -> Ended:
+        (terminal.home / "config" / "config.toml").write_text(user)
+        return terminal.run("model", *arguments, **environment)
 
     return run
 
@@ -42,7 +34,7 @@ def big(server: OpenAIServer, more: str = "") -> str:
 def test_the_list_says_who_is_asked_where_and_with_which_key(alita: Run, openai_server: OpenAIServer) -> None:
     user = 'model = "gpt-x"\nwriter = ["big", "embedded"]\n' + big(openai_server, 'dialect = "responses"\nsees = true')
     ended = alita("list", "--json", user=user, BIG_KEY=KEY, OPENAI_API_KEY="sk-common-0123456789")
-    models = {model.pop("name"): model for model in json.loads(ended.stdout)["models"]}
+    models = {model.pop("name"): model for model in ended.json["models"]}
     assert models["big"] == {
         "model": "tiny-1", "endpoint": openai_server.url, "dialect": "responses", "strategy": "standard",
         "sees": True, "hears": False, "key": "variable BIG_KEY", "key_is_set": True, "used_as": ["writer"],
@@ -51,8 +43,8 @@ def test_the_list_says_who_is_asked_where_and_with_which_key(alita: Run, openai_
     assert (models["gpt-x"]["key"], models["gpt-x"]["used_as"]) == ("variable OPENAI_API_KEY", ["model"])
     assert (models["embedded"]["strategy"], models["embedded"]["key"]) == ("small", None)
     plain = alita("list", user=user, OPENAI_API_KEY="sk-common-0123456789")
-    assert "key: variable BIG_KEY (not set)" in plain.stdout
-    assert not any(key in ended.stdout + plain.stdout for key in (KEY, "sk-common-0123456789"))
+    assert "key: variable BIG_KEY (not set)" in plain.out
+    assert not any(key in ended.out + plain.out for key in (KEY, "sk-common-0123456789"))
     assert openai_server.requests == [], "nobody was asked"
 
 
@@ -60,8 +52,8 @@ def test_a_model_is_tried(alita: Run, openai_server: OpenAIServer) -> None:
     openai_server.answer(tool=("add", {"a": 17, "b": 25})).answer({"city": "Paris", "in_europe": True})
     openai_server.steps.append(Step(text="ready", delay=0.2, pace=0.1))
     ended = alita("test", "big", "--json", user=big(openai_server, "price = { input = 1, output = 2 }"), BIG_KEY=KEY)
-    report = json.loads(ended.stdout)
-    assert (ended.returncode, report["ok"], report["functions"], report["structured"]) == (0, True, "strict", "schema")
+    report = ended.json
+    assert (ended.code, report["ok"], report["functions"], report["structured"]) == (0, True, "strict", "schema")
     assert report["usage"] == {"input_tokens": 30, "output_tokens": 15, "calls": 3, "cost": 0.00006}
     assert 0.2 <= report["first_token_seconds"] < report["seconds"]
     assert openai_server.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -74,11 +66,11 @@ def test_what_a_model_cannot_do_is_said(alita: Run, openai_server: OpenAIServer)
     for _ in range(2):
         openai_server.answer(form).answer("I do not know.").answer("Paris, surely.").answer("ready")
     ended = alita("test", "big", user=big(openai_server), BIG_KEY=KEY)
-    assert ended.returncode == 1
-    assert "as JSON in its text" in ended.stdout
-    assert "does not give it" in ended.stdout
-    assert "unknown" in ended.stdout
-    assert "does not fit what was asked" in ended.stderr
+    assert ended.code == 1
+    assert "as JSON in its text" in ended.out
+    assert "does not give it" in ended.out
+    assert "unknown" in ended.out
+    assert "does not fit what was asked" in ended.err
     asked = len(openai_server.requests)
     alita("test", "big", user=big(openai_server), BIG_KEY=KEY)
     assert len(openai_server.requests) == 2 * asked, "it is asked anew what it can do"
@@ -97,8 +89,8 @@ def test_a_model_that_cannot_be_tried(
 ) -> None:
     openai_server.fail(401, "no key")
     ended = alita(*arguments, user=big(openai_server))
-    assert ended.returncode == code
-    assert told in ended.stderr
+    assert ended.code == code
+    assert told in ended.err
 
 
 def test_a_project_s_model_is_not_tried_before_it_is_allowed(
@@ -107,6 +99,6 @@ def test_a_project_s_model_is_not_tried_before_it_is_allowed(
     entry = f'[models.big]\nmodel = "tiny-1"\nbase_url = "{openai_server.url}"\n'
     (tmp_path / "here" / "alita.toml").write_text(entry)
     ended = alita("test", "big")
-    assert ended.returncode == 2
-    assert "alita config trust" in ended.stderr
+    assert ended.code == 2
+    assert "alita config trust" in ended.err
     assert openai_server.requests == []

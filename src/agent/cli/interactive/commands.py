@@ -115,7 +115,7 @@ async def model(terminal: Terminal, argument: str) -> None:
         terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME uses another.")
         return
     from agent.cli.doctor import model_findings
-    from agent.models.reserved_names import EMBEDDED
+    from agent.models.protocol import EMBEDDED
 
     settings = terminal.settings_with(argument)
     for finding in await asyncio.to_thread(lambda: list(model_findings(settings))):

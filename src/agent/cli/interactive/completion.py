@@ -187,8 +187,7 @@ def sources_of(settings: Settings) -> Mapping[str, Source]:
             yield Choice(session.id, session.title)
 
     def models() -> Iterator[Choice]:
-        from agent.models.protocol import ROLES
-        from agent.models.reserved_names import EMBEDDED
+        from agent.models.protocol import EMBEDDED, ROLES
 
         named = {name for role in ROLES for name in settings.models_for(role)}
         yield from (Choice(name) for name in sorted({EMBEDDED, settings.model, *settings.models, *named}))
