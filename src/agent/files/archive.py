@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, cast
 from agent.files.contents import READERS, Contents, ReadLimits, Section, Source, open_contents, pieces
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import Part, part_of
-from agent.files.problem import FileProblem, parser_failed
+from agent.files.problem import FileProblem, locked, parser_failed
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -335,9 +335,7 @@ class Archive(Contents):
         self.lost = unpacking.lost
         if not self._files and unpacking.encrypted:
             self.close()
-            raise FileProblem(
-                "encrypted", f"{name} is protected by a password.", remedy="Its content cannot be had without it."
-            )
+            raise locked(source)
         size = sum(file.size for file in self._files)
         self.summary = f"Archive ({self.kind}): {len(self._files):,} files, {size:,} bytes unpacked"
         self.facts = {"files": [{"name": one.name, "kind": one.kind, "bytes": one.size} for one in self._files[:1000]]}

@@ -90,6 +90,15 @@ def damaged(source: Source, what: str, why: object = "") -> FileProblem:
     )
 
 
+def locked(source: Source) -> FileProblem:
+    """The problem of a file that needs a password."""
+    return FileProblem(
+        "encrypted",
+        f"{name_of(source)} is locked by a password.",
+        remedy="Its content cannot be had without the password.",
+    )
+
+
 def without_package(package: str, extra: str, use: str) -> FileProblem:
     """The problem of a machine that lacks a package."""
     return FileProblem(

@@ -10,6 +10,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ async def test_a_password_is_told(tmp_path: Path) -> None:
     content = bytearray(zipped({"a.txt": b"Tea"}))
     content[6] |= 1
     content[content.rfind(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(FileProblem, match="protected by a password") as raised:
+    with pytest.raises(FileProblem, match="locked by a password") as raised:
         await read(file(tmp_path / "a.zip", bytes(content)))
     assert raised.value.reason == "encrypted"
 
@@ -169,10 +170,11 @@ async def test_an_archive_of_itself_ends(tmp_path: Path) -> None:
     assert "left out: it is there twice" in "".join(seen.lost)
 
 
+PACKS = [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", partial(lzma.compress, preset=0))]
 ROWS = b"id,n\n" + b"".join(b"%d,%d\n" % (i, i * i % 7919) for i in range(200_000))
 
 
-@pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+@pytest.mark.parametrize(("name", "pack"), PACKS)
 async def test_of_a_packed_file_cut_short_the_beginning_is_read(name: str, pack: Pack, tmp_path: Path) -> None:
     whole = pack(ROWS)
     path = file(tmp_path / f"a.csv.{name}", whole[: len(whole) * 9 // 10])
@@ -183,10 +185,10 @@ async def test_of_a_packed_file_cut_short_the_beginning_is_read(name: str, pack:
     assert "| 3 | 1 | 1 |" in (await read(path, page=2)).text
 
 
-@pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+@pytest.mark.parametrize(("name", "pack"), PACKS)
 async def test_a_packed_file_of_which_nothing_is_left_is_a_problem(name: str, pack: Pack, tmp_path: Path) -> None:
     with pytest.raises(FileProblem, match=rf"a\.csv\.{name} is cut off") as raised:
-        await preview(file(tmp_path / f"a.csv.{name}", pack(ROWS)[:14]))
+        await preview(file(tmp_path / f"a.csv.{name}", pack(ROWS[:5000])[:14]))
     assert raised.value.reason == "truncated"
 
 

@@ -156,7 +156,7 @@ async def test_text_that_is_none(tmp_path: Path) -> None:
 async def test_deep_json_and_one_long_line(tmp_path: Path) -> None:
     deep = await preview(file(tmp_path / "deep.json", "[" * 100_000 + "]" * 100_000))
     assert deep.kind in ("json", "txt")
-    long = json.dumps({"a": ["word"] * 2_000_000})
+    long = json.dumps({"a": ["word"] * 300_000})
     seen = await preview(file(tmp_path / "long.json", long))
-    assert "list of 2,000,000" in seen.summary
+    assert "list of 300,000" in seen.summary
     assert (await read(tmp_path / "long.json", page=seen.sections or 0)).text.endswith('"]}')

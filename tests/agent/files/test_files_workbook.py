@@ -20,8 +20,7 @@ from agent.files.problem import FileProblem
 from agent.files.reading import preview, read
 from agent.files.tables import workbook as workbook_module
 from agent.files.tables.cells import colour_of, colour_word, ranges_of
-from agent.files.tables.sheets import as_text
-from agent.files.tables.workbook import open_workbook
+from agent.files.tables.workbook import as_text, open_workbook
 
 
 def saved(book: Any, path: Path) -> Path:
@@ -312,7 +311,7 @@ async def test_a_password_is_told(tmp_path: Path) -> None:
     header[30:32], header[48:52] = (9).to_bytes(2, "little"), (0).to_bytes(4, "little")
     entry = "EncryptedPackage".encode("utf-16-le").ljust(128, b"\0")
     (tmp_path / "a.xlsx").write_bytes(bytes(header) + entry * 4)
-    with pytest.raises(FileProblem, match="protected by a password") as raised:
+    with pytest.raises(FileProblem, match="locked by a password") as raised:
         await read(tmp_path / "a.xlsx")
     assert raised.value.reason == "encrypted"
 

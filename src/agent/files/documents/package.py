@@ -18,7 +18,7 @@ _LOCKED = 1
 """Bit of a member's flags: its content is encrypted."""
 
 
-def open_package(source: Source, limits: ReadLimits, member: str) -> ZipFile:
+def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFile:
     """Opens the zip file of a document.
 
     Args:
@@ -60,7 +60,7 @@ def open_package(source: Source, limits: ReadLimits, member: str) -> ZipFile:
         )
     elif any(one.flag_bits & _LOCKED for one in members):
         problem = FileProblem("encrypted", f"{name_of(source)} is encrypted.")
-    elif member not in archive.namelist():
+    elif member and member not in archive.namelist():
         problem = FileProblem(
             "mismatch", f"{name_of(source)} is no {source.kind}: it has no {member}.", remedy="Check its kind."
         )

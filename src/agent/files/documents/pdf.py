@@ -6,14 +6,13 @@ import ctypes
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
-from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
+from agent.files.problem import FileProblem, beginning, damaged, locked, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -56,11 +55,7 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
         why = "" if len(document) else "it has no pages"
     except PdfiumError as error:
         if error.err_code in (_PASSWORD, _SECURITY):
-            raise FileProblem(
-                "encrypted",
-                f"{name_of(source)} is locked by a password.",
-                remedy="Its content cannot be had without the password.",
-            ) from None
+            raise locked(source) from None
         why = str(error)
     if why and is_cut:
         raise FileProblem(
@@ -76,24 +71,24 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
     return contents
 
 
-@dataclass(slots=True)
 class PdfContents(Contents):
-    """An open PDF."""
+    """An open PDF.
 
-    document: PdfDocument
-    stem: str
-    limits: ReadLimits
-    kind: str = "pdf"
-    summary: str = ""
-    facts: dict[str, Json] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
-    count: int | None = None
-    _until: float = 0.0
-    _pages: dict[int, str] = field(default_factory=dict)
+    Args:
+        document: As pdfium has it.
+        stem: What the files that are saved are called.
+        limits: What reading may take.
+    """
 
-    def __post_init__(self) -> None:
-        self.count = len(self.document)
-        told = {key.lower(): one_line(value, 300) for key, value in self.document.get_metadata_dict().items() if value}
+    kind = "pdf"
+
+    def __init__(self, document: PdfDocument, stem: str, limits: ReadLimits) -> None:
+        self._document, self._stem = document, stem
+        self._seconds = limits.seconds * _SHARE_FOR_OCR
+        self._until = 0.0
+        self._recognised: dict[int, str] = {}
+        self.count, self.lost = len(document), []
+        told = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
         outline = list(self._outline())
         attached = self._attached()
         self.facts = {"pages": self.count, **told}
@@ -103,12 +98,16 @@ class PdfContents(Contents):
             self.facts["attachments"] = [name for name, _ in attached]
             names = ", ".join(one_line(name) for name, _ in attached)
             self.lost.append(f"Files are attached to the PDF, saved beside its text but not read: {names}.")
-        self.summary = _summary(self.count, told, outline)
+        title = f" “{told['title']}”" if "title" in told else ""
+        author = f" by {told['author']}" if "author" in told else ""
+        self.summary = f"PDF of {self.count:,} page{'s' if self.count != 1 else ''}{title}{author}."
+        if top := [f"{one['title']} (page {one['page']})" for one in outline if one["level"] == 0][:40]:
+            self.summary += f"\nOutline: {'; '.join(top)}"
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages."""
-        for number in range(first, len(self.document) + 1):
-            label = self.document.get_page_label(number - 1)
+        for number in range(first, len(self._document) + 1):
+            label = self._document.get_page_label(number - 1)
             numbered = f" (numbered {one_line(label, 20)})" if label and label != str(number) else ""
             yield Section(f"page {number}{numbered}", self._text(number))
 
@@ -121,7 +120,7 @@ class PdfContents(Contents):
         from pypdfium2 import PdfiumError
 
         try:
-            page = self.document[number - 1]
+            page = self._document[number - 1]
         except (PdfiumError, IndexError):
             raise FileProblem("range", f"Page {number} cannot be drawn.", remedy="Take another page.") from None
         try:
@@ -131,55 +130,49 @@ class PdfContents(Contents):
 
     def save_data(self, folder: Path) -> list[Path]:
         """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
-        path = folder / f"{self.stem}.pages.jsonl"
+        path = folder / f"{self._stem}.pages.jsonl"
         with path.open("w", encoding="utf-8") as out:
-            for number in range(1, len(self.document) + 1):
+            for number in range(1, len(self._document) + 1):
                 out.write(json.dumps({"page": number, "text": self._text(number)}, ensure_ascii=False) + "\n")
         saved = [path]
         for index, (name, content) in enumerate(self._attached(), 1):
             safe = Path(name.replace("\\", "/")).name.strip(". ") or "file"
-            saved.append(folder / f"{self.stem}.attached-{index}-{safe[-100:]}")
+            saved.append(folder / f"{self._stem}.attached-{index}-{safe[-100:]}")
             saved[-1].write_bytes(content)
         return saved
 
     def close(self) -> None:
         """Closes the document."""
-        self.document.close()
+        self._document.close()
 
     def _text(self, number: int) -> str:
-        if number not in self._pages:
-            self._pages = {number: self._read(number)}
-        return self._pages[number]
-
-    def _read(self, number: int) -> str:
         from pypdfium2 import PdfiumError
 
         try:
-            page = self.document[number - 1]
+            page = self._document[number - 1]
         except PdfiumError:
             self._tell(f"Page {number} is damaged and cannot be read.")
             return "(this page is damaged)"
         try:
-            return self._text_of(page, number)
+            text = _text_of(page)
+            if len(text) > _MOST_CHARACTERS:
+                self._tell(
+                    f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown."
+                )
+                text = text[:_MOST_CHARACTERS]
+            pictures, others = _objects_of(page)
+            if not text.strip() and pictures + others:
+                text = self._recognised.get(number) or self._ocr(page, number)
+            elif pictures:
+                some = "a picture" if pictures == 1 else f"{pictures} pictures"
+                self._tell(f"Page {number} has {some} besides its text, not described here.")
+            notes = _notes_on(page, self._document)
+            return "\n".join([text.strip("\n"), *notes]) if notes else text
         finally:
             page.close()
 
-    def _text_of(self, page: Any, number: int) -> str:
-        text = _text_of(page)
-        if len(text) > _MOST_CHARACTERS:
-            self._tell(f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown.")
-            text = text[:_MOST_CHARACTERS]
-        pictures, others = _objects_of(page)
-        if not text.strip() and pictures + others:
-            text = self._ocr(page, number)
-        elif pictures:
-            some = "a picture" if pictures == 1 else f"{pictures} pictures"
-            self._tell(f"Page {number} has {some} besides its text, not described here.")
-        notes = _notes_on(page, self.document)
-        return "\n".join([text.strip("\n"), *notes]) if notes else text
-
     def _ocr(self, page: Any, number: int) -> str:
-        self._until = self._until or time.monotonic() + self.limits.seconds * _SHARE_FOR_OCR
+        self._until = self._until or time.monotonic() + self._seconds
         if time.monotonic() > self._until:
             self._tell(f"Page {number} and pages after it are pictures that there was no time for: ask for them alone.")
             return "(a picture, not read)"
@@ -192,10 +185,11 @@ class PdfContents(Contents):
         self._tell(f"Page {number} is only a picture; {found}.")
         for sentence in seen.lost:
             self._tell(f"Page {number}: {sentence}")
-        return seen.text or "(a picture without text)"
+        self._recognised[number] = seen.text or "(a picture without text)"
+        return self._recognised[number]
 
     def _outline(self) -> Iterator[dict[str, Json]]:
-        for place, item in enumerate(self.document.get_toc(max_depth=3)):
+        for place, item in enumerate(self._document.get_toc(max_depth=3)):
             if place == 200:
                 self.lost.append("The outline has more than 200 entries; the rest is left out.")
                 return
@@ -205,22 +199,12 @@ class PdfContents(Contents):
             yield {"title": one_line(item.get_title() or "", 200), "page": page, "level": item.level}
 
     def _attached(self) -> list[tuple[str, bytes]]:
-        found = (self.document.get_attachment(index) for index in range(min(self.document.count_attachments(), 50)))
+        found = (self._document.get_attachment(index) for index in range(min(self._document.count_attachments(), 50)))
         return [(one.get_name(), bytes(one.get_data())) for one in found]
 
     def _tell(self, sentence: str) -> None:
         if sentence not in self.lost:
             self.lost.append(sentence)
-
-
-def _summary(pages: int, told: dict[str, str], outline: list[dict[str, Json]]) -> str:
-    title = f" “{told['title']}”" if "title" in told else ""
-    author = f" by {told['author']}" if "author" in told else ""
-    lines = [f"PDF of {pages:,} page{'s' if pages != 1 else ''}{title}{author}."]
-    top = [f"{one['title']} (page {one['page']})" for one in outline if one["level"] == 0][:40]
-    if top:
-        lines.append("Outline: " + "; ".join(top))
-    return "\n".join(lines)
 
 
 def _text_of(page: Any) -> str:

@@ -12,7 +12,7 @@ import openpyxl.worksheet._reader as reading  # type: ignore[import-untyped]  # 
 from openpyxl import load_workbook
 
 from agent.files.tables.rows import first_of, letters
-from agent.files.tables.sheets import as_text
+from agent.files.tables.workbook import as_text
 
 if TYPE_CHECKING:
     from mcp_tools.tool import Json
