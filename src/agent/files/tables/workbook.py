@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.files.contents import Contents, ReadLimits, Section, Source
 from agent.files.documents.package import open_package
 from agent.files.previews import CELL, Part, part_of, trimmed
-from agent.files.problem import FileProblem, name_of, parser_failed
+from agent.files.problem import FileProblem, locked, name_of, parser_failed
 from agent.files.tables.rows import (
     as_table,
     columns_told,
@@ -329,9 +329,7 @@ def _plain(source: Source, limits: ReadLimits, lost: list[str]) -> WorkbookConte
             else:
                 lost.append(f"Sheet {data.name} is no table of cells: it is not shown.")
     except PasswordError as error:
-        raise FileProblem(
-            "encrypted", f"{name_of(source)} is locked by a password.", remedy=WITHOUT_PASSWORD
-        ) from error
+        raise locked(source) from error
     except CalamineError as error:
         raise FileProblem("damaged", f"{name_of(source)} cannot be read as {source.kind}: {error}.") from error
     except BaseException as error:
