@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -154,16 +154,17 @@ class Plan:
 
 def plan_by_rule(aim: str) -> Plan:
     """Queries by the question's form: one for each clause, or for each of the things that are compared."""
-    compared = _compared(aim)
-    parts = [_without_names(aim, compared, name) for name in compared] or clauses(aim)
-    queries = [words_of(part) for part in parts]
-    return Plan(usable(queries) or (aim[:_LONGEST_QUERY],), freshness_of(aim))
-
-
-def clauses(aim: str) -> list[str]:
-    """The questions that a question is made of, at most three."""
-    parts = [part.strip(" ?.,;") for part in _CLAUSES.split(aim)]
-    return [part for part in parts if len(part.split()) > 1][:QUERIES] or [aim]
+    names = [name for name in names_in(aim) if not name.isdigit()]
+    if _COMPARES.search(aim) and 2 <= len(names) <= QUERIES:
+        parts = []
+        for kept in names:
+            part = aim
+            for name in names:
+                part = part if name == kept else part.replace(name, " ")
+            parts.append(_COMPARES.sub(" ", part))
+    else:
+        parts = [part for one in _CLAUSES.split(aim) if len((part := one.strip(" ?.,;")).split()) > 1] or [aim]
+    return Plan(usable(map(words_of, parts)) or (aim[:_LONGEST_QUERY],), freshness_of(aim))
 
 
 def freshness_of(aim: str) -> str:
@@ -189,26 +190,10 @@ def broader(query: str, terms: Terms) -> str:
     return " ".join([*telling, *others[-1:]][: _MOST_WORDS // 2])
 
 
-def usable(queries: Sequence[str]) -> tuple[str, ...]:
+def usable(queries: Iterable[str]) -> tuple[str, ...]:
     """The queries on one line each, none twice, at most three."""
     clean = (" ".join(query.split())[:_LONGEST_QUERY] for query in queries)
     return tuple(dict.fromkeys(query for query in clean if query))[:QUERIES]
-
-
-def _compared(aim: str) -> list[str]:
-    """The names that a question compares; empty where it compares nothing."""
-    if not _COMPARES.search(aim):
-        return []
-    names = [name for name in names_in(aim) if not name.isdigit()]
-    return names if 2 <= len(names) <= QUERIES else []
-
-
-def _without_names(aim: str, names: Sequence[str], kept: str) -> str:
-    """The question about one of the things that it compares."""
-    for name in names:
-        if name != kept:
-            aim = aim.replace(name, " ")
-    return _COMPARES.sub(" ", aim)
 
 
 _MOST_TERMS = 32
@@ -237,7 +222,7 @@ class Query:
     @property
     def loosened(self) -> Query:
         """With the phrases as words."""
-        words = (*self.words, *(word for phrase in self.phrases for word in _words_in(phrase)))
+        words = (*self.words, *(word for phrase in self.phrases for word in _QUERY_WORD.findall(phrase)))
         return replace(self, words=tuple(dict.fromkeys(words))[:_MOST_TERMS], phrases=())
 
     @property
@@ -266,14 +251,20 @@ def parse_query(text: str) -> Query:
             continue
         rest += f" {part[0]}"
         if part["not"]:
-            without += [" ".join(_words_in(part["phrase"] or part["word"] or ""))]
+            without += [" ".join(_QUERY_WORD.findall(part["phrase"] or part["word"] or ""))]
         elif part["phrase"]:
-            phrases += [" ".join(_words_in(part["phrase"]))]
+            phrases += [" ".join(_QUERY_WORD.findall(part["phrase"]))]
         else:
-            words += _words_in(part["word"] or "")
+            words += _QUERY_WORD.findall(part["word"] or "")
     telling = [word for word in words if plain(word) not in COMMON] or words
     kept = tuple(dict.fromkeys(word.casefold() for word in telling))[:_MOST_TERMS]
-    return Query(kept, _filled(phrases), _filled(without), site, rest.strip())
+    return Query(
+        kept,
+        tuple(filter(None, phrases))[:_MOST_TERMS],
+        tuple(filter(None, without))[:_MOST_TERMS],
+        site,
+        rest.strip(),
+    )
 
 
 def match_of(words: str) -> str:
@@ -289,14 +280,6 @@ def spaced(text: str) -> str:
 def unspaced(text: str) -> str:
     """The text as it was."""
     return text if text.isascii() else _SPACED.sub(r"\1", text)
-
-
-def _words_in(text: str) -> list[str]:
-    return _QUERY_WORD.findall(text)
-
-
-def _filled(texts: list[str]) -> tuple[str, ...]:
-    return tuple(text for text in texts if text)[:_MOST_TERMS]
 
 
 def oldest(freshness: str) -> datetime | None:

@@ -260,7 +260,11 @@ def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, *, most: in
         read.page.url: tuple(scored.passage.quote for scored in read.passages[: most - (place > 0)])
         for place, read in enumerate(ordered)
     }
-    there = {stem for read in pages for stem in _stems_quoted(read, quotes[read.page.url])}
+    there: set[str] = set()
+    for read in pages:
+        texts = {quote.text for quote in quotes[read.page.url]}
+        there.update(stems_of(read.page.title))
+        there.update(*(scored.stems for scored in read.passages if scored.passage.text in texts))
     missing = [name for name in terms.lacking(there) if not name.isdigit()][:MOST_MISSING]
     return Assessment(quotes, missing=missing, queries=usable([_query_for(name, wanted.aim) for name in missing]))
 
@@ -268,14 +272,6 @@ def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, *, most: in
 def best_score(read: ReadPage) -> float:
     """The score of a page's best passage."""
     return read.passages[0].score if read.passages else 0.0
-
-
-def _stems_quoted(read: ReadPage, quotes: Sequence[Quote]) -> set[str]:
-    """The words of what is quoted of a page, and of what stands above it."""
-    texts = {quote.text for quote in quotes}
-    return {stem for scored in read.passages if scored.passage.text in texts for stem in scored.stems} | set(
-        stems_of(read.page.title)
-    )
 
 
 def _query_for(name: str, aim: str) -> str:

@@ -20,6 +20,16 @@ from agent.web.queries import Plan, Terms, broader, terms_of
 from agent.web.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely
 from mcp_tools.text import one_line
 
+T = TypeVar("T")
+
+HITS = 8
+"""Of one search."""
+_PAGES = 3
+"""Pages that are read at first; one more where nothing was found."""
+_MORE_PAGES = 2
+"""Pages that are read after a follow-up."""
+_BATCHES = 2
+"""Of pages, where some cannot be read."""
 _LATE = 8
 """How slowly a place further down in an engine's list loses weight."""
 _BELIEVED = 0.15
@@ -84,18 +94,6 @@ class Hits:
         """Counts a page as tried: another address led to it."""
         if (hit := self._hits.get(canonical(url))) is not None:
             hit.tried = True
-
-
-T = TypeVar("T")
-
-HITS = 8
-"""Of one search."""
-_PAGES = 3
-"""Pages that are read at first; one more where nothing was found."""
-_MORE_PAGES = 2
-"""Pages that are read after a follow-up, and for a second source."""
-_BATCHES = 2
-"""Of pages, where some cannot be read."""
 
 
 async def research(
@@ -192,7 +190,10 @@ class _Inquiry:
                     self._hits.mark(page.url)
                     self.pages.append(read_closely(page, terms, self._wanted.question))
         if len(self.pages) == before:  # what the engines say of pages is better than nothing
-            self.pages += [self._summary(result, terms) for result in summaries if result.snippet.strip()]
+            for hit in summaries:
+                if hit.snippet.strip():
+                    page = Page(hit.url, hit.title, hit.snippet, via="summary", published=hit.published)
+                    self.pages.append(read_closely(page, terms, self._wanted.question))
         return len(self.pages) > before
 
     async def _page(self, result: Result) -> Page | None:
@@ -201,10 +202,6 @@ class _Inquiry:
         except WebProblem as problem:
             self.evidence.failed.append(f"{result.url}: {one_line(problem.message, 160)}")
             return None
-
-    def _summary(self, result: Result, terms: Terms) -> ReadPage:
-        page = Page(result.url, result.title, result.snippet, via="summary", published=result.published)
-        return read_closely(page, terms, self._wanted.question)
 
     def _assess(self) -> None:
         if any(read.passages for read in self.pages):
@@ -216,35 +213,27 @@ class _Inquiry:
         """Fills the evidence from what was read; where the search ended early, from what is there."""
         if self.pages and not self.assessment.quotes:
             self._assess()
-        evidence, quotes = self.evidence, self.assessment.quotes
-        evidence.hits, evidence.read = len(self._hits), len(self.pages)
-        evidence.missing = self.assessment.missing
-        evidence.sources = self._numbered([read for read in self.pages if quotes.get(read.page.url)])
-
-    def _numbered(self, pages: Sequence[ReadPage]) -> list[Source]:
-        """The sources, best first; one that the run knows already keeps its number."""
+        self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)
+        self.evidence.missing = self.assessment.missing
+        sources = [
+            Source(
+                number=0,
+                url=read.page.url,
+                title=read.page.title,
+                relevance=relevance_of(read.stems, self._terms),
+                credibility=credibility_of(read.page.url, self._terms),
+                quotes=quotes,
+                published=read.page.published,
+                via=read.page.via,
+            )
+            for read in self.pages
+            if (quotes := self.assessment.quotes.get(read.page.url))
+        ]
+        sources.sort(key=lambda one: (rank(one.relevance.level), rank(one.credibility.level)), reverse=True)
         numbers = {canonical(source["url"]): source["number"] for source in self._wanted.known}
-        sources = sorted((self._source(read) for read in pages), key=_worth, reverse=True)
-        for source in sources:
+        for source in sources:  # one that the run knows already keeps its number
             numbers.setdefault(canonical(source.url), max(numbers.values(), default=0) + 1)
-        return [replace(source, number=numbers[canonical(source.url)]) for source in sources]
-
-    def _source(self, read: ReadPage) -> Source:
-        page = read.page
-        return Source(
-            number=0,
-            url=page.url,
-            title=page.title,
-            relevance=relevance_of(read.stems, self._terms),
-            credibility=credibility_of(page.url, self._terms),
-            quotes=self.assessment.quotes[page.url],
-            published=page.published,
-            via=page.via,
-        )
-
-
-def _worth(source: Source) -> tuple[int, int]:
-    return rank(source.relevance.level), rank(source.credibility.level)
+        self.evidence.sources = [replace(source, number=numbers[canonical(source.url)]) for source in sources]
 
 
 async def _all(*calls: Awaitable[T]) -> list[T]:
