@@ -25,7 +25,7 @@ _PICTURES = re.compile(r"/media/[^/:]+:")
 _ADDRESS = re.compile(r"(?:https?://[^/?#\s]\S*|file:///\S+)", re.IGNORECASE)
 _IN_TEXT = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`\[\]]+", re.IGNORECASE)
 _BEHIND = ".,;:!?*_"
-"""What follows an address in a text, and is none of it at its end."""
+"""Signs that follow an address in a text, and are not part of its end."""
 
 
 def is_address(text: str) -> bool:
@@ -35,7 +35,7 @@ def is_address(text: str) -> bool:
 
 
 def addresses_in(text: str) -> list[str]:
-    """The addresses that stand in a text, each once, without the punctuation and the bracket that follow them."""
+    """The addresses in a text, each once, without the punctuation and the bracket that follow them."""
     found = []
     for match in _IN_TEXT.finditer(text):
         url = match[0].rstrip(_BEHIND)
@@ -47,7 +47,7 @@ def addresses_in(text: str) -> list[str]:
 
 
 def canonical(url: str) -> str:
-    """What two addresses of the same page have in common; it tells pages apart, and is not for opening.
+    """What two addresses of the same page have in common; it distinguishes pages, and is not for opening.
 
     Scheme, `www.`, mobile hosts, the usual ports, fragments that are no routes, tracking parameters, the order of
     parameters and a final slash tell nothing.
@@ -88,7 +88,7 @@ def is_local(host: str) -> bool:
 
 
 def source_of(url: str) -> str:
-    """Who answers for a page: the domain that someone registered, as `bbc.co.uk`; an IP address stands for itself."""
+    """Who answers for a page: the domain that someone registered, as `bbc.co.uk`; an IP address as it is."""
     return _registered(host_of(url))
 
 

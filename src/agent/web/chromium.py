@@ -46,7 +46,7 @@ UNSANDBOXED = (
     + (", as it always does as root" if os.geteuid() == 0 else ": this machine allows it none")
     + ". A page that takes it over can do what your user can."
 )
-"""What is told where it has none."""
+"""The note where it has none."""
 INSTALL = "apt-get install chromium, or: playwright install chromium"
 _PREFIX = "alita-browser-"
 _PROC = Path("/proc")
@@ -93,7 +93,7 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
 def _cached() -> list[Path]:
     """What Playwright installed, newest first."""
     told = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it bears a user who has none
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it works for a user without one
     folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
     folders.append(home / "Library/Caches/ms-playwright")
 
@@ -169,7 +169,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None]) -> Ch
 
     Args:
         chrome: The user's own choice.
-        note: Told that one is fetched.
+        note: Gets a message when one is fetched.
 
     Raises:
         WebProblem: There is none, and none can be had (`browser`).

@@ -51,7 +51,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a page, as they stand there."""
+    """Words of a page, unchanged."""
 
     text: str
     place: str

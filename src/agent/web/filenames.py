@@ -62,7 +62,7 @@ def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def claimed(folder: Path, name: str) -> Path:
-    """An empty file of that name, or of one with a number more, that nobody else gets: several may come at once."""
+    """An empty file of that name, or of one with a number more, that no other task gets."""
     for number in itertools.count(1):
         path = folder / (name if number == 1 else f"{Path(name).stem}-{number}{Path(name).suffix}")
         with contextlib.suppress(FileExistsError):

@@ -54,7 +54,7 @@ class AddressGuard:
 
     Args:
         allow_private: Whether addresses of this machine and its network may.
-        resolve: Who looks up names.
+        resolve: Looks up names.
     """
 
     def __init__(self, *, allow_private: bool = False, resolve: Resolver | None = None) -> None:
@@ -62,7 +62,7 @@ class AddressGuard:
         self._resolve = resolve or system_addresses
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of a host that may be connected to; whoever connects takes these and looks up no other.
+        """The addresses of a host that may be connected to; the caller connects to these and looks up no other.
 
         Args:
             host: A name, or an address in any form that the system understands, such as `0x7f.1`.
@@ -168,7 +168,7 @@ def read_address(url: str) -> httpx2.URL:
     """An address of the web in parts, its fragment left out.
 
     Raises:
-        WebProblem: It is of another scheme, malformed, or holds a user name: what stands before an `@` is made to look
+        WebProblem: It is of another scheme, malformed, or holds a user name: a text before an `@` can be made to look
             like a host.
     """
     import httpx2

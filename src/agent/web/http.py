@@ -46,9 +46,9 @@ class Http:
 
     Args:
         allow_private: Whether addresses of this machine and its network may be opened.
-        robots: Whether robots.txt is heeded.
-        resolve: Who looks up names; the system unless told.
-        tls: What certificates are checked against; what the system trusts unless told.
+        robots: Whether robots.txt is obeyed.
+        resolve: Looks up names; by default the system.
+        tls: What certificates are checked against; by default what the system trusts.
         seconds: What one request may take, redirects and body included.
     """
 
@@ -243,7 +243,7 @@ class Http:
             )
 
     async def _read_robots(self, site: str) -> Robots:
-        """The rules of a site. Where there are none to be had, the page itself will tell what is wrong."""
+        """The rules of a site. None where they cannot be had: what is wrong shows when the page is fetched."""
         with suppress(WebProblem), foreign_errors(site, self._seconds):
             async with (
                 asyncio.timeout(self._seconds / 4),
@@ -291,7 +291,7 @@ class Pace:
         self._silent_until = 0.0
 
     def silence(self, seconds: float) -> None:
-        """Nobody asks the host for so long: it said so."""
+        """No request goes to the host for so long, as it asked."""
         self._silent_until = max(self._silent_until, time.monotonic() + seconds)
 
     @asynccontextmanager

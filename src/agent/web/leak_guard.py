@@ -1,7 +1,7 @@
-"""Keeps known copies of the benchmark's answers from the agent, and tells of each that it met.
+"""Keeps known copies of the benchmark's answers from the agent, and reports each that it met.
 
-Agents find the dataset's mirrors by searching for a question's words. Whoever fetches from the web asks the guard about
-every address before it is opened, and about every piece of text before it is shown.
+Agents find the dataset's mirrors by searching for a question's words. Code that fetches from the web asks the guard
+about every address before it is opened, and about every text before it is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from agent.events import Event, LeakBlocked
 
 PASSAGE = 12
-"""Words in a row that nobody writes by chance."""
+"""Words in a row that two texts do not share by chance."""
 _LIST = "leaks.json"
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
@@ -28,7 +28,7 @@ class Leaks:
     """What is known of copies."""
 
     places: tuple[tuple[str, str], ...]
-    """Host, and the beginning of the path or a pattern in it; a host stands for its subdomains too."""
+    """Host, and the beginning of the path or a pattern in it; a host includes its subdomains."""
     words: re.Pattern[str]
     """What only a page about the dataset's content holds."""
 
@@ -58,7 +58,7 @@ def leak_in(address: str, text: str = "") -> str | None:
 
 
 def _addresses_in(address: str) -> list[str]:
-    """The address, and those that stand in its path or query: an archive and a reader of pages get them so."""
+    """The address, and those in its path or query: an archive and a reader of pages get them so."""
     return [address, *(f"https://{inner}" for inner in _SCHEME.split(address)[1:])]
 
 
@@ -86,7 +86,7 @@ class LeakGuard:
     """Blocks known copies during one run, and pages that quote its question at length.
 
     Args:
-        tell: Told of each that was met.
+        tell: Gets an event for each that was met.
         question: What is asked.
     """
 
@@ -95,7 +95,7 @@ class LeakGuard:
         self._passages = frozenset(_passages(question))
 
     def blocks(self, address: str, text: str = "") -> bool:
-        """Whether an address must not be opened, or its text not be shown; a hit is told.
+        """Whether an address must not be opened, or its text not be shown; a hit is reported.
 
         Args:
             address: Where it is.
@@ -108,7 +108,7 @@ class LeakGuard:
         return self._told(address, await asyncio.to_thread(self.reason, address, text))
 
     def reason(self, address: str, text: str = "") -> str | None:
-        """Why it is to be blocked; None when it is not. Nothing is told."""
+        """Why it is to be blocked; None when it is not. Nothing is reported."""
         if found := leak_in(address, text):
             return found
         if self._passages and any(passage in self._passages for passage in _passages(f"{_plain(address)} {text}")):
@@ -121,7 +121,7 @@ class LeakGuard:
         return reason is not None
 
     def blocks_query(self, query: str) -> bool:
-        """Whether a search must not be made: it asks for the dataset itself; a hit is told.
+        """Whether a search must not be made: it asks for the dataset itself; a hit is reported.
 
         A query may well be the question, and may name any address.
         """

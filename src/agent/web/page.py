@@ -36,7 +36,7 @@ class WebProblem(ModelFixableError):
     """Something of the web that could not be had.
 
     Args:
-        reason: What kind of problem it is; whoever has another source tries that.
+        reason: What kind of problem it is.
         message: What happened, with the address or the query.
         remedy: What to do next.
         retry_after: Seconds to wait, where the other side named them.
@@ -68,7 +68,7 @@ class Result:
     source: str
     """The engine that gave it: `firecrawl`, `ddgs`, `wikipedia`."""
     published: str = ""
-    """ISO date, where the engine tells it."""
+    """ISO date, where the engine gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Page:
     fetched: str = ""
     """ISO time, UTC."""
     published: str = ""
-    """ISO date, where the page tells it."""
+    """ISO date, where the page has it."""
     path: Path | None = None
     """The downloaded file, where it is one."""
     notes: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Page:
     forms: tuple[str, ...] = ()
     """Each on a line: `GET https://a.example/search: q (text)`."""
     around: str = ""
-    """What stands around the content, menus and foot mostly, in the same form."""
+    """Menus, head and foot, in the same form."""
 
     @property
     def whole(self) -> str:
@@ -119,7 +119,7 @@ class Search(Protocol):
         """The best hits, best first; none is an empty list.
 
         Args:
-            query: In the engine's own words: operators such as quotes and `site:` may stand in it.
+            query: In the engine's own words: operators such as quotes and `site:` are allowed.
             limit: How many at most.
             freshness: `day`, `week`, `month` or `year`: nothing older; empty for any age.
 

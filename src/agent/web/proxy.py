@@ -245,7 +245,7 @@ async def _answer(here: _Side, status: str, error: Exception) -> None:
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY name for a host, NO_PROXY heeded; empty for none."""
+    """The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY name for a host, except those of NO_PROXY; empty for none."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all") or ""
     if not proxy or proxy_bypass(host):
@@ -254,7 +254,7 @@ def proxy_for(scheme: str, host: str) -> str:
 
 
 def proxy_problem() -> WebProblem:
-    """That the proxy of the environment cannot be used; its address, which may hold a password, is not told."""
+    """The proxy of the environment cannot be used; its address, which may hold a password, is not shown."""
     named = [name for name in _VARIABLES if not _is_http(os.environ.get(name) or os.environ.get(name.lower()) or "")]
     return WebProblem(
         "connection",

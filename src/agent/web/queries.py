@@ -27,7 +27,7 @@ _SAME = {
     "winner": "win", "led": "lead", "leader": "lead", "inhabitant": "population", "people": "population",
     "cost": "price", "fee": "price", "fare": "price", "admission": "price", "expensive": "price",
 }  # fmt: skip
-"""Words by which questions and pages say the same thing: the one, and the one that stands for both."""
+"""Words by which questions and pages say the same thing: a word, and the one that represents both."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -268,7 +268,7 @@ def parse_query(text: str) -> Query:
 
 
 def match_of(words: str) -> str:
-    """Words as one quoted string of FTS5: they stand one after the other. Words hold no quotes."""
+    """Words as one quoted string of FTS5: one after the other. Words have no quotes in them."""
     return f'"{" ".join(spaced(words).split())}"'
 
 

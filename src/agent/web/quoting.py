@@ -33,7 +33,7 @@ class Passage:
 
     text: str
     heading: str
-    """What stands above it; empty at the beginning."""
+    """The heading above it; empty at the beginning."""
     place: str
 
     @property
@@ -152,7 +152,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 _ABOVE = 0.6
-"""What a word counts that stands in the heading or the paragraph before, and not in the passage."""
+"""Weight of a word that is in the heading or the paragraph before, and not in the passage."""
 _IN_TITLE = 0.35
 _FIT = 1.5
 """What it counts that a passage holds the kind of thing that is asked for: a number, a date, a person."""
@@ -179,12 +179,12 @@ MOST_MISSING = 3
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A passage and how much it bears on the question; higher is better."""
+    """A passage and how relevant it is to the question; higher is better."""
 
     passage: Passage
     score: float
     stems: frozenset[str]
-    """Of the passage and what stands above it."""
+    """Of the passage and what is above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
 def _score(
     own: frozenset[str], above: frozenset[str], title: frozenset[str], terms: Terms, rarity: dict[str, float]
 ) -> float:
-    """What a passage's words weigh; nothing when none of the question's words stands in the passage itself."""
+    """What a passage's words weigh; nothing when none of the question's words is in the passage itself."""
     score, in_itself = 0.0, False
     for stem, weight in terms.weights.items():
         if stem in own:

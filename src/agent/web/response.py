@@ -226,7 +226,7 @@ class StatusProblem(WebProblem):
 
     @property
     def host(self) -> str:
-        """Who answered."""
+        """The host that answered."""
         return urlsplit(self.response.url).hostname or ""
 
     @property
@@ -296,7 +296,7 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, outermost first: the parts of a group, and what stands among its arguments, too."""
+    """The error and what led to it, outermost first: the parts of a group, and those among its arguments, too."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:

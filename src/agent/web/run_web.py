@@ -20,7 +20,7 @@ class RunWeb:
     Args:
         settings: With keys, places and what is allowed.
         folder: Where files of the web are kept; made when the first one comes.
-        tell: Told what fails, and what takes long.
+        tell: Gets what fails, and what takes long.
     """
 
     name = "web"

@@ -101,7 +101,7 @@ class Ddgs(Search):
 
 
 def _reason(error: BaseException) -> Reason | None:
-    """Why nobody was reached; None where somebody was, and gave nothing."""
+    """Why no engine was reached; None where one was, and gave nothing."""
     import primp
 
     causes = list(causes_of(error))

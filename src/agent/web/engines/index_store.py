@@ -67,7 +67,7 @@ class IndexStore:
     """One index.
 
     Args:
-        path: Its file; made when it is not there, or is none.
+        path: Its file; made when it is missing or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,7 +175,7 @@ def _has_enough(query: Query, needed: int) -> tuple[str, Sequence[str | int]]:
     if needed < 2:
         return "", ()
     each = " UNION ALL ".join("SELECT rowid AS page FROM words WHERE words MATCH ?" for _ in query.words)
-    # The plus keeps SQLite from asking the index of words anew for each page.
+    # The plus keeps SQLite from searching the index of words again for each page.
     condition = f"AND +words.rowid IN (SELECT page FROM ({each}) GROUP BY page HAVING COUNT(*) >= ?)"  # noqa: S608 - nothing of the query is in it
     return condition, (*(match_of(word) for word in query.words), needed)
 

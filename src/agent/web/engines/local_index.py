@@ -353,7 +353,7 @@ def _places_in(source: Path, cache: Path) -> Iterator[_Place]:
 
 
 def _listed(entry: str, title: str, source: Path) -> _Place | None:
-    """What an entry of a list names; None where there is none."""
+    """What an entry of a list names; None where it does not exist."""
     try:
         if re.match(r"https?://", entry, re.I):
             return _Place(entry, "", None, _words(urlsplit(entry).path), title)

@@ -42,7 +42,7 @@ _RESTS: dict[Reason, float] = {
 _NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
 """What another reader must not get round."""
 _QUIET: tuple[Reason, ...] = ("refused_address", "private_address")
-"""A reader that is not for such addresses: no loss that a note should tell."""
+"""The reader is not for such addresses: this deserves no note."""
 _FILES = frozenset(READERS) - {"html", "xml"} | {
     *("jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet")
 }
@@ -137,7 +137,7 @@ class Engines:
                 passed_over.add(engine.name)
             elif hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
-        # Nobody has anything. An engine that named a time is waited for, within reason; one that was passed over on our
+        # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
         # own guess is asked at once.
         again: list[tuple[float, Search]] = []
         for engine in self._engines:
@@ -162,7 +162,7 @@ class Engines:
     async def _ask(
         self, engine: Search, query: str, limit: int, freshness: str, problems: dict[str, WebProblem]
     ) -> list[Result]:
-        """Asks one engine; why it gave nothing is told, and kept where it failed."""
+        """Asks one engine; why it gave nothing is reported, and kept where it failed."""
         await wait_for_turn(engine.name, _APART.get(engine.name, 0.0))
         began = time.monotonic()
         try:
@@ -211,7 +211,7 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
 
 
 class EngineState(NamedTuple):
-    """How a search engine stands."""
+    """Whether a search engine can be asked."""
 
     name: str
     state: str
@@ -256,7 +256,7 @@ def open_engines(
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:
-    """Who reads pages: Firecrawl where it can be asked, then the web itself, then the own index.
+    """The reader of pages: Firecrawl where it can be asked, then the web itself, then the own index.
 
     Files and videos are read without Firecrawl first: it keeps neither the file nor what is said.
 
@@ -325,7 +325,7 @@ def _state(name: str, settings: Settings) -> EngineState:
 
 
 class FirstOf:
-    """Readers of pages that stand behind one another.
+    """Readers of pages, each asked where those before it failed.
 
     Args:
         readers: The first is asked first.
@@ -365,7 +365,7 @@ class FirstOf:
                     notes.append(f"{reader.name} did not read it: {problem.message.rstrip('.')}.")
             else:
                 return replace(page, notes=(*notes, *page.notes))
-        raise last or WebProblem("no_key", "There is nobody who reads pages.")
+        raise last or WebProblem("no_key", "There is no reader of pages.")
 
     async def aclose(self) -> None:
         """Closes the readers, each whatever comes of the others."""

@@ -126,7 +126,7 @@ class Service:
         return WebProblem(reason, f"{self.host} {what} ({status}{wait}){detail}", remedy=remedy, retry_after=after)
 
     def nonsense(self, what: str) -> WebProblem:
-        """An answer that is none of the engine's."""
+        """An answer that is not in the engine's form."""
         remedy = "Its API may have changed, or a proxy answers in its place; name other engines with ALITA_ENGINES."
         return WebProblem("mismatch", f"{self.host} gave no answer of {self.engine}: {self.shown(what)}", remedy=remedy)
 
@@ -196,11 +196,11 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class Wikipedia(Search):
-    """Searches Wikipedia, in the language that the query is written in as far as its letters tell.
+    """Searches Wikipedia, in the language that the query is written in as far as its script shows.
 
     Args:
         http: Sends the requests.
-        url: Base address; `{language}` stands for the language.
+        url: Base address; `{language}` is replaced by the language.
         seconds: What one answer may take.
     """
 

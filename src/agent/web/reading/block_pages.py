@@ -1,4 +1,4 @@
-"""Pages that are no content: a proof that a person is there, a login, a wall that wants to be paid."""
+"""Pages that keep their content back: a CAPTCHA, a login, a paywall."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp_tools.text import one_line
 _LONGEST = 2500
 """Characters of text that a wall has at most; what has more is content that happens to have one."""
 _FEW = 800
-"""Characters of text that a captcha has at most, where nothing but its words tells it."""
+"""Characters of text that a CAPTCHA has at most, where only its words show it."""
 _CAPTCHA_SOURCE = re.compile(
     r"challenges\.cloudflare\.com|/cdn-cgi/challenge-platform/|cf-chl-|google\.com/recaptcha/|recaptcha/api\.js"
     r"|hcaptcha\.com/|g-recaptcha|h-captcha|cf-turnstile|geo\.captcha-delivery\.com|px-captcha|funcaptcha|arkoselabs",
@@ -50,7 +50,7 @@ _LOGIN_WORDS = re.compile(
     r"(log|sign) ?in to (continue|view|see|read|access)|you (must|need to) (log|sign) ?in|please (log|sign) ?in", re.I
 )
 _MARKS = re.compile(r"\]\[\d+\]|[\[*_#]")
-"""Of Markdown: links and emphasis stand within the words."""
+"""Of Markdown: links and emphasis occur within the words."""
 _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
 _PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
 
@@ -81,7 +81,7 @@ def look_for_wall(html: str, text: str, url: str, *, status: int = 200) -> None:
         status: With which it came.
 
     Raises:
-        WebProblem: A proof that a person is there is wanted (`captcha`), or a login or money (`paywall`).
+        WebProblem: It is behind a CAPTCHA (`captcha`), or a login or a paywall (`paywall`).
     """
     shown = one_line(url, 200)
     short = len(text) <= _LONGEST
@@ -96,14 +96,14 @@ def look_for_wall(html: str, text: str, url: str, *, status: int = 200) -> None:
 
 
 def look_for_wall_in_words(text: str, url: str) -> None:
-    """Raises when a text whose source nobody knows is a wall's: only words that hardly any content has tell it.
+    """Raises when a text without its source is a wall's: it has words that hardly any content has.
 
     Args:
         text: What there is to read, as Markdown.
         url: Where it was.
 
     Raises:
-        WebProblem: A proof that a person is there is wanted (`captcha`), or money (`paywall`).
+        WebProblem: It is behind a CAPTCHA (`captcha`), or a paywall (`paywall`).
     """
     words = _MARKS.sub("", text)
     if len(words) <= _FEW and _CAPTCHA_ALONE.search(words):
@@ -115,7 +115,7 @@ def look_for_wall_in_words(text: str, url: str) -> None:
 def _wants_person(shown: str) -> WebProblem:
     return WebProblem(
         "captcha",
-        f"{shown} wants a proof that a person is there (captcha), and shows nothing else.",
+        f"{shown} is behind a CAPTCHA.",
         remedy="Take another source.",
     )
 

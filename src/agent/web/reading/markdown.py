@@ -1,4 +1,4 @@
-"""A page of HTML as Markdown: what it says, apart from it what stands around that; tables as tables, links numbered."""
+"""A page of HTML as Markdown: its content, and apart from it menus, head and foot; tables as tables, links numbered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mcp_tools.text import one_line, printable
 LONGEST = 6_000_000
 """Characters of a page that are looked at."""
 _ESCAPED = re.compile(r"(?s:```.*?```)|`[^`\n]*`|\\([][().*_#+!>~`-])")
-"""Signs that were escaped, outside code: whoever quotes the page quotes what stands there."""
+"""Signs that were escaped, outside code: quotations must match what the page shows."""
 _SHORT = 120
 """Characters below which a page with scripts may have more to show."""
 _SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='module']"
@@ -43,7 +43,7 @@ _WANTS_SCRIPTS = re.compile(
 _LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")
 """What a page itself writes as we write links: `[11][12]` of footnotes."""
 _LINKED = "\x00"
-"""Stands in a link while the others are told from it; no page has it."""
+"""Marks our links while a page's own text that looks like one is changed; no page contains it."""
 _MOST_CHOICES = 30
 _SHORT_WARNING = 600
 """Characters of a page that says little more than that it wants scripts."""
@@ -67,7 +67,7 @@ _ENDS = re.compile(r"(?:^|[\s_-])(?:foot|footer|header)(?:$|[\s_-])", re.I)
 _ARTICLE = ("main", "article", "h1")
 _OF_TABLES = frozenset(("tr", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "h2", "h3", "h4", "h5", "h6"))
 _MOST_AROUND = 0.4
-"""Share of a page's text that nothing has which only stands around: pages are named `with-sidebar` as a whole."""
+"""Largest share of a page's text that a menu may have: some pages are named `with-sidebar` as a whole."""
 _LEAST_CONTENT = 0.1
 """Share of a page's text that its content has at least; else nothing is set apart."""
 _FEWEST_LINKS = 4
@@ -97,10 +97,10 @@ class Extracted:
     wants_scripts: bool
     """There is little to read here, and scripts would write the rest."""
     hidden: int = 0
-    """Characters that were left out because nobody sees them."""
+    """Characters that were left out because a browser does not show them."""
     forms: tuple[str, ...] = ()
     around: str = ""
-    """What stands around the content: menus, head, foot."""
+    """Menus, head and foot."""
 
     @property
     def size(self) -> int:
@@ -255,7 +255,7 @@ def _short(text: str) -> str:
 
 
 def set_apart(tree: Any, mark: str) -> None:
-    """Puts what stands around the content of a page behind it; links that turn its pages get a line before that.
+    """Moves menus, head and foot of a page behind its content; links that turn its pages get a line before them.
 
     Args:
         tree: The page, without scripts; it changes.

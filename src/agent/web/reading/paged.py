@@ -16,7 +16,7 @@ _AROUND = "What stands around the main text:"
 _SHORT = 0.1
 """Share of a screenful that may be shown below the content without being content."""
 _MAIN_TEXT_ONLY = frozenset({"firecrawl"})
-"""Readers that leave out what stands around it."""
+"""Readers that leave out menus, head and foot."""
 _RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 
 
@@ -68,7 +68,7 @@ class PagedView:
             page: From 1.
 
         Raises:
-            WebProblem: There is none of that number.
+            WebProblem: There is no screenful with that number.
         """
         self._check(page)
         start, end = self._span(page)

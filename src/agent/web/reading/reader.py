@@ -49,14 +49,14 @@ class WebReader:
     """Reads addresses.
 
     Args:
-        http: Who fetches.
+        http: Fetches.
         folder: Where files are kept; made when the first one comes.
         chrome: The Chromium that draws pages which scripts write; looked for when not given.
         gemini_key: Key of Gemini, which watches videos.
         youtube: Address of YouTube.
         archive: Address of the Internet Archive.
         gemini: Address of Gemini.
-        note: Told what the user should know of the browser that draws pages.
+        note: Gets what the user should know of the browser that draws pages.
     """
 
     name = "plain"
@@ -232,7 +232,7 @@ class WebReader:
         """What a drawn page says.
 
         Raises:
-            WebProblem: It is a wall, or what its server tells browsers in place of it (`browser`).
+            WebProblem: It is a wall, or the server's refusal of browsers (`browser`).
         """
         body = drawn.html.encode("utf-8", "replace")
         found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
@@ -252,7 +252,7 @@ class WebReader:
         if "cf-mitigated" in response.headers:
             raise WebProblem(
                 "captcha",
-                f"{one_line(response.url, 200)} wants a proof that a person is there (captcha).",
+                f"{one_line(response.url, 200)} is behind a CAPTCHA.",
                 remedy="Take another source.",
             ) from problem
         if response.charset and response.body:
@@ -281,7 +281,7 @@ async def extracted(
     """
     from agent.web.reading.markdown import LONGEST, Extracted
 
-    # a character takes four bytes at most, and one more tells that there are more
+    # a character takes four bytes at most, and one more shows that there are more
     sent = base64.b64encode(body[: 4 * LONGEST + 4]).decode()
     arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
     request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}

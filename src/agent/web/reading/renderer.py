@@ -48,7 +48,7 @@ class Renderer:
     Args:
         guard: Which addresses the browser may connect to.
         chrome: The Chromium to use; looked for when not given.
-        note: Told what the user should know of the browser.
+        note: Gets what the user should know of the browser.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class _Process:
         """
         async with contextlib.AsyncExitStack() as opened:
             await asyncio.to_thread(sweep)
-            scratch = new_profile()  # in no thread: whoever cancels that would not know of the folder
+            scratch = new_profile()  # in no thread: a cancelled thread would leave the folder behind
             opened.push_async_callback(_ended, scratch)
             proxy = await opened.enter_async_context(GuardedProxy(guard))
             started = cls(await _launched(scratch), opened.pop_all())
@@ -228,7 +228,7 @@ class _Process:
             await self._process.stdin.drain()
 
     async def _listen(self, replies: asyncio.StreamReader) -> None:
-        """Hands each reply to whoever waits for it; at the end, those who still wait hear that it is gone."""
+        """Hands each reply to the call that waits for it; at the end, calls that still wait fail."""
         with contextlib.suppress(ValueError, ConnectionError):
             while line := await replies.readline():
                 told = json.loads(line)

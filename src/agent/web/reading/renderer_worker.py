@@ -137,7 +137,7 @@ async def _answer(browser: Browser, asked: dict[str, Any], places: asyncio.Semap
                 drawn = await _drawn(browser, asked["url"], asked["seconds"])
         except TimeoutError:
             drawn = {"problem": "it took too long"}
-        except Exception as error:  # noqa: BLE001  # the boundary of this process: whoever asked waits for a reply
+        except Exception as error:  # noqa: BLE001  # the boundary of this process: the caller waits for a reply
             drawn = {"problem": (str(error).splitlines() or [type(error).__name__])[0]}
     _say(replies, {"id": asked["id"], **drawn})
 

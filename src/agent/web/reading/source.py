@@ -39,7 +39,7 @@ _LINK = re.compile(rf"(?P<picture>!?)(?<!\\)\[(?P<text>{_TEXT})\]\(\s{{0,20}}(?P
 
 
 def parse(source: str) -> Any:
-    """The tree of a page; None where there is none in it."""
+    """The tree of a page; None for a text without elements."""
     from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
@@ -114,7 +114,7 @@ def date_of(tree: Any) -> str:
 
 
 def drop_hidden(tree: Any) -> int:
-    """Takes out what nobody sees in a browser: it is where instructions for models are hidden.
+    """Removes what a browser does not show: it is where instructions for models are hidden.
 
     What a button of the page opens stays: it is for readers.
 

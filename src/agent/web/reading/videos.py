@@ -109,7 +109,7 @@ class YouTube:
     """The site.
 
     Args:
-        http: Who fetches from it.
+        http: Sends the requests.
         base: Its address.
     """
 
@@ -248,7 +248,7 @@ class Gemini:
     """The service.
 
     Args:
-        http: Who asks it.
+        http: Sends the requests.
         key: Its key.
         base: Its address.
         model: Which model watches.
