@@ -117,7 +117,7 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
     from agent.gaia.configuration import with_limit
     from agent.gaia.dataset import load_jsonl
     from agent.gaia.progress import Began, Ended, Event
-    from agent.gaia.runner import RunOptions, run
+    from agent.gaia.runner import Benchmark, RunOptions
 
     settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
     dataset = load_jsonl(question_file(folder, count))
@@ -135,7 +135,7 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
                     wall=time.monotonic() - seen["began"], cpu=cpu_seconds(pids) - seen["cpu"], mb=held_mb(pids)
                 )
 
-    outcome = asyncio.run(run(options, on_event=hear))
+    outcome = asyncio.run(Benchmark(options, hear).run())
     right = sum(attempt.correct is True for attempt in outcome.attempts)
     return {"wall": seen["wall"], "cpu": seen["cpu"], "mb": seen["mb"], "right": right}
 

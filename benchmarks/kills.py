@@ -39,7 +39,7 @@ from agent.gaia.attempt import Attempt, Task, dataset_of
 from agent.gaia.configuration import Places, with_limit
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.gaia.progress import Ended, Event
-from agent.gaia.runner import Outcome, RunOptions, run
+from agent.gaia.runner import Benchmark, Outcome, RunOptions
 from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
@@ -194,7 +194,7 @@ class Benchmarks:
         found = usual_attachments(settings)
         output = folder / f"{turn}.json"
         options = RunOptions(dataset, with_limit(settings), found, output, concurrency=2, resume=True)
-        return await run(options, on_event=listen)
+        return await Benchmark(options, listen).run()
 
 
 class Sessions:

@@ -87,7 +87,7 @@ def end_now(code: object) -> NoReturn:
         from agent.gaia.process_tree import kill_descendants
 
         server = sys.modules.get("agent.models.embedded.local_server")  # it is shared with other processes, and stays
-        kill_descendants(spared={process.pid for process in server.started()} if server else ())
+        kill_descendants(os.getpid(), spared={process.pid for process in server.started()} if server else ())
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 

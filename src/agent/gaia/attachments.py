@@ -31,8 +31,6 @@ class Attachment:
     """The file of a question, or why there is none."""
 
     path: Path | None
-    sha256: str
-    """Of its content; empty without a file."""
     status: Literal["none", "found", "missing"]
     """`none`: the question has no file."""
     origin: str
@@ -67,14 +65,15 @@ class Attachments:
         A name leads nowhere but into the folders: one with `..`, a drive or a root counts as missing.
         """
         if not task.file_name:
-            return Attachment(None, "", "none", "", "")
+            return Attachment(None, "none", "", "")
         name = _relative(task.file_name)
         if name is None:
             return _missing(task, [f"{one_line(task.file_name)!r} is no plain name of a file"])
         reasons: list[str] = []
         for origin, path in self._places(task, name, reasons):
             try:
-                return Attachment(path.absolute(), _sha256(path), "found", origin, "")
+                path.open("rb").close()  # can it be read?
+                return Attachment(path.absolute(), "found", origin, "")
             except OSError as error:
                 reasons.append(f"{path}: {error.strerror}")
         return _missing(task, reasons)
@@ -82,7 +81,9 @@ class Attachments:
     def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[tuple[str, Path]]:
         """Every file that may be the one, the first first; why a place has none goes to the reasons."""
         for folder in self._folders:
-            yield from ((str(folder), path) for path in _in_folder(folder, name))
+            for place in (folder, *(folder / split for split in _SPLITS)):
+                if _is_there(place / name):
+                    yield str(folder), place / name
         reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
         kept = self.place_of(task)
         if _is_there(kept):
@@ -172,12 +173,6 @@ def _relative(name: str) -> Path | None:
     return None if any(len(part.encode()) > 255 for part in parts) else Path(*parts)
 
 
-def _in_folder(folder: Path, name: Path) -> Iterator[Path]:
-    for place in (folder, *(folder / split for split in _SPLITS)):
-        if _is_there(place / name):
-            yield place / name
-
-
 def _is_there(path: Path) -> bool:
     try:
         return path.is_file()
@@ -185,11 +180,6 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _missing(task: Task, reasons: list[str]) -> Attachment:
-    told = "; ".join(reasons)
-    return Attachment(None, "", "missing", "", f"The file {one_line(task.file_name)!r} is missing: {told}.")
+    message = f"The file {one_line(task.file_name)!r} is missing: {'; '.join(reasons)}."
+    return Attachment(None, "missing", "", message)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from agent.errors import DatasetError
@@ -255,7 +255,6 @@ def _level(value: Any) -> tuple[int | None, str]:
 
 
 Split = Literal["validation", "test"]
-LEVELS = (1, 2, 3)
 DUMMY = "0-0-0-0-0"
 """A row of the test split that is no question."""
 LONGEST_LINE = 64 * 2**20
@@ -313,43 +312,27 @@ def load_jsonl(path: Path) -> Dataset:
 
 
 def load_hub(
-    split: Split = "validation",
-    level: int | None = None,
-    *,
-    revision: str = REVISION,
-    token: str | None = None,
-    cache: Path,
+    split: Split = "validation", *, revision: str = REVISION, token: str | None = None, cache: Path
 ) -> Dataset:
     """Reads the dataset from the hub.
 
     Args:
         split: `validation`, which has true answers, or `test`, which has none.
-        level: 1, 2 or 3; all when not given.
         revision: A commit, so that a run can be repeated.
         token: Of an account that accepted the dataset's terms; what `hf auth login` stored when not given.
         cache: Folder in which fetched files are kept.
 
     Raises:
-        DatasetError: No network, no token, terms not accepted, or no such split, level or revision.
+        DatasetError: No network, no token, terms not accepted, or no such revision.
     """
-    if split not in get_args(Split) or level not in (None, *LEVELS):
-        raise DatasetError(
-            f"{REPOSITORY} has no {split!r} of level {level!r}.",
-            remedy="Splits are validation and test, levels 1 to 3.",
-        )
-    path = f"2023/{split}/metadata.parquet" if level is None else f"2023/{split}/metadata.level{level}.parquet"
+    path = f"2023/{split}/metadata.parquet"
     try:
         file = Hub(cache, token, revision).fetch(path)
     except FileNotFoundError:
         raise DatasetError(f"{REPOSITORY} has no {path} at {revision!r}.", remedy=f"Use {REVISION}.") from None
-    told = "" if level is None else f" level {level}"
-    return dataset_from(_table(file), f"{REPOSITORY} {split}{told} at {_commit(file, revision)}")
-
-
-def _commit(file: Path, revision: str) -> str:
-    """The commit of a file in the hub's cache, where a branch or a tag was asked for."""
-    parts = file.parts
-    return parts[parts.index("snapshots") + 1] if "snapshots" in parts else revision
+    parts = file.parts  # the cache names the commit that a branch or a tag stands for
+    commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else revision
+    return dataset_from(_table(file), f"{REPOSITORY} {split} at {commit}")
 
 
 def _table(file: Path) -> Iterator[Row]:
@@ -380,15 +363,11 @@ def _lines(file: IO[bytes], path: Path) -> Iterator[Row]:
     while line := file.readline(LONGEST_LINE):
         number += 1
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            _skip_line(file)
+            while (rest := file.readline(_BLOCK)) and not rest.endswith(b"\n"):
+                pass
             yield Row(f"line {number}", None, f"it is longer than {LONGEST_LINE // 2**20} MiB")
         elif line.strip():
             yield _row(f"line {number}", line)
-
-
-def _skip_line(file: IO[bytes]) -> None:
-    while (rest := file.readline(_BLOCK)) and not rest.endswith(b"\n"):
-        pass
 
 
 def _row(place: str, line: bytes) -> Row:

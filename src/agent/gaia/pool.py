@@ -51,10 +51,6 @@ class Job:
         """The question and the epoch."""
         return self.task_id, self.epoch
 
-    def as_json(self) -> dict[str, Any]:
-        """What is sent."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -209,7 +205,7 @@ class Worker:
         try:
             if self.lost:
                 self._lose()
-            send(self._writer, {"job": job.as_json()})
+            send(self._writer, {"job": asdict(job)})
             return await end
         finally:
             for kept in (self.jobs, self._ends, self._heard, self._overdue):
@@ -251,7 +247,8 @@ class Worker:
         while (message := await receive(reader)) is not None:
             self._alive_until = time.monotonic() + self._patience.silence
             if "beat" in message:
-                self._note_overdue({(task_id, epoch) for task_id, epoch in message["beat"]})
+                overdue = {(task_id, epoch) for task_id, epoch in message["beat"]}
+                self._overdue = dict.fromkeys(overdue & self.jobs.keys(), time.monotonic()) | self._overdue
                 continue
             task_id, epoch = message["key"]
             key = (task_id, epoch)
@@ -263,11 +260,6 @@ class Worker:
                 self._heard[key].note(message["event"])
                 self._tell(job, message["event"])
         await asyncio.to_thread(self._process.join, self._patience.stop)
-
-    def _note_overdue(self, keys: set[tuple[str, int]]) -> None:
-        now = time.monotonic()
-        for key in keys & self.jobs.keys():
-            self._overdue.setdefault(key, now)
 
     async def _watch(self) -> None:
         while not self.lost:

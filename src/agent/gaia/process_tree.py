@@ -18,20 +18,17 @@ def kill_tree(pid: int, *, spared: Collection[int] = ()) -> None:
         spared: Descendants that live on, with theirs: what other processes use too.
     """
     _signal(pid, signal.SIGSTOP)  # it starts no more while its children are counted
-    _kill_descendants(pid, spared)
+    kill_descendants(pid, spared=spared)
     _signal(pid, signal.SIGKILL)
 
 
-def kill_descendants(*, spared: Collection[int] = ()) -> None:
-    """Kills all that descend from this process, which is about to end.
+def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
+    """Kills all that descend from a process.
 
     Args:
+        pid: The process.
         spared: Descendants that live on, with theirs.
     """
-    _kill_descendants(os.getpid(), spared)
-
-
-def _kill_descendants(pid: int, spared: Collection[int]) -> None:
     known: set[int] = set()
     while found := _descendants(pid, spared) - known:
         for child in found:

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,7 +50,9 @@ class Selection:
         """
         known = {task.task_id for task in tasks}
         if unknown := [task_id for task_id in self.ids if task_id not in known]:
-            raise UsageError(f"The question set has no task {unknown[0]!r}.", remedy=_near(unknown[0], known))
+            near = get_close_matches(unknown[0], list(known), n=1)
+            remedy = f"Did you mean {near[0]}?" if near else "The ids are the task_id of the question file."
+            raise UsageError(f"The question set has no task {unknown[0]!r}.", remedy=remedy)
         levels = {task.level for task in tasks}
         if missing := [level for level in self.levels if level not in levels]:
             told = ", ".join(str(level) for level in sorted(level for level in levels if level is not None))
@@ -93,7 +96,7 @@ def still_to_do(selection: Selection, tasks: Sequence[Task], done: dict[tuple[st
         for task in tasks
         if (before := done.get((task.task_id, epoch))) is None or before.status not in finished
     ]
-    left.sort(key=_turn)
+    left.sort(key=lambda todo: 1 if todo.before is None else 0 if todo.before.status == "interrupted" else 2)
     if selection.max_questions is None:
         return left
     wanted = list(dict.fromkeys(todo.task.task_id for todo in left))[: selection.max_questions]
@@ -123,19 +126,6 @@ def counting(
     ids |= {task.task_id for task in before.tasks} if before else set()
     most = max([epochs, before.epochs if before else 1, *(epoch for _, epoch in done)])
     return Choice(tuple(task for task in tasks if task.task_id in ids), most)
-
-
-def _turn(todo: Todo) -> int:
-    if todo.before is None:
-        return 1
-    return 0 if todo.before.status == "interrupted" else 2
-
-
-def _near(task_id: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(task_id, list(known), n=1)
-    return f"Did you mean {near[0]}?" if near else "The ids are the task_id of the question file."
 
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
@@ -197,11 +187,6 @@ class Outcome:
     """Why it stopped."""
 
 
-async def run(options: RunOptions, *, on_event: Callable[[Event], None]) -> Outcome:
-    """Runs a benchmark to its end; see `Benchmark.run`."""
-    return await Benchmark(options, on_event).run()
-
-
 class Benchmark:
     """A benchmark that can be interrupted.
 
@@ -245,7 +230,10 @@ class Benchmark:
         options = self._options
         chosen = options.selection.tasks(options.dataset.tasks)
         if not options.resume and self._places.ledger.exists():
-            raise _exists(self._places.ledger)
+            raise RunError(
+                f"The ledger {self._places.ledger} is there already.",
+                remedy="Add --resume to go on with it, or name another --output.",
+            )
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint, mixed=options.mixed) as ledger:
             done = newest(ledger.attempts, self._fingerprint.digest)
             killed = interrupted(ledger.begun, self._fingerprint.digest)
@@ -276,6 +264,8 @@ class Benchmark:
         )
 
     async def _work(self, ledger: Ledger) -> None:
+        from agent.models.embedded.local_server import running
+
         options = self._options
         at_once = min(options.concurrency, len(self._queue))
         workers = min(at_once, os.cpu_count() or 1)
@@ -285,7 +275,8 @@ class Benchmark:
             workers,
             tell=partial(self._heard, ledger),
             patience=options.patience,
-            spared=lambda: _shared(options.settings),
+            # The embedded model's servers: other processes use them too.
+            spared=lambda: {state.pid for _, state in running(options.settings.runtime_dir)},
         )
         try:
             await self._pool.warm()
@@ -300,15 +291,11 @@ class Benchmark:
             await self._pool.aclose()
 
     async def _slot(self, ledger: Ledger) -> None:
-        while (todo := self._next()) is not None:
-            await self._attempt(todo, ledger)
-
-    def _next(self) -> Todo | None:
-        if self._how == "finished" and self._queue and (spent := self._spent()):
-            self._how, self._message = "limit", f"The benchmark's limit of {spent} is reached."
-        if self._how != "finished" or not self._queue:
-            return None
-        return self._queue.popleft()
+        while self._queue and self._how == "finished":
+            if spent := self._spent():
+                self._how, self._message = "limit", f"The benchmark's limit of {spent} is reached."
+                return
+            await self._attempt(self._queue.popleft(), ledger)
 
     def _spent(self) -> str | None:
         """The limit of the whole benchmark that is reached, if any."""
@@ -338,12 +325,8 @@ class Benchmark:
             attempt = replace(attempt, status="missing-file", error=found.message)
         if result.stops and self._how == "finished":
             self._how, self._message = "stopped", result.stops
-        await self._record(ledger, todo, attempt)
-
-    async def _record(self, ledger: Ledger, todo: Todo, attempt: Attempt) -> None:
-        """Scores an attempt, and writes it down unless it never began."""
         attempt = self._scored(todo, attempt)
-        if attempt.status != "interrupted" or attempt.run_id:
+        if attempt.status != "interrupted" or attempt.run_id:  # otherwise it never began
             ledger.append(attempt)
             self._made.append(attempt)
         self._tell(Ended(attempt))
@@ -371,17 +354,3 @@ class Benchmark:
             self._tell(Stepped(job.task_id, job.epoch, event["action"], event["reason"]))
         elif event["event"] in {"note", "warning", "model_starting"}:
             self._tell(Said(job.task_id, event["text"]))
-
-
-def _shared(settings: Settings) -> set[int]:
-    """The embedded model's servers: other processes use them too."""
-    from agent.models.embedded.local_server import running
-
-    return {state.pid for _, state in running(settings.runtime_dir)}
-
-
-def _exists(ledger: Path) -> RunError:
-    return RunError(
-        f"The ledger {ledger} is there already.",
-        remedy="Add --resume to go on with it, or name another --output.",
-    )

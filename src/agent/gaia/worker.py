@@ -20,11 +20,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent import events as e
 from agent.answering.answer import Answer
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
-from agent.events import Event, ModelCalled, ModelStarting, Note, RunStarted, StepStarted, Warned
+from agent.events import (
+    ActionRefused,
+    Event,
+    InstructionFound,
+    LeakBlocked,
+    ModelCalled,
+    ModelStarting,
+    Note,
+    RunStarted,
+    StepStarted,
+    ToolCalled,
+    ToolRegistered,
+    Warned,
+)
 from agent.gaia.attempt import Attempt, AttemptStatus
 from agent.gaia.pool import LONGEST_LINE, Job, Result, receive, send
 from mcp_tools.errors import IsolationError
@@ -47,7 +59,7 @@ _STATUS: dict[str, AttemptStatus] = {
 _FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, WeightsError)
 """Failures that every other question would meet too."""
 
-Tell = Callable[[e.Event], None]
+Tell = Callable[[Event], None]
 
 
 class Watched:
@@ -67,20 +79,20 @@ class Watched:
         self.leaks: list[str] = []
         self.set_apart: list[str] = []
 
-    def listen(self, event: e.Event) -> None:
+    def listen(self, event: Event) -> None:
         """Notes an event."""
         match event:
-            case e.RunStarted():
+            case RunStarted():
                 self.run_id = event.run_id
-            case e.StepStarted():
+            case StepStarted():
                 self.routes.append(event.action)
-            case e.ToolRegistered():
+            case ToolRegistered():
                 self.created.append(event.name)
-            case e.ToolCalled() if self.routes[-1:] != ["run_code"]:  # which runs programs, and attached ones
+            case ToolCalled() if self.routes[-1:] != ["run_code"]:  # which runs programs, and attached ones
                 (self.called if event.ok else self.failed).append(event.name)
-            case e.LeakBlocked():
+            case LeakBlocked():
                 self.leaks.append(event.address)
-            case e.ActionRefused() | e.InstructionFound():
+            case ActionRefused() | InstructionFound():
                 self.set_apart.append(str(event))
         self._tell(event)
 
@@ -202,17 +214,12 @@ def work(sock: socket.socket, setup: Setup) -> None:
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner decides what Ctrl-C ends
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _bind_to_parent()
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # it dies with the process it was forked from
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what its children leave behind is its own to be ended
     gc.freeze()  # what was imported before stays shared with the other workers
     gc.set_threshold(20_000, 20, 20)  # a question makes many short-lived objects
     asyncio.run(_Worker(setup).serve(sock))
-
-
-def _bind_to_parent() -> None:
-    """Dies with the process it was forked from, and keeps what its children leave behind as its own to be ended."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 class _Worker:
@@ -270,9 +277,6 @@ class _Worker:
             tell=tell,
         )
         self._overdue.discard(job.key)
-        self._send(writer, job, result)
+        send(writer, {"done": result.attempt.as_json(), "stops": result.stops, "key": list(job.key)})
         with contextlib.suppress(ConnectionError):
             await writer.drain()
-
-    def _send(self, writer: asyncio.StreamWriter, job: Job, result: Result) -> None:
-        send(writer, {"done": result.attempt.as_json(), "stops": result.stops, "key": list(job.key)})
