@@ -37,7 +37,7 @@ from agent.gaia.scorer import score
 from agent.models.embedded.local_server import LocalServer, ServerOptions
 from agent.models.embedded.weights import Weights
 from agent.models.protocol import EMBEDDED, Model, Request, Role
-from agent.models.roles import ModelSettings, model_settings, open_models
+from agent.models.roles import Models, ModelSettings, model_settings
 from mcp_tools.prompt import parse_prompt
 
 ROOT = Path(__file__).parents[1]
@@ -199,7 +199,7 @@ async def measure(rows: Sequence[Row], arms: Sequence[str], out: Path, seconds: 
     folder.mkdir(parents=True, exist_ok=True)
     parts = parts_of_split()
     wanted = model_settings(read_settings({}).model_copy(update={"model": EMBEDDED}))
-    models = open_models(wanted)
+    models = Models(wanted)
     server = _server(wanted)
     try:
         for row, arm in todo:

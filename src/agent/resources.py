@@ -14,7 +14,7 @@ from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.models.embedded.downloads import fetch_weights
 from agent.models.protocol import EMBEDDED
-from agent.models.roles import Models, model_settings, open_models
+from agent.models.roles import Models, model_settings
 from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
@@ -108,7 +108,7 @@ class Resources:
 
     async def _open_models(self, settings: Settings) -> Models:
         wanted = model_settings(settings)
-        models = open_models(wanted, notify=lambda text: self._tell(Note(text)))
+        models = Models(wanted, notify=lambda text: self._tell(Note(text)))
         if EMBEDDED in {settings.model, *(name for names in wanted.roles.values() for name in names)}:
             await fetch_weights(settings.models_dir, self._tell, self.stopping)
         return models

@@ -11,7 +11,7 @@ from agent.configuration.settings import Settings, configuration_of
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
 from agent.models.protocol import Price, Request
-from agent.models.roles import model_settings, open_models
+from agent.models.roles import Models, model_settings
 from mcp_tools.clients.trust import FILE, Decisions
 from support.openai_server import OpenAIServer
 
@@ -20,7 +20,7 @@ KEYS = {"OPENAI_API_KEY": "key-of-all-models-0123", "BIG_KEY": "key-of-the-big-o
 
 
 async def asked(settings: Settings, role: str = "writer"):
-    models = open_models(model_settings(settings))
+    models = Models(model_settings(settings))
     try:
         return await models.for_role(role).complete(Request(ASK, temperature=0))
     finally:

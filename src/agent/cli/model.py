@@ -310,9 +310,9 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
         What `--json` prints.
     """
     from agent.models.chat import ChatModel
-    from agent.models.roles import model_settings, open_models
+    from agent.models.roles import Models, model_settings
 
-    models = open_models(model_settings(settings), notify=print_note)
+    models = Models(model_settings(settings), notify=print_note)
     try:
         model = models.named(name)
         if not isinstance(model, ChatModel):

@@ -19,8 +19,8 @@ from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
 
 
-def read_completions(response: dict[str, Any], endpoint: Endpoint, price: Price | None) -> list[Completion]:
-    """The choices of a response; the first carries the usage of all.
+def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price | None) -> Completion:
+    """The completion that a response holds.
 
     Raises:
         Failure: It is no response of this protocol.
@@ -29,8 +29,7 @@ def read_completions(response: dict[str, Any], endpoint: Endpoint, price: Price 
     try:
         usage = _usage(response.get("usage") or {}, price)
         model = str(response.get("model") or endpoint.model)
-        first, *others = response["choices"]
-        return [_completion(first, usage, model), *(_completion(c, Usage(cost=0.0), model) for c in others)]
+        return _completion(response["choices"][0], usage, model)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise Failure(Kind.CUT, endpoint, f"no Chat Completions answer: {response}") from None
 
@@ -148,7 +147,7 @@ class ChatModel:
                     self._learn(is_blind=True)
                     raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
                 raise
-            return self._completions(response)[0]
+            return read_completion(response, self._wire.endpoint, self._price)
 
         try:
             if request.tools:
@@ -260,9 +259,6 @@ class ChatModel:
             if renamed and value is not None and renamed not in without:
                 fitted[renamed] = value
         return fitted
-
-    def _completions(self, response: dict[str, Any]) -> list[Completion]:
-        return read_completions(response, self._wire.endpoint, self._price)
 
     async def _known_models(self, failure: Failure) -> list[str]:
         """A few names that the endpoint offers, those like the unknown one first."""

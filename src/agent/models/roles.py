@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.errors import (
@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     from agent.models.named import NamedModel
 
 
-T = TypeVar("T")
-
-_FOR_GOOD = (ModelAuthError, ModelUnknownError)
-_FOR_A_WHILE = (ModelBusyError, ModelUnreachableError)
 _A_WHILE = 60.0
+"""Seconds that a model which is busy or unreachable is not asked."""
 
 
 class FallbackModel:
@@ -59,8 +56,6 @@ class FallbackModel:
         notify: Notify | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not models:
-            raise ValueError("a fallback list needs at least one model")
         self._models = list(models)
         self._rests_until = [0.0] * len(models)
         self._notify = notify
@@ -72,8 +67,26 @@ class FallbackModel:
         return self._models[self._order()[0]].name
 
     async def complete(self, request: Request) -> Completion:
-        """Completes messages; see `agent.models.protocol.Model`."""
-        return await self._first(lambda model: model.complete(request))
+        """What the first model gives that does not fail; the first failure is raised if all do."""
+        order = self._order()
+        failures: list[ModelError] = []
+        for place, i in enumerate(order):
+            try:
+                return await self._models[i].complete(request)
+            except ModelError as failure:
+                failures.append(failure)
+                if isinstance(failure, ModelAuthError | ModelUnknownError):
+                    self._rests_until[i] = float("inf")
+                elif isinstance(failure, ModelBusyError | ModelUnreachableError):
+                    self._rests_until[i] = self._clock() + _A_WHILE
+                if self._notify and place + 1 < len(order):
+                    following = self._models[order[place + 1]].name
+                    self._notify(f"{failure.message}; asking {following} instead")
+        first = failures[0]
+        others = "; ".join(failure.message for failure in failures[1:])
+        if not others:
+            raise first
+        raise type(first)(f"{first.message}; and then {others}", remedy=first.remedy) from None
 
     async def aclose(self) -> None:
         """Closes every model."""
@@ -85,31 +98,6 @@ class FallbackModel:
         now = self._clock()
         awake = [i for i, until in enumerate(self._rests_until) if until <= now]
         return awake or sorted(range(len(self._models)), key=self._rests_until.__getitem__)
-
-    async def _first(self, ask: Callable[[Model], Awaitable[T]]) -> T:
-        """What the first model gives that does not fail; the first failure is raised if all do."""
-        order = self._order()
-        failures: list[ModelError] = []
-        for place, i in enumerate(order):
-            try:
-                return await ask(self._models[i])
-            except ModelError as failure:
-                failures.append(failure)
-                self._rest(i, failure)
-                if self._notify and place + 1 < len(order):
-                    following = self._models[order[place + 1]].name
-                    self._notify(f"{failure.message}; asking {following} instead")
-        first = failures[0]
-        others = "; ".join(failure.message for failure in failures[1:])
-        if not others:
-            raise first
-        raise type(first)(f"{first.message}; and then {others}", remedy=first.remedy) from None
-
-    def _rest(self, i: int, failure: ModelError) -> None:
-        if isinstance(failure, _FOR_GOOD):
-            self._rests_until[i] = float("inf")
-        elif isinstance(failure, _FOR_A_WHILE):
-            self._rests_until[i] = self._clock() + _A_WHILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +121,6 @@ class ModelSettings:
     """Their keys, by the variables that hold them."""
     roles: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """For a role the models to use, the others being fallbacks."""
-    weights_path: Path | None = None
-    """Another weights file for the embedded model."""
     timeout: float = 180.0
     """Seconds for one call to a hosted model."""
     concurrency: int = 8
@@ -179,7 +165,14 @@ def model_settings(settings: Settings) -> ModelSettings:
 
 
 class Models:
-    """The models of a process, opened as they are asked for; they belong to one event loop."""
+    """The models of a process, opened as they are asked for; they belong to one event loop.
+
+    Nothing is connected or loaded before the first call.
+
+    Args:
+        settings: What the user wants.
+        notify: Told when a call waits and when another model is asked.
+    """
 
     def __init__(self, settings: ModelSettings, notify: Notify | None = None) -> None:
         self._settings = settings
@@ -220,6 +213,10 @@ class Models:
         return self._by_name[key]
 
     def _make(self, name: str, role: str) -> Model:
+        if not name.strip() or name == SCRIPTED:
+            raise SettingsError(
+                f"{name!r} names no model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
+            )
         s = self._settings
         if name.startswith(SCRIPTED):
             path = name.removeprefix(SCRIPTED)
@@ -227,9 +224,8 @@ class Models:
                 self._scripts[path] = Script.read(Path(path))
             return ScriptedModel(self._scripts[path], role=role)
         if name == EMBEDDED:
-            weights = Weights(s.weights_folder, path=s.weights_path)
             return EmbeddedModel(
-                weights.ready,
+                Weights(s.weights_folder).ready,
                 s.runtime_folder,
                 idle=s.idle,
                 threads=s.threads,
@@ -253,31 +249,6 @@ class Models:
             price=price or (None if _is_local(endpoint.url) else price_of(endpoint.model)),
             traits=self._traits,
             notify=self._notify,
-        )
-
-
-def open_models(settings: ModelSettings, *, notify: Notify | None = None) -> Models:
-    """The models that the settings name; nothing is connected or loaded before the first call.
-
-    Raises:
-        SettingsError: The settings contradict themselves.
-    """
-    _check(settings)
-    return Models(settings, notify)
-
-
-def _check(settings: ModelSettings) -> None:
-    if unknown := set(settings.roles) - set(ROLES):
-        raise SettingsError(f"unknown role: {', '.join(sorted(unknown))}", remedy=f"Roles are {', '.join(ROLES)}.")
-    for name in [settings.model, *(n for names in settings.roles.values() for n in names)]:
-        if not name.strip() or name == SCRIPTED:
-            raise SettingsError(
-                f"{name!r} names no model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
-            )
-    url = settings.base_url
-    if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
-        raise SettingsError(
-            f"{url!r} is no base URL", remedy="It begins with http:// or https:// and often ends in /v1."
         )
 
 

@@ -73,25 +73,20 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
         response["usage"] = chunk.get("usage") or response["usage"]
         response["model"] = chunk.get("model") or response["model"]
         for choice in (chunk.get("choices") or [])[:1]:
-            _add_delta(message, calls, choice.get("delta") or {}, on_delta)
             finish = choice.get("finish_reason") or finish
+            delta = choice.get("delta") or {}
+            if text := delta.get("content"):
+                message["content"] += text
+                on_delta(text)
+            if delta.get("refusal"):
+                message["refusal"] = message.get("refusal", "") + delta["refusal"]
+            for part in delta.get("tool_calls") or []:
+                _add_call(calls, part, on_delta)
     if finish is None:
         raise Failure(Kind.CUT, endpoint, f"the stream ended after {len(message['content'])} characters")
     if calls:
         message["tool_calls"] = [calls[i] for i in sorted(calls)]
     return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
-
-
-def _add_delta(
-    message: dict[str, Any], calls: dict[int, dict[str, Any]], delta: dict[str, Any], on_delta: OnDelta
-) -> None:
-    if text := delta.get("content"):
-        message["content"] += text
-        on_delta(text)
-    if delta.get("refusal"):
-        message["refusal"] = message.get("refusal", "") + delta["refusal"]
-    for part in delta.get("tool_calls") or []:
-        _add_call(calls, part, on_delta)
 
 
 def _add_call(calls: dict[int, dict[str, Any]], part: dict[str, Any], on_delta: OnDelta) -> None:

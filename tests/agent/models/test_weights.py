@@ -224,15 +224,6 @@ def test_the_hash_is_computed_once_per_change(tmp_path: Path) -> None:
         weights.ready()
 
 
-def test_a_file_of_one_s_own(tmp_path: Path) -> None:
-    own = tmp_path / "own.gguf"
-    own.write_bytes(b"GGUF and more")
-    assert Weights(tmp_path / "w", path=own).ready() == own
-    own.write_bytes(b"PK")
-    with pytest.raises(WeightsError, match="no GGUF"):
-        Weights(tmp_path / "w", path=own).ready()
-
-
 def test_a_full_disk_is_told_before_anything_is_fetched(hub: FileServer, tmp_path: Path) -> None:
     huge = replace(FILE, size=1 << 60)
     with pytest.raises(WeightsError, match="GB are free"):

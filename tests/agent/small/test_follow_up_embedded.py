@@ -12,7 +12,6 @@ from agent.context import Context
 from agent.conversation import Conversation, Turn, understand
 from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.weights import Weights
 from agent.store.journal import Journal
 from support.decisions import OneModel
 
@@ -26,7 +25,7 @@ CASES = [
 @pytest.mark.model
 @pytest.mark.timeout(600)
 async def test_a_weak_model_restates_what_points_back(weights_path: Path, tmp_path: Path) -> None:
-    model = EmbeddedModel(Weights(tmp_path, path=weights_path).ready, tmp_path / "runtime", idle=60)
+    model = EmbeddedModel(lambda: weights_path, tmp_path / "runtime", idle=60)
     nothing: Any = None
     try:
         for number, (question, answer, message, expected) in enumerate(CASES):

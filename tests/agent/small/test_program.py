@@ -8,7 +8,6 @@ import pytest
 from agent.material.attached import look_at_files
 from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.weights import Weights
 from agent.small.programs.program import answer_by_program, answer_in, as_answer, code_in
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
@@ -195,7 +194,7 @@ def test_a_number_is_rounded_as_asked():
 async def test_the_embedded_model_computes(garden, asking, weights_path, tmp_path):
     """Easy enough that every program is right: what a processor rounds differently must not change the outcome."""
     context, state = garden
-    model = EmbeddedModel(Weights(tmp_path, path=weights_path).ready, tmp_path / "runtime", idle=60)
+    model = EmbeddedModel(lambda: weights_path, tmp_path / "runtime", idle=60)
     cases = [
         ({**state, "question": "What is the sum of all prices?"}, replace(context, models=OneModel(model)), "27"),
         (state_of(OVER_CALL, steps=[READ]), asking(model), "504"),

@@ -249,15 +249,27 @@ class LocalServer:
                     _kill(state)
             if process.poll() is not None:
                 if process.returncode != ALREADY_RUNNING:
-                    raise _not_started(files, process.returncode)
+                    raise ModelUnreachableError(
+                        f"the embedded model's server ended with status {process.returncode}: {_last_words(files)}",
+                        remedy=f"Its log is {files.log}. `alita doctor` checks the weights; "
+                        "loading them takes about 2 GB of memory.",
+                    )
                 # Another one holds the lock. Should it end before it is of use, the next attempt takes its place.
                 if time.monotonic() - tried > 2.0:
                     process, tried = self._spawn(files), time.monotonic()
             await asyncio.sleep(0.1)
-        raise _not_answering(files)
+        state = files.read()
+        end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
+        raise ModelUnreachableError(
+            "the embedded model's server does not answer", remedy=f"{end}Its log is {files.log}."
+        )
 
     def _spawn(self, files: ServerFiles) -> subprocess.Popen[bytes]:
-        _require_xllamacpp()
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise ModelUnreachableError(
+                "the embedded model needs the package xllamacpp, which is not installed",
+                remedy='Install it with: pip install "alita[local]" — or set OPENAI_API_KEY or --base-url.',
+            )
         o = self._options
         command = [sys.executable, "-P", "-m", "agent.models.embedded.server", "--weights", str(o.weights.resolve())]
         command += ["--stem", str(files.stem), "--context", str(o.context), "--parallel", str(o.parallel)]
@@ -316,27 +328,6 @@ async def _answers(state: ServerState) -> bool:
             return response.status_code == 200
     except httpx2.HTTPError:
         return False
-
-
-def _require_xllamacpp() -> None:
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise ModelUnreachableError(
-            "the embedded model needs the package xllamacpp, which is not installed",
-            remedy='Install it with: pip install "alita[local]" — or set OPENAI_API_KEY or --base-url.',
-        )
-
-
-def _not_started(files: ServerFiles, status: int) -> ModelUnreachableError:
-    return ModelUnreachableError(
-        f"the embedded model's server ended with status {status}: {_last_words(files)}",
-        remedy=f"Its log is {files.log}. `alita doctor` checks the weights; loading them takes about 2 GB of memory.",
-    )
-
-
-def _not_answering(files: ServerFiles) -> ModelUnreachableError:
-    state = files.read()
-    end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
-    return ModelUnreachableError("the embedded model's server does not answer", remedy=f"{end}Its log is {files.log}.")
 
 
 def _last_words(files: ServerFiles) -> str:

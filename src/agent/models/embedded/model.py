@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +84,14 @@ class LocalWire:
         """Sends one request, starting the server if need be; see `agent.models.wire.Wire`."""
         import httpx2
 
-        client = await self._client()
+        client, server = await self._client()
         try:
-            async with self._used():
+            server.files.touch()  # a request that begins and one that is done both keep the server from ending
+            try:
                 await self._restore(client, body["messages"])
                 return await self._post(client, body, on_delta)
+            finally:
+                server.files.touch()
         except httpx2.HTTPError as exc:
             await self._forget()
             raise transport_failure(self.endpoint, exc) from None
@@ -121,23 +124,11 @@ class LocalWire:
         if on_delta is None:
             response = await client.post("/v1/chat/completions", json=body)
             await self._raise_for_status(response)
-            return await self._counted(client, response.json())
+            answer: dict[str, Any] = response.json()
+            return answer
         async with client.stream("POST", "/v1/chat/completions", json=body) as response:
             await self._raise_for_status(response)
             return await assemble(events(response.aiter_lines()), on_delta, self.endpoint)
-
-    async def _counted(self, client: httpx2.AsyncClient, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer with the tokens of all its choices: of several, the server counts only one."""
-        choices = answer.get("choices") or []
-        if len(choices) < 2:
-            return answer
-        tokens = 0
-        for choice in choices:
-            text = choice["message"].get("content") or ""
-            response = await client.post("/tokenize", json={"content": text})
-            ended = choice.get("finish_reason") == "stop"
-            tokens += len(response.json()["tokens"]) + (1 if ended else 0)
-        return answer | {"usage": {**answer["usage"], "completion_tokens": tokens}}
 
     async def _raise_for_status(self, response: httpx2.Response) -> None:
         if response.status_code < 400:
@@ -152,24 +143,13 @@ class LocalWire:
             raise status_failure(endpoint, response.status_code, response.json(), response.headers)
         raise status_failure(endpoint, response.status_code, response.text, response.headers)
 
-    @contextlib.asynccontextmanager
-    async def _used(self) -> AsyncIterator[None]:
-        """Keeps the server from ending: a request that begins and one that is done both count as use."""
-        assert self._server is not None
-        files = self._server.files
-        files.touch()
-        try:
-            yield
-        finally:
-            files.touch()
-
-    async def _client(self) -> httpx2.AsyncClient:
+    async def _client(self) -> tuple[httpx2.AsyncClient, LocalServer]:
         import httpx2
 
-        if self._opened is not None:
-            return self._opened
         if self._server is None:
             self._server = await asyncio.to_thread(self._make_server)
+        if self._opened is not None:
+            return self._opened, self._server
         self._state = await self._server.find()
         self._kept = KeptPrefixes(Path(self._state.prefixes)) if self._state.prefixes else None
         if self._opened is None:
@@ -179,7 +159,7 @@ class LocalWire:
                 timeout=httpx2.Timeout(self._timeout, connect=5.0),
                 trust_env=False,
             )
-        return self._opened
+        return self._opened, self._server
 
     async def _forget(self) -> None:
         client, self._opened = self._opened, None

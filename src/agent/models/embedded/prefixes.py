@@ -175,7 +175,7 @@ class KeptPrefixes:
         """Removes the files that were not used for longest, but none of this engine that is still of use."""
         in_use = {file for prefix in fixed_prefixes() if (file := self._file(prefix))}
         taken = size + kept_bytes(self.folder.parent)
-        for file in sorted(_files(self.folder.parent), key=_last_use):
+        for file in sorted(_files(self.folder.parent), key=lambda file: file.stat().st_mtime):
             if taken <= self._most:
                 break
             if file not in in_use:
@@ -194,10 +194,6 @@ def kept_bytes(folder: Path) -> int:
 
 def _files(folder: Path) -> list[Path]:
     return list(folder.glob(f"*/*{_SUFFIX}"))
-
-
-def _last_use(file: Path) -> float:
-    return file.stat().st_mtime
 
 
 def _name(prefix: Prefix, content: Path) -> str:

@@ -9,6 +9,7 @@ reads the prompts' fixed beginnings, and keeps what it computed: see `agent.mode
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
@@ -46,8 +47,11 @@ def free_cores(seconds: float = 0.4) -> int:
 
 def most_cores() -> int:
     """How many cores this process could use on a quiet machine."""
-    allowed = len(_allowed())
-    return max(1, min(allowed, _quota(allowed), _MOST))
+    allowed = granted = len(_allowed())
+    with contextlib.suppress(OSError, ValueError):  # what the control group grants; `max` is no number
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        granted = int(quota) // int(period)
+    return max(1, min(allowed, granted, _MOST))
 
 
 def _allowed() -> set[int]:
@@ -62,15 +66,6 @@ def _idle_ticks() -> dict[int, int]:
         return {}
     cores = [line.split() for line in lines if line.startswith("cpu") and line[3:4].isdigit()]
     return {int(fields[0][3:]): int(fields[4]) + int(fields[5]) for fields in cores}
-
-
-def _quota(cores: int) -> int:
-    """Whole cores that the control group grants."""
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return cores if quota == "max" else max(1, int(quota) // int(period))
-    except (OSError, ValueError):
-        return cores
 
 
 _LOOK_EVERY = 5.0
@@ -89,7 +84,8 @@ def main(argv: list[str] | None = None) -> int:
         lock.acquire()
     except Timeout:
         return ALREADY_RUNNING
-    _empty_log(files)
+    if files.log.exists() and os.path.samestat(os.fstat(1), files.log.stat()):
+        os.ftruncate(1, 0)  # what the server before this one printed
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: ending.set())
@@ -110,12 +106,6 @@ def main(argv: list[str] | None = None) -> int:
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
     sys.stdout.flush()
     os._exit(0)
-
-
-def _empty_log(files: ServerFiles) -> None:
-    """Empties the log of the server before this one, if the log is where this one prints."""
-    if files.log.exists() and os.path.samestat(os.fstat(1), files.log.stat()):
-        os.ftruncate(1, 0)
 
 
 def _kept(options: ServerOptions) -> KeptPrefixes | None:

