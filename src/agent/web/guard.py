@@ -89,6 +89,19 @@ class AddressGuard:
             raise _refusal(shown, parsed[0])
         return [str(one) for one in dict.fromkeys(allowed)]
 
+    async def known_addresses(self, host: str, port: int) -> list[str]:
+        """As `addresses`, but empty for a name that cannot be looked up here: a proxy may know it.
+
+        Raises:
+            WebProblem: None of its addresses is allowed (`private_address`).
+        """
+        try:
+            return await self.addresses(host, port)
+        except WebProblem as problem:
+            if problem.reason != "dns":
+                raise
+            return []
+
     def refuses(self, address: Address) -> bool:
         """Whether an address must not be connected to."""
         forms = (address, *_inner(address))

@@ -11,7 +11,6 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from urllib.parse import unquote, urlsplit
 
@@ -19,26 +18,17 @@ from agent.events import Event, LeakBlocked
 
 PASSAGE = 12
 """Words in a row that two texts do not share by chance."""
-_LIST = "leaks.json"
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Leaks:
-    """What is known of copies."""
-
-    places: tuple[tuple[str, str], ...]
-    """Host, and the beginning of the path or a pattern in it; a host includes its subdomains."""
-    words: re.Pattern[str]
-    """What only a page about the dataset's content holds."""
-
-
 @functools.cache
-def known_leaks() -> Leaks:
-    """The list that comes with alita, `leaks.json`."""
-    data = json.loads(files("agent.web").joinpath(_LIST).read_text("utf-8"))
-    words = "|".join(f"(?:{word})" for word in data["words"])
-    return Leaks(tuple((host, path) for host, path in data["places"]), re.compile(words, re.IGNORECASE))
+def _known_leaks() -> tuple[list[tuple[str, str]], re.Pattern[str]]:
+    """The list that comes with alita, `leaks.json`: where copies are, and words that only a page about them has.
+
+    A place is a host, which includes its subdomains, and a pattern of the path.
+    """
+    data = json.loads(files("agent.web").joinpath("leaks.json").read_text("utf-8"))
+    return data["places"], re.compile("|".join(f"(?:{word})" for word in data["words"]), re.IGNORECASE)
 
 
 def leak_in(address: str, text: str = "") -> str | None:
@@ -48,18 +38,16 @@ def leak_in(address: str, text: str = "") -> str | None:
         address: A URL; without a scheme it is read as one all the same.
         text: A title, a snippet or a page.
     """
-    for host, path in map(_parts, _addresses_in(_plain(address))):
-        for known, pattern in known_leaks().places:
+    places, words = _known_leaks()
+    plain = _plain(address)
+    # an archive and a reader of pages get addresses in their path or query
+    for host, path in map(_parts, [plain, *(f"https://{inner}" for inner in _SCHEME.split(plain)[1:])]):
+        for known, pattern in places:
             if (host == known or host.endswith(f".{known}")) and re.search(pattern, path):
                 return f"{known} holds a copy of the dataset"
-    if found := known_leaks().words.search(f"{_plain(address)}\n{text}"):
+    if found := words.search(f"{plain}\n{text}"):
         return f"it speaks of {found[0].lower()!r}"
     return None
-
-
-def _addresses_in(address: str) -> list[str]:
-    """The address, and those in its path or query: an archive and a reader of pages get them so."""
-    return [address, *(f"https://{inner}" for inner in _SCHEME.split(address)[1:])]
 
 
 def _parts(address: str) -> tuple[str, str]:
@@ -125,7 +113,7 @@ class LeakGuard:
 
         A query may well be the question, and may name any address.
         """
-        found = known_leaks().words.search(query)
+        found = _known_leaks()[1].search(query)
         if found is not None:
             self._tell(LeakBlocked(query, f"it asks for {found[0].lower()!r}"))
         return found is not None

@@ -99,12 +99,8 @@ class GuardedProxy:
     async def _connected(self, request: _Request) -> tuple[_Side, str]:
         """A connection to the host; or to the proxy that the environment names for it, and that proxy's address."""
         upstream = proxy_for("https" if request.is_tunnel else "http", request.host)
-        try:
-            addresses = await self._guard.addresses(request.host, request.port)
-        except WebProblem as problem:
-            if not upstream or problem.reason != "dns":  # behind a proxy, the proxy alone may look names up
-                raise
-            addresses = []
+        look_up = self._guard.known_addresses if upstream else self._guard.addresses
+        addresses = await look_up(request.host, request.port)
         if not upstream:
             return await _opened(addresses[:_ADDRESSES], request.port), ""
         parts = urlsplit(upstream)

@@ -10,7 +10,6 @@ import httpcore2
 import httpx2
 
 from agent.web.guard import AddressGuard
-from agent.web.page import WebProblem
 from agent.web.proxy import proxy_for, proxy_problem
 
 _ADDRESSES = 4
@@ -83,22 +82,14 @@ class Routed(httpx2.AsyncBaseTransport):
         proxy = proxy_for(request.url.scheme, request.url.host)
         if not proxy:
             return await self._direct.handle_async_request(request)
-        await self._look_at(request.url)
+        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        await self._guard.known_addresses(request.url.raw_host.decode("ascii"), port)
         if proxy not in self._proxied:
             try:
                 self._proxied[proxy] = httpx2.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_CONNECTIONS)
             except (ImportError, ValueError):  # SOCKS, whose package is not there, or what is no proxy
                 raise proxy_problem() from None
         return await self._proxied[proxy].handle_async_request(request)
-
-    async def _look_at(self, url: httpx2.URL) -> None:
-        try:
-            await self._guard.addresses(
-                url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
-            )
-        except WebProblem as problem:
-            if problem.reason != "dns":  # behind a proxy, names are often looked up by the proxy alone
-                raise
 
     async def aclose(self) -> None:
         """Closes connections."""

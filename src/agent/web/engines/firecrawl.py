@@ -162,15 +162,12 @@ class Firecrawl(Search):
     async def _ask_guard(self, url: str) -> None:
         """Refuses what we would not open ourselves."""
         address = read_address(url)
-        if self._guard is None:
-            return
-        try:
-            await self._guard.addresses(address.host, address.port or 443)
-        except WebProblem as problem:
-            # Behind a proxy names need not be known here. One's own Firecrawl may know names of its network that
-            # we do not: it gets none of them.
-            if problem.reason != "dns" or self._service.url != HOSTED:
-                raise
+        if self._guard is not None:
+            # Behind a proxy names need not be known here. One's own Firecrawl may know names of its network that we do
+            # not: it gets none of them.
+            is_hosted = self._service.url == HOSTED
+            look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
+            await look_up(address.host, address.port or 443)
 
     def _refused(self, error: Any, *, reading: bool) -> WebProblem:
         """What an error of the SDK means: of the API, or of the page that it reads for us."""

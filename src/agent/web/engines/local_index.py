@@ -291,16 +291,14 @@ class OwnIndex(Search):
 
     async def _in_store(self, call: Callable[[], T]) -> T:
         """Asks the index; one that proves to be damaged is rebuilt, once."""
-        try:
-            return await asyncio.to_thread(call)
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise self._unusable(str(error)) from None
-        await self._refresh(anew=True)
-        try:
-            return await asyncio.to_thread(call)
-        except sqlite3.Error as error:
-            raise self._unusable(str(error)) from None
+        for is_last in (False, True):
+            try:
+                return await asyncio.to_thread(call)
+            except sqlite3.Error as error:
+                if is_last or not is_damage(error):
+                    raise self._unusable(str(error)) from None
+            await self._refresh(anew=True)
+        raise AssertionError("the last call returns or raises")
 
     def _unusable(self, why: str) -> WebProblem:
         return WebProblem(
