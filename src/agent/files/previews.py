@@ -105,7 +105,7 @@ def sampled_part(text: str, outline: Sequence[str] = (), *, is_alike: bool = Fal
     room = _SAMPLE if is_alike else _BEGINNING
     sizes = [int(room * share) for share in _PLACES[2 if outline else 3]]
     starts = [0, *([] if outline else [text.find("\n", len(text) // 2) + 1])]
-    pieces = [_beginning(text[start : start + size + 1], size) for start, size in zip(starts, sizes, strict=False)]
+    pieces = [shortened(text[start : start + size + 1], size) for start, size in zip(starts, sizes, strict=False)]
     pieces.append(_ending(text, sizes[-1]))
     return Part(name="", unit="characters", total=len(text), head="", pieces=pieces, notes=[], columns=list(outline))
 
@@ -225,7 +225,7 @@ def _rendered(part: Part, room: int) -> Shown:
 def _text(part: Part, room: int) -> Shown:
     (text, *later), total = part["pieces"], part["total"]
     if total is None:
-        text = _beginning(text, room)
+        text = shortened(text, room)
         return Shown(text, "" if part["name"] else f"the first {len(text):,} characters")
     if len(text) == total and total <= room:
         return Shown(text, "complete")
@@ -233,10 +233,10 @@ def _text(part: Part, room: int) -> Shown:
     outline = _notes(part["columns"], outline_room) if part["columns"] else ""
     text_room = min(room - len(outline), max(_BEGINNING - len(outline), _SAMPLE))
     if not later:
-        text = _beginning(text, text_room)
+        text = shortened(text, text_room)
         return Shown("\n".join(filter(None, [text, outline])), f"characters 1–{len(text):,} of {total:,}")
     rooms = [int(text_room * share) for share in _PLACES[len(part["pieces"])]]
-    kept = [*map(_beginning, part["pieces"][:-1], rooms), _ending(later[-1], rooms[-1])]
+    kept = [*map(shortened, part["pieces"][:-1], rooms), _ending(later[-1], rooms[-1])]
     names = ["at the beginning", *(["in the middle"] if len(kept) > 2 else []), "at the end"]
     sizes = ", ".join(f"{len(piece):,} {name}" for piece, name in zip(kept, names, strict=True))
     texts = [*kept[:-1], *([outline] if outline else []), kept[-1]]
@@ -246,13 +246,13 @@ def _text(part: Part, room: int) -> Shown:
 def _cut_page(part: Part, whole: int, room: int) -> Shown:
     """Pages, the last one cut."""
     pages = part["pieces"]
-    cut = _beginning(pages[whole], room - sum(len(page) + 2 for page in pages[:whole]))
+    cut = shortened(pages[whole], room - sum(len(page) + 2 for page in pages[:whole]))
     before = f"pages 1–{whole} and " if whole > 1 else "page 1 and " if whole else ""
     where = f"characters 1–{len(cut):,} of the {len(pages[whole]):,} of page {whole + 1}"
     return Shown("\n\n".join([*pages[:whole], cut]), f"{before}{where}, of {_of(part['total'])} pages")
 
 
-def _beginning(text: str, room: int) -> str:
+def shortened(text: str, room: int) -> str:
     """The beginning of a text, to the end of a line or a word if one is near."""
     if len(text) <= room:
         return text

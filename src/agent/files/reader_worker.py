@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, open_contents
 from agent.files.finding import find_words
 from agent.files.media.speech import AskHost, Speech, use
-from agent.files.previews import trimmed
+from agent.files.previews import shortened, trimmed
 from agent.files.problem import FileProblem, parser_failed, too_large
 
 if TYPE_CHECKING:
@@ -164,25 +164,22 @@ def _carried_out(request: dict[str, Any], limits: ReadLimits, ask: AskHost | Non
     contents = open_contents(source, limits)
     try:
         if request["do"] == "preview":
-            return {"size": source.path.stat().st_size, **_preview(contents, request["folder"])}
+            parts = trimmed(contents.preview())
+            data = contents.save_data(Path(request["folder"])) if request["folder"] else []
+            return {
+                "size": source.path.stat().st_size,
+                "summary": contents.summary,
+                "parts": parts,
+                "sections": contents.count,
+                "facts": contents.facts,
+                "lost": list(dict.fromkeys(contents.lost)),
+                "data": [str(path) for path in data],
+            }
         if request["find"]:
             return find_words(contents, request["find"], request["page"], request["to"], request["limit"], limits)
         return _read_pages(contents, request["page"], request["to"], request["limit"])
     finally:
         contents.close()
-
-
-def _preview(contents: Contents, folder: str) -> dict[str, Any]:
-    parts = trimmed(contents.preview())
-    data = contents.save_data(Path(folder)) if folder else []
-    return {
-        "summary": contents.summary,
-        "parts": parts,
-        "sections": contents.count,
-        "facts": contents.facts,
-        "lost": list(dict.fromkeys(contents.lost)),
-        "data": [str(path) for path in data],
-    }
 
 
 def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> dict[str, Any]:
@@ -201,10 +198,13 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
             break
         if len(section.text) > room:
             cut = len(section.text)
-            section = Section(section.name, _shortened(section.text, room))
+            section = Section(section.name, shortened(section.text, room))
         taken.append(section)
     if not taken:
-        raise _no_page(contents, page)
+        if contents.count == 0:
+            raise FileProblem("empty", "The file is well formed, and nothing is in it.")
+        there = f"the last one is {contents.count:,}" if contents.count else "it ends before"
+        raise FileProblem("range", f"There is no page {page:,}: {there}.", remedy="Pages count from 1.")
     return {
         "where": _where(contents, taken, page, cut),
         "text": taken[0].text if len(taken) == 1 else "\n\n".join(f"## {one.name}\n\n{one.text}" for one in taken),
@@ -231,17 +231,3 @@ def _more(following: int, cut: int, limit: int, count: int | None, is_there: boo
     if is_there or (count is not None and following <= count):
         more.append(f"page={following} goes on" + (f" (there are {count:,})." if count else "."))
     return " ".join(more)
-
-
-def _shortened(text: str, room: int) -> str:
-    """The beginning of a text, to the end of a line if one is near."""
-    beginning = text[:room]
-    end = beginning.rfind("\n")
-    return beginning[:end] if end > room * 0.8 else beginning
-
-
-def _no_page(contents: Contents, page: int) -> FileProblem:
-    if contents.count == 0:
-        return FileProblem("empty", "The file is well formed, and nothing is in it.")
-    there = f"the last one is {contents.count:,}" if contents.count else "it ends before"
-    return FileProblem("range", f"There is no page {page:,}: {there}.", remedy="Pages count from 1.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator
 from email import policy
@@ -14,6 +15,7 @@ from typing import cast
 
 from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections, open_contents
 from agent.files.documents.html import Page
+from agent.files.kinds import kind_of
 from agent.files.problem import FileProblem, beginning, damaged, name_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -57,6 +59,7 @@ class _Mail:
         self._lost: list[str] = []
         self._data: dict[str, bytes] = {}
         self._names: list[str] = []
+        self._bodies = [message.get_body((kind,)) for kind in ("plain", "html")]
 
     def contents(self) -> Contents:
         headers = {name: one_line(str(self._message[name]), 1000) for name in _HEADERS if self._message[name]}
@@ -64,8 +67,7 @@ class _Mail:
         sections = in_sections([shown, *self._body()], self._limits.section, "message")
         for part in self._attached():
             sections += self._read(part)
-        defects = [type(one).__name__ for part in self._message.walk() for one in part.defects]
-        if defects:
+        if defects := [type(one).__name__ for part in self._message.walk() for one in part.defects]:
             self._lost.append(f"The mail is malformed in places ({', '.join(dict.fromkeys(defects))}).")
         facts: dict[str, Json] = {name.lower(): value for name, value in headers.items()}
         facts["attachments"] = list(self._names)
@@ -75,8 +77,7 @@ class _Mail:
 
     def _body(self) -> Iterator[str]:
         """The text; the html where there is no text, or where it says more."""
-        plain = self._message.get_body(("plain",))
-        html = self._message.get_body(("html",))
+        plain, html = self._bodies
         if plain is not None:
             yield _text(plain).strip()
         if html is None:
@@ -89,21 +90,15 @@ class _Mail:
         if page.markdown:
             yield f"## The same as a web page\n\n{page.markdown}" if plain is not None else page.markdown
 
-    def _attached(self) -> list[EmailMessage]:
-        bodies = {id(self._message.get_body((kind,))) for kind in ("plain", "html")}
-        found: list[EmailMessage] = []
-
-        def look(part: EmailMessage) -> None:
-            if id(part) in bodies:
-                return
-            if part.get_content_maintype() == "multipart":
-                for inner in part.iter_parts():
-                    look(cast(EmailMessage, inner))
-            elif part is not self._message:
-                found.append(part)
-
-        look(self._message)
-        return found
+    def _attached(self, part: EmailMessage | None = None) -> Iterator[EmailMessage]:
+        """The parts that are no text of the message itself."""
+        for inner in (part or self._message).iter_parts():
+            if inner in self._bodies:
+                continue
+            if inner.get_content_maintype() == "multipart":
+                yield from self._attached(cast(EmailMessage, inner))
+            else:
+                yield cast(EmailMessage, inner)
 
     def _read(self, part: EmailMessage) -> list[Section]:
         name = self._name(part)
@@ -118,25 +113,18 @@ class _Mail:
             path = Path(folder) / name
             path.write_bytes(content)
             try:
-                return self._sections_of(path, name)
+                kind = kind_of(path)
+                opened = open_contents(Source(path, kind, name, self._source.depth + 1), self._limits)
+                with contextlib.closing(opened):
+                    read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
             except FileProblem as problem:
                 self._lost.append(f"The attachment {name} was not read: {problem.message}")
                 return []
-
-    def _sections_of(self, path: Path, name: str) -> list[Section]:
-        from agent.files.kinds import kind_of
-
-        kind = kind_of(path)
-        opened = open_contents(Source(path, kind, name, self._source.depth + 1), self._limits)
-        try:
-            read = list(islice(opened.sections(), _MOST_SECTIONS + 1))
-            if len(read) > _MOST_SECTIONS:
-                self._lost.append(f"Of the attachment {name} the first {_MOST_SECTIONS} sections are shown.")
-            self._lost += [f"{name}: {sentence}" for sentence in opened.lost]
-            about = Section(f"attachment {name}", opened.summary)
-            return [about, *(Section(f"{name}, {one.name}", one.text) for one in read[:_MOST_SECTIONS])]
-        finally:
-            opened.close()
+        if len(read) > _MOST_SECTIONS:
+            self._lost.append(f"Of the attachment {name} the first {_MOST_SECTIONS} sections are shown.")
+        self._lost += [f"{name}: {sentence}" for sentence in opened.lost]
+        about = Section(f"attachment {name}", opened.summary)
+        return [about, *(Section(f"{name}, {one.name}", one.text) for one in read[:_MOST_SECTIONS])]
 
     def _name(self, part: EmailMessage) -> str:
         """A name of its own that is safe as a file's."""
