@@ -43,6 +43,7 @@ _LOCAL = struct.Struct("<6xHH4xLLLHH")
 """The header of a member: flags, method, checksum, both sizes, the lengths of its name and of what follows that."""
 _IN_EXTRA = 0xFFFFFFFF
 """A size that does not fit into the header."""
+_ENCRYPTED = "it is protected by a password"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +191,6 @@ class Unpacking:
             return
         self._untold += 1
         self.lost[_TOLD:] = [f"And {self._untold:,} more like these."]
-
-
-_ENCRYPTED = "it is protected by a password"
 
 
 def _members(path: Path, kind: str, called: str) -> Iterator[_Member]:

@@ -18,6 +18,25 @@ if TYPE_CHECKING:
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 SECTION = 12_000
 """Characters of a page, unless told."""
+READERS: dict[str, str] = {
+    "xlsx": "tables.workbook:open_workbook",
+    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
+    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedFile"),
+    "sqlite": "tables.database:Database",
+    **dict.fromkeys(("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif"), "text:TextFile"),
+    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:Archive"),
+    "pdf": "documents.pdf:open_pdf",
+    "docx": "documents.docx:open_docx",
+    "pptx": "documents.pptx:open_pptx",
+    "html": "documents.html:open_html",
+    "epub": "documents.html:open_epub",
+    "eml": "documents.mail:open_mail",
+    **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"), "media.image:open_image"),
+    **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
+    **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
+}
+"""Kind → module of this folder, and the function or class that opens a file, loaded when one of that kind comes."""
+_HEADING = re.compile(r"(#{1,3}) +(\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +150,6 @@ class TextContents(Contents):
         return [folder / name for name in self.data]
 
 
-READERS: dict[str, str] = {
-    "xlsx": "tables.workbook:open_workbook",
-    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
-    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedFile"),
-    "sqlite": "tables.database:Database",
-    **dict.fromkeys(("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif"), "text:TextFile"),
-    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:Archive"),
-    "pdf": "documents.pdf:open_pdf",
-    "docx": "documents.docx:open_docx",
-    "pptx": "documents.pptx:open_pptx",
-    "html": "documents.html:open_html",
-    "epub": "documents.html:open_epub",
-    "eml": "documents.mail:open_mail",
-    **dict.fromkeys(("png", "jpeg", "gif", "webp", "bmp", "tiff", "svg"), "media.image:open_image"),
-    **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac"), "media.audio:open_sound"),
-    **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi"), "media.video:Film"),
-}
-"""Kind → module of this folder, and the function or class that opens a file, loaded when one of that kind comes."""
-
-
 def module_of(kind: str) -> str:
     """The module that reads a kind: `pdf`, `audio`; empty where there is none."""
     return READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
@@ -167,9 +166,6 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
     module, _, name = READERS[source.kind].partition(":")
     contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
     return contents
-
-
-_HEADING = re.compile(r"(#{1,3}) +(\S.*)")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -29,6 +29,65 @@ _PLAIN_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 _CONTROLS = bytes(byte for byte in range(32) if byte not in _PLAIN_CONTROLS) + b"\x7f"
 _MOST_STRAY = 0.1
 """Share of characters beyond ASCII that may be damaged in what still counts as UTF-8."""
+HEAD = 64 * 1024
+"""Bytes of the beginning that are looked at."""
+BINARY = "binary"
+"""The kind of what is not known."""
+EMPTY = "empty"
+"""The kind of a file without a byte."""
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"SQLite format 3\0", "sqlite"),
+    (0, b"\x1f\x8b", "gz"),
+    (0, b"BZh", "bz2"),
+    (0, b"\xfd7zXZ\0", "xz"),
+    (257, b"ustar", "tar"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7z"),
+    (0, b"Rar!\x1a\x07", "rar"),
+    (0, b"PAR1", "parquet"),
+    (0, b"{\\rtf", "rtf"),
+    (0, b"\x89PNG\r\n\x1a\n", "png"),
+    (0, b"\xff\xd8\xff", "jpeg"),
+    (0, b"GIF8", "gif"),
+    (0, b"II*\0", "tiff"),
+    (0, b"MM\0*", "tiff"),
+    (0, b"fLaC", "flac"),
+    (0, b"OggS", "ogg"),
+    *((0, b"ID3" + version, "mp3") for version in (b"\x02", b"\x03", b"\x04")),
+)
+_LINES = 20
+"""Lines that are looked at for JSON in each."""
+_RECORDS = 0.7
+"""Share of them that are JSON where all are meant to be."""
+_TOKEN = 100
+"""Characters at the end of a text that is cut off, which may be no whole token of JSON."""
+_RIFF = (b"RIFF", b"RIFX", b"RF64", b"BW64")
+_IN_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
+_BLANKS = b" \t\r\n\f\0"
+_OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
+_MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
+"""What stands before the name of a member, with the length of that: its own header, or its entry in the directory."""
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = (("WordDocument", "doc"), ("PowerPoint Document", "ppt"), ("Workbook", "xls"), ("Book", "xls"))
+_LANGUAGES = (
+    "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
+    " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
+)
+_SUFFIXES: dict[str, str] = {
+    **{kind: kind for kind in ("csv", "md", "json", "jsonl", "jsonld", "pdb", "cif", "eml", "html", "xml", "svg")},
+    **{"tab": "tsv", "tsv": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html"},
+    **{"xhtml": "html", "ent": "pdb", "mmcif": "cif", "txt": "txt", "text": "txt", "log": "txt", "xsd": "xml"},
+    **dict.fromkeys(_LANGUAGES.split(), "source"),
+}
+_SOURCE = re.compile(
+    r"#!|from [\w.]+ import |import [\w.]+|(async )?def \w+\(|class \w+|#include *[<\"]|package [\w.]+;"
+    r"|(public|private) (static|class) |function \w+\(|const \w+ =|let \w+ =|SELECT .+ FROM |CREATE TABLE ",
+)
+_MAIL = re.compile(
+    r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
+)
+_PDB = re.compile(r"(HEADER|TITLE |COMPND|ATOM  |HETATM|CRYST1|SEQRES|REMARK|MODEL |EXPDTA)")
+_CIF = re.compile(r"^data_\S*\s", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,68 +211,6 @@ def _stray(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(FALLBACK, _stray)
-
-
-HEAD = 64 * 1024
-"""Bytes of the beginning that are looked at."""
-BINARY = "binary"
-"""The kind of what is not known."""
-EMPTY = "empty"
-"""The kind of a file without a byte."""
-
-_MAGIC: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"SQLite format 3\0", "sqlite"),
-    (0, b"\x1f\x8b", "gz"),
-    (0, b"BZh", "bz2"),
-    (0, b"\xfd7zXZ\0", "xz"),
-    (257, b"ustar", "tar"),
-    (0, b"7z\xbc\xaf\x27\x1c", "7z"),
-    (0, b"Rar!\x1a\x07", "rar"),
-    (0, b"PAR1", "parquet"),
-    (0, b"{\\rtf", "rtf"),
-    (0, b"\x89PNG\r\n\x1a\n", "png"),
-    (0, b"\xff\xd8\xff", "jpeg"),
-    (0, b"GIF8", "gif"),
-    (0, b"II*\0", "tiff"),
-    (0, b"MM\0*", "tiff"),
-    (0, b"fLaC", "flac"),
-    (0, b"OggS", "ogg"),
-    *((0, b"ID3" + version, "mp3") for version in (b"\x02", b"\x03", b"\x04")),
-)
-_LINES = 20
-"""Lines that are looked at for JSON in each."""
-_RECORDS = 0.7
-"""Share of them that are JSON where all are meant to be."""
-_TOKEN = 100
-"""Characters at the end of a text that is cut off, which may be no whole token of JSON."""
-_RIFF = (b"RIFF", b"RIFX", b"RF64", b"BW64")
-_IN_RIFF = {b"WEBP": "webp", b"WAVE": "wav", b"AVI ": "avi"}
-_BLANKS = b" \t\r\n\f\0"
-_OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
-_MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
-"""What stands before the name of a member, with the length of that: its own header, or its entry in the directory."""
-_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_OLE_STREAMS = (("WordDocument", "doc"), ("PowerPoint Document", "ppt"), ("Workbook", "xls"), ("Book", "xls"))
-_LANGUAGES = (
-    "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
-    " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
-)
-_SUFFIXES: dict[str, str] = {
-    **{kind: kind for kind in ("csv", "md", "json", "jsonl", "jsonld", "pdb", "cif", "eml", "html", "xml", "svg")},
-    **{"tab": "tsv", "tsv": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html"},
-    **{"xhtml": "html", "ent": "pdb", "mmcif": "cif", "txt": "txt", "text": "txt", "log": "txt", "xsd": "xml"},
-    **dict.fromkeys(_LANGUAGES.split(), "source"),
-}
-_SOURCE = re.compile(
-    r"#!|from [\w.]+ import |import [\w.]+|(async )?def \w+\(|class \w+|#include *[<\"]|package [\w.]+;"
-    r"|(public|private) (static|class) |function \w+\(|const \w+ =|let \w+ =|SELECT .+ FROM |CREATE TABLE ",
-)
-_MAIL = re.compile(
-    r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
-)
-_PDB = re.compile(r"(HEADER|TITLE |COMPND|ATOM  |HETATM|CRYST1|SEQRES|REMARK|MODEL |EXPDTA)")
-_CIF = re.compile(r"^data_\S*\s", re.I)
 
 
 def kind_of(path: Path) -> str:

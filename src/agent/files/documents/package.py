@@ -16,6 +16,10 @@ from agent.files.problem import FileProblem, beginning, damaged, name_of
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOCKED = 1
 """Bit of a member's flags: its content is encrypted."""
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
 def open_package(source: Source, limits: ReadLimits, member: str = "") -> ZipFile:
@@ -88,12 +92,6 @@ def damage_told(source: Source, what: str) -> Iterator[None]:
         *(KeyError, IndexError, ValueError, AttributeError, TypeError),
     ) as error:
         raise damaged(source, what, error) from None
-
-
-_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
 @dataclass(slots=True)

@@ -19,6 +19,10 @@ _THREADS = 1
 """Of onnxruntime: its threads spin while they wait, so that a second one costs more than it gives on a busy machine."""
 _UNSURE_BELOW = 0.8
 _is_wanted = True
+_WIDEST = 300
+"""Characters of a line, however far apart its pieces stand."""
+_COLUMN_GAP = 1.5
+"""Heights of a line between two columns at least."""
 
 
 def turn_off() -> None:
@@ -127,12 +131,6 @@ def _engine() -> Any:
             f"rapidocr cannot load its models, so the text of pictures cannot be read: {error}.",
             remedy="Install it anew: pip install --force-reinstall rapidocr onnxruntime",
         ) from None
-
-
-_WIDEST = 300
-"""Characters of a line, however far apart its pieces stand."""
-_COLUMN_GAP = 1.5
-"""Heights of a line between two columns at least."""
 
 
 @dataclass(frozen=True, slots=True)

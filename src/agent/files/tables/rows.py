@@ -15,6 +15,30 @@ FEWEST_ROWS = 10
 CELL = 2_000
 """Characters of a cell that a page shows."""
 _ROUND = (500, 250, 200, 100, 50, 25, 20, FEWEST_ROWS)
+_FEW = 12
+"""Different values of a column that are all named."""
+_CELLS = 300_000
+"""Cells that are looked at."""
+_AT_ONCE = 1000
+"""Rows that are held at once."""
+_MOST = 60
+"""Columns that are told of."""
+_WIDTH = 40
+"""Characters of a value or a name."""
+_EXAMPLES = 4
+"""Values that are named of those that are not like the rest."""
+_LIKE_THE_REST = 0.8
+"""Share of the values of one form from which on the others are odd."""
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
+_DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_RUN = re.compile(r"(\d+)|([^\W\d_]+)|\s+")
+SAMPLE = 64 * 1024
+"""Characters that a dialect is judged by."""
+_SNIFFED_ROWS = 200
+_DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
+_CELL_WITH_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
+_CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
 
 
 def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
@@ -71,26 +95,6 @@ def _cell(text: str, most: int) -> str:
     if "\n" in text or "\r" in text:
         text = "<br>".join(text.splitlines())
     return text.replace("|", "\\|") if "|" in text else text
-
-
-_FEW = 12
-"""Different values of a column that are all named."""
-_CELLS = 300_000
-"""Cells that are looked at."""
-_AT_ONCE = 1000
-"""Rows that are held at once."""
-_MOST = 60
-"""Columns that are told of."""
-_WIDTH = 40
-"""Characters of a value or a name."""
-_EXAMPLES = 4
-"""Values that are named of those that are not like the rest."""
-_LIKE_THE_REST = 0.8
-"""Share of the values of one form from which on the others are odd."""
-_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
-_WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
-_DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-_RUN = re.compile(r"(\d+)|([^\W\d_]+)|\s+")
 
 
 def looked_at(columns: int) -> int:
@@ -226,14 +230,6 @@ def _short(value: str) -> str:
     plain = plain if len(plain) <= _WIDTH else f"{plain[: _WIDTH - 1]}…"
     before, after = " " * (value[:1].isspace()), " " * (value[-1:].isspace())
     return f'"{before}{plain}{after}"' if before or after else plain
-
-
-SAMPLE = 64 * 1024
-"""Characters that a dialect is judged by."""
-_SNIFFED_ROWS = 200
-_DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
-_CELL_WITH_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
-_CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
 
 
 @dataclass(frozen=True, slots=True)
