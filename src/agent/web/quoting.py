@@ -28,18 +28,11 @@ _MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|^\s*>\s?")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Quote):
     """A part of a page."""
 
-    text: str
     heading: str
-    """The heading above it; empty at the beginning."""
-    place: str
-
-    @property
-    def quote(self) -> Quote:
-        """The passage as a quotation."""
-        return Quote(self.text, self.place)
+    """The one above it; empty at the beginning."""
 
 
 def passages_of(markdown: str) -> list[Passage]:
@@ -56,14 +49,15 @@ def passages_of(markdown: str) -> list[Passage]:
             continue
         if block[0].lstrip().startswith("|"):
             for text, first, last in _rows(block):
-                found.append(Passage(text, heading, _where("table", heading, _numbers("row", row + first, row + last))))
+                rows = f"row {row + first}" if first == last else f"rows {row + first} to {row + last}"
+                found.append(Passage(text, _where("table", heading, rows), heading))
             row += len(block)
             continue
         paragraph += 1
         written = " ".join(_MARK.sub("", line).strip() for line in block)
         text = spoken(written) if _LINK.sub("", written).strip() else written  # a link alone stays one
         found += [
-            Passage(piece, heading, _where("under", heading, f"paragraph {paragraph}")) for piece in _pieces(text)
+            Passage(piece, _where("under", heading, f"paragraph {paragraph}"), heading) for piece in _pieces(text)
         ]
     return found
 
@@ -79,10 +73,6 @@ def _where(what: str, heading: str, place: str) -> str:
     if not heading:
         return place
     return f'{what} "{heading[:80]}", {place}'
-
-
-def _numbers(what: str, first: int, last: int) -> str:
-    return f"{what} {first}" if first == last else f"{what}s {first} to {last}"
 
 
 def _blocks(markdown: str) -> Iterator[list[str]]:
@@ -256,8 +246,8 @@ def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, *, most: in
         most: Quotations of the best page; of each other page one less.
     """
     ordered = sorted(pages, key=lambda read: -best_score(read))
-    quotes = {
-        read.page.url: tuple(scored.passage.quote for scored in read.passages[: most - (place > 0)])
+    quotes: dict[str, tuple[Quote, ...]] = {
+        read.page.url: tuple(scored.passage for scored in read.passages[: most - (place > 0)])
         for place, read in enumerate(ordered)
     }
     there: set[str] = set()

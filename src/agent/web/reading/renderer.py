@@ -98,13 +98,9 @@ class Renderer:
         parts = urlsplit(url)
         if not parts.hostname:
             return
-        try:
-            await self._guard.addresses(parts.hostname, parts.port or 80)
-        except WebProblem as problem:
-            if problem.reason != "dns":
-                raise
-            if not proxy_for(parts.scheme, parts.hostname):  # behind a proxy, the proxy alone may look names up
-                raise _undrawn(url, problem.message.rstrip(".")) from problem
+        known = await self._guard.known_addresses(parts.hostname, parts.port or 80)
+        if not known and not proxy_for(parts.scheme, parts.hostname):
+            raise _undrawn(url, f"there is no host {parts.hostname}")
 
     async def _started(self) -> _Process:
         async with self._starting:
