@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from agent.errors import StoppedError
 from agent.models.failures import PAUSE
@@ -125,43 +125,35 @@ class Budget:
             self._set_deadlines()
 
     @contextlib.asynccontextmanager
-    async def until_spent(self) -> AsyncIterator[None]:
-        """Ends what happens inside when the wall time is used up.
-
-        Raises:
-            TimeoutError: It was ended.
-        """
-        async with asyncio.timeout_at(self._when()) as deadline:
-            self._deadlines.add(deadline)
-            try:
-                yield
-            finally:
-                self._deadlines.discard(deadline)
-
-    async def asking(self, call: Coroutine[Any, Any, T]) -> T:
-        """What a model says, within tokens, money and wall time; the wait for its endpoint's rate limit costs no time.
+    async def asking(self) -> AsyncIterator[None]:
+        """Holds a model's call to tokens, money and wall time; the wait for its endpoint's rate limit costs no time.
 
         Raises:
             StoppedError: A limit is reached, or the time is over.
         """
         if not self.last_call and (limit := self.exceeded(0)):
-            call.close()
             raise StoppedError(f"the limit of {limit} is reached")
         before = PAUSE.set(self.waiting)
         try:
-            return await self.within(call)
+            async with self.within():
+                yield
         finally:
             PAUSE.reset(before)
 
-    async def within(self, call: Awaitable[T]) -> T:
-        """What a call gives, within the wall time.
+    @contextlib.asynccontextmanager
+    async def within(self) -> AsyncIterator[None]:
+        """Ends what happens inside when the wall time is used up.
 
         Raises:
-            StoppedError: The time is over.
+            StoppedError: It was ended.
         """
         try:
-            async with self.until_spent():
-                return await call
+            async with asyncio.timeout_at(self._when()) as deadline:
+                self._deadlines.add(deadline)
+                try:
+                    yield
+                finally:
+                    self._deadlines.discard(deadline)
         except TimeoutError:
             raise StoppedError("the limit of seconds is reached") from None
 

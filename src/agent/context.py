@@ -145,9 +145,6 @@ class Context:
         """
         seed = self.seed if seed is None else seed + (self.seed or 0)
         request = Request(messages, schema, tools, "auto", max_tokens, temperature, seed, stop, on_delta)
-        return await self._counted(role, request)
-
-    async def _counted(self, role: str, request: Request) -> Completion:
         model = self.models.for_role(role)
         if request.max_tokens is not None and not self.budget.last_call:  # room to think counts as output, too
             request = replace(request, max_tokens=request.max_tokens + self.strategy(role).limits.thoughts)

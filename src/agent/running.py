@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import traceback
 from collections.abc import Callable, Sequence
@@ -217,15 +216,35 @@ class Running:
         return answer
 
     async def _to_its_end(self) -> None:
+        """Fills the state with the graph's after each step; without a status, it did not come to its end.
+
+        A run that goes on does so from its beginning: what stands in its journal takes no time and costs nothing.
+        """
         context = await self._context()
         if context is None:
             return
         asked = await self._question(context)
-        if "status" not in self._state:
-            try:
-                await self._through_graph(asked, context)
-            except StoppedError as halted:  # while something was fetched: the run goes on from there another time
-                self._around.tell(Note(halted.message))
+        if "status" in self._state:
+            return
+        from langgraph.errors import GraphDrained
+        from langgraph.runtime import RunControl
+
+        from agent.graph import build_graph
+
+        self._control = RunControl()
+        if self._draining:
+            self.drain()
+        config: Any = {"recursion_limit": 10_000}
+        start = self._start(asked, context)
+        try:
+            async for values in build_graph().astream(
+                start, config, context=context, stream_mode="values", control=self._control
+            ):
+                self._state.update(values)
+        except GraphDrained:
+            pass
+        except StoppedError as halted:  # while something was fetched: the run goes on from there another time
+            self._around.tell(Note(halted.message))
 
     async def _context(self) -> Context | None:
         """What the nodes may reach; None when the run was stopped before."""
@@ -346,22 +365,10 @@ class Running:
             self._state.update(text=found.answer, status="answered")
         return found
 
-    async def _through_graph(self, asked: FollowUp, context: Context) -> None:
-        """Fills the state with the graph's after each step; without a status, it did not come to its end.
-
-        A run that goes on does so from its beginning: what stands in its journal takes no time and costs nothing.
-        """
-        from langgraph.errors import GraphDrained
-        from langgraph.runtime import RunControl
-
-        from agent.graph import build_graph
-
-        self._control = RunControl()
-        if self._draining:
-            self.drain()
-        config: Any = {"recursion_limit": 10_000}
-        files = [file.name for file in context.files]
-        start: Any = {"question": asked.question, "said": list(asked.said), "files": files}
+    def _start(self, asked: FollowUp, context: Context) -> Any:
+        """The state that the graph begins with."""
+        start: dict[str, Any] = {"question": asked.question, "said": list(asked.said)}
+        start["files"] = [file.name for file in context.files]
         if (wish := wish_of(self._run)) != "answer":
             start["wish"] = wish
         if schema := self._run.configuration.get(SCHEMA):
@@ -370,11 +377,7 @@ class Running:
             start["earlier"] = earlier
         if self.settings.without:
             start["without"] = [_ACTION_OF.get(name, name) for name in self.settings.without]
-        with contextlib.suppress(GraphDrained):
-            async for values in build_graph().astream(
-                start, config, context=context, stream_mode="values", control=self._control
-            ):
-                self._state.update(values)
+        return start
 
     async def _save(self, answer: Answer) -> None:
         """An answer that cannot be saved is an answer all the same."""

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from agent.budget import Budget, Limits
+from agent.errors import StoppedError
 from agent.models.protocol import Usage
 
 CASES = {
@@ -59,15 +60,15 @@ def test_a_replay_ends_where_the_run_ended() -> None:
 
 async def test_waiting_stops_the_clock_and_moves_the_deadline() -> None:
     budget = Budget(Limits(seconds=1.0))
-    async with budget.until_spent():
+    async with budget.within():
         with budget.waiting():
             await asyncio.sleep(1.2)
         assert budget.seconds < 0.5
         await asyncio.sleep(0.2)
     assert 1.2 <= budget.waited < 1.6
 
-    with pytest.raises(TimeoutError):
-        async with budget.until_spent():
+    with pytest.raises(StoppedError):
+        async with budget.within():
             await asyncio.sleep(5)
     assert budget.seconds < 1.5
 
@@ -89,7 +90,7 @@ async def test_pauses_that_overlap_count_once() -> None:
         with budget.waiting() if waits else budget.standing_still():
             await asyncio.sleep(ends - begins)
 
-    async with budget.until_spent():
+    async with budget.within():
         await asyncio.gather(
             pause(0, 0.8, waits=True), pause(0.4, 1.0, waits=True), pause(0.6, 1.3, waits=False), asyncio.sleep(1.6)
         )

@@ -8,7 +8,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -161,7 +161,7 @@ def resume(
     """Goes on with a run that was interrupted or reached a limit. Nothing already paid for is asked again."""
     flags = options.flags(context.params)
 
-    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
         return alita.resume(run, on_event=listen, approve=someone if alita.approval_of(run) == "ask" else None)
 
     raise typer.Exit(answer(flags, work, Output(as_json, json_stream, quiet, verbose)))
@@ -210,7 +210,7 @@ def _piped(*, typed: bool) -> str:
         ) from None
 
 
-Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Awaitable[Answer]]
+Ask = Callable[["Alita", Callable[[Event], None], "Approve | None"], Coroutine[Any, Any, Answer]]
 """What is done with an open Alita, the listener for its events, and who can be asked whether a tool is kept."""
 
 _CLOSING = 10.0

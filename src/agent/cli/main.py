@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agent.cli import exits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     import typer
 
@@ -62,7 +63,9 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 
 def main() -> None:
     """Runs the command line of this process and exits."""
-    _exit_with(_run, sys.argv[1:])
+    with _exiting(sys.argv[1:]) as arguments:
+        if (chosen := _chosen(arguments)) is not None:
+            _call(*chosen)
 
 
 def main_of(verb: str, name: str) -> None:
@@ -72,12 +75,15 @@ def main_of(verb: str, name: str) -> None:
         verb: Of the registry.
         name: What the program is called.
     """
-    _exit_with(lambda arguments: _call(_BY_NAME[verb], arguments, name), sys.argv[1:])
+    with _exiting(sys.argv[1:]) as arguments:
+        _call(_BY_NAME[verb], arguments, name)
 
 
-def _exit_with(run: Callable[[list[str]], None], arguments: list[str]) -> None:
+@contextlib.contextmanager
+def _exiting(arguments: list[str]) -> Iterator[list[str]]:
+    """Exits with the code of what happens inside; its errors are reported."""
     try:
-        run(arguments)
+        yield arguments
     except SystemExit as end:
         code = end.code
     except KeyboardInterrupt:
@@ -93,7 +99,8 @@ def _exit_with(run: Callable[[list[str]], None], arguments: list[str]) -> None:
     exits.leave(code)
 
 
-def _run(arguments: list[str]) -> None:
+def _chosen(arguments: list[str]) -> tuple[Command, list[str], str] | None:
+    """The command, its arguments and what it is called; None for what is done here at once."""
     first = arguments[0] if arguments else ""
     if asked := os.environ.get("_ALITA_COMPLETE"):
         from agent.cli.completion import complete
@@ -104,11 +111,12 @@ def _run(arguments: list[str]) -> None:
     elif first in {"-h", "--help", "help"} or (not arguments and _nobody_reads()):
         _print_help()
     elif first in _BY_NAME:
-        _call(_BY_NAME[first], arguments[1:], f"alita {first}")
+        return _BY_NAME[first], arguments[1:], f"alita {first}"
     else:
         if first:
             _refuse_misspelt(first, arguments[1:])
-        _call(_BY_NAME["ask"], arguments, "alita")
+        return _BY_NAME["ask"], arguments, "alita"
+    return None
 
 
 def _nobody_reads() -> bool:

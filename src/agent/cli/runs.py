@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,7 +128,7 @@ def replay(
     run_id = find_run(read_settings().runs_dir, run)
     output = Output(as_json, json_stream, quiet, verbose)
 
-    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Awaitable[Answer]:
+    def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
         asked = someone if alita.approval_of(run_id) == "ask" else None
         return alita.replay(run_id, until=until, on_event=listen, approve=asked)
 

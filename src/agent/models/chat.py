@@ -6,14 +6,13 @@ import asyncio
 import contextlib
 import difflib
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
 from agent.models.functions import FunctionRequest, in_words
-from agent.models.ladder import RUNGS, Ask, Step, Traits, TraitsCache, climb, structured_step
+from agent.models.ladder import RUNGS, Step, Traits, TraitsCache, climb, structured_step
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Message, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
@@ -151,12 +150,28 @@ class ChatModel:
 
         try:
             if request.tools:
-                return await self._with_functions(ask, FunctionRequest(messages, request.tools, request.tool_choice))
+                wanted = FunctionRequest(messages, request.tools, request.tool_choice)
+                held = self._known().tools
+                return await climb(
+                    ask,
+                    wanted.rungs,
+                    wanted.step,
+                    held=wanted.rungs[0] if held and held not in wanted.rungs else held,
+                    # A reply without calls comes from an endpoint that does not heed functions, too.
+                    hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
+                )
             if self._known().tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
                 messages = in_words(messages)
             if request.schema is None:
                 return await ask(Step(messages))
-            return await self._structured(ask, messages, request.schema)
+            schema = request.schema
+            return await climb(
+                ask,
+                RUNGS,
+                lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
+                held=self.known.rung,
+                hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
+            )
         except Failure as failure:
             error = failure.error(models=await self._known_models(failure))
             if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
@@ -179,26 +194,6 @@ class ChatModel:
         endpoint = self._wire.endpoint
         self._traits.set(endpoint.shown_url, endpoint.model, Traits())
 
-    async def _structured(self, ask: Ask, messages: Sequence[Message], schema: dict[str, Any]) -> Completion:
-        return await climb(
-            ask,
-            RUNGS,
-            lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
-            held=self.known.rung,
-            hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
-        )
-
-    async def _with_functions(self, ask: Ask, request: FunctionRequest) -> Completion:
-        held = self._known().tools
-        return await climb(
-            ask,
-            request.rungs,
-            request.step,
-            held=request.rungs[0] if held and held not in request.rungs else held,
-            # A reply without calls comes from an endpoint that does not heed functions, too.
-            hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
-        )
-
     def _options(self, request: Request) -> dict[str, Any]:
         given = {
             "max_tokens": request.max_tokens,
@@ -217,17 +212,6 @@ class ChatModel:
 
     async def _send(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
         """Sends with retries; a parameter that the endpoint refuses is left out from then on."""
-        while True:
-            fitted = self._fitted(body, streamed=on_delta is not None)
-            try:
-                return await self._send_repeatedly(fitted, on_delta)
-            except Failure as failure:
-                refused = _refused_parameter(failure, fitted)
-                if refused is None:
-                    raise
-                self._learn(without=(*self._known().without, refused))
-
-    async def _send_repeatedly(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
         shown = False
 
         def show(text: str) -> None:
@@ -238,14 +222,21 @@ class ChatModel:
 
         def call() -> Any:
             # After a cut the pieces are not shown a second time; the completion has the whole text.
-            return self._wire.send(body, None if on_delta is None else ((lambda _: None) if shown else show))
+            return self._wire.send(fitted, None if on_delta is None else ((lambda _: None) if shown else show))
 
-        with PAUSE.get()() if self._slots.locked() else contextlib.nullcontext():
-            await self._slots.acquire()
-        try:
-            return await retrying(call, self._retry, self._notify)
-        finally:
-            self._slots.release()
+        while True:
+            fitted = self._fitted(body, streamed=on_delta is not None)
+            with PAUSE.get()() if self._slots.locked() else contextlib.nullcontext():
+                await self._slots.acquire()
+            try:
+                return await retrying(call, self._retry, self._notify)
+            except Failure as failure:
+                refused = _refused_parameter(failure, fitted)
+                if refused is None:
+                    raise
+                self._learn(without=(*self._known().without, refused))
+            finally:
+                self._slots.release()
 
     def _fitted(self, body: Body, *, streamed: bool) -> Body:
         """The request as this endpoint takes it."""

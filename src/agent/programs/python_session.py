@@ -98,7 +98,8 @@ class PythonSession:
             session = self._opened(files, modules, functions)
             for name, source in modules.items():
                 session.offer(name, source)
-            outcome = await self._budget.within(session.run(code, limits=self._limits()))
+            async with self._budget.within():
+                outcome = await session.run(code, limits=self._limits())
             if self._was_replayed:
                 outcome, self._was_replayed = replace(outcome, fresh=True), False
             return {"outcome": asdict(outcome), "asked": list(self._asked)}

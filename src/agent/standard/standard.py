@@ -86,7 +86,11 @@ class Standard:
         replies: list[Reply] = []
         problem = ""
         for _ in range(ATTEMPTS):
-            choice = await self._turn(state, context, replies)
+            try:
+                choice = _chosen(await self._ask(state, context, replies), state, replies)
+            except ModelOutputError as unusable:
+                message = Completion(unusable.text).as_message()
+                choice = Choice([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
             replies = choice.replies
             if choice.decisions:
                 return choice
@@ -95,32 +99,6 @@ class Standard:
             chosen = _by_rule([rule], state)
             return Choice(chosen.decisions, [*replies, *chosen.replies])
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
-
-    async def _turn(self, state: State, context: Context, replies: list[Reply]) -> Choice:
-        """One reply of the model, with what can be done of it."""
-        try:
-            completion = await self._ask(state, context, replies)
-        except ModelOutputError as unusable:
-            message = Completion(unusable.text).as_message()
-            return Choice([], [*replies, Reply(message=message, refused={}, remark=unusable.message)])
-        message = completion.as_message()
-        if not completion.tool_calls:
-            text, is_cut = completion.text.strip(), completion.finish == "length"
-            if text and not is_cut and state.get("wish") != "create":
-                return Choice([Decision("answer", answer=text)], replies)
-            remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
-            return Choice([], [*replies, Reply(message=message, refused={}, remark=remark)])
-        decisions: list[Decision] = []
-        refused: dict[str, str] = {}
-        for call in completion.tool_calls:
-            earlier = [*state.get("replies", []), *replies]
-            decision = None if call.problem else decision_of_call(call, completion.text, earlier)
-            reason = call.problem if decision is None else _refusal_of(decision, decisions, state)
-            if decision is None or reason:
-                refused[call.id] = reason
-            else:
-                decisions.append(decision)
-        return Choice(decisions, [*replies, Reply(message=message, refused=refused, remark="")])
 
     async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
         messages = messages_for(
@@ -219,6 +197,28 @@ class Standard:
     async def confirmed(self, text: str, state: State, context: Context) -> str:
         """The model's answer is believed."""
         return text
+
+
+def _chosen(completion: Completion, state: State, replies: list[Reply]) -> Choice:
+    """What can be done of a reply of the model."""
+    message = completion.as_message()
+    if not completion.tool_calls:
+        text, is_cut = completion.text.strip(), completion.finish == "length"
+        if text and not is_cut and state.get("wish") != "create":
+            return Choice([Decision("answer", answer=text)], replies)
+        remark = _CUT.format(completion.usage.output_tokens) if is_cut else _NO_CALL if text else _EMPTY
+        return Choice([], [*replies, Reply(message=message, refused={}, remark=remark)])
+    decisions: list[Decision] = []
+    refused: dict[str, str] = {}
+    for call in completion.tool_calls:
+        earlier = [*state.get("replies", []), *replies]
+        decision = None if call.problem else decision_of_call(call, completion.text, earlier)
+        reason = call.problem if decision is None else _refusal_of(decision, decisions, state)
+        if decision is None or reason:
+            refused[call.id] = reason
+        else:
+            decisions.append(decision)
+    return Choice(decisions, [*replies, Reply(message=message, refused=refused, remark="")])
 
 
 def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) -> str:

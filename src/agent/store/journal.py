@@ -304,11 +304,9 @@ class Journal:
             return record.output
         if self._file is None:
             raise self._miss(kind, request)
-        return await self._perform(_Asked(kind, key, nth, _STEP.get() or self.step, stored, fresh), perform)
-
-    async def _perform(self, asked: _Asked, perform: Callable[[], Awaitable[Json]]) -> Json:
+        step = _STEP.get() or self.step
         # Their blobs are known from now on: another call may refer to them before this one has ended.
-        self._write(asked.fresh)
+        self._write(fresh)
         at, started = time.time(), time.perf_counter()
         output: Json = None
         error: AlitaError | None = None
@@ -322,11 +320,11 @@ class Journal:
         result = {"output": output} if error is None else {"error": self._described(error)}
         line = {
             "seq": self._seq,
-            "step": asked.step,
-            "kind": asked.kind,
-            "key": asked.key,
-            "nth": asked.nth,
-            "request": asked.request,
+            "step": step,
+            "kind": kind,
+            "key": key,
+            "nth": nth,
+            "request": stored,
             **result,
             "seconds": round(time.perf_counter() - started, 6),
             "at": round(at, 3),
@@ -422,16 +420,6 @@ class Journal:
 
 def _header(path: Path) -> dict[str, Json]:
     return {"journal": SCHEMA, "run_id": path.parent.name, "created": time.time()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    kind: str
-    key: str
-    nth: int
-    step: int
-    request: dict[str, Json]
-    fresh: list[dict[str, Json]]
 
 
 def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:

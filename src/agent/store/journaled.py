@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,8 @@ class JournaledModel:
             nonlocal live
             live = True
             model = self._asked()
-            call = model.complete(with_pictures(request))
-            completion = await (self._budget.asking(call) if self._budget else call)
+            async with self._budget.asking() if self._budget else nullcontext():
+                completion = await model.complete(with_pictures(request))
             return {"by": model.name, "role": self._role, **_plain(completion)}
 
         completion = self._heard(await self._journal.call("model", self._key(request), perform))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -187,7 +188,8 @@ class JournaledFiles:
         return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
 
     async def _in_time(self, call: Awaitable[T]) -> T:
-        return await (call if self._budget is None else self._budget.within(call))
+        async with self._budget.within() if self._budget else nullcontext():
+            return await call
 
     def _new_folder(self) -> Path:
         """A folder for what is made of one file."""

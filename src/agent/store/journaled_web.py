@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -224,7 +224,8 @@ class JournaledWeb:
         return self._guard is not None and self._guard.blocks(url, text)
 
     async def _in_time(self, call: Awaitable[T]) -> T:
-        return await (call if self._budget is None else self._budget.within(call))
+        async with self._budget.within() if self._budget else nullcontext():
+            return await call
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -108,7 +108,7 @@ class Terminal:
             wish: Whether an answer is wanted, or the tool that gives such answers.
         """
 
-        def asked(listener: Listener, approve: Approve) -> Awaitable[Answer]:
+        def asked(listener: Listener, approve: Approve) -> Coroutine[Any, Any, Answer]:
             conversation = self.session.conversation
             return self.alita.ask(
                 question, files=files, on_event=listener, approve=approve, conversation=conversation, wish=wish
@@ -128,7 +128,7 @@ class Terminal:
             question, lambda listener, approve: self.alita.resume(run_id, on_event=listener, approve=approve)
         )
 
-    async def _taken(self, question: str, ask: Callable[[Listener, Approve], Awaitable[Answer]]) -> Answer:
+    async def _taken(self, question: str, ask: Callable[[Listener, Approve], Coroutine[Any, Any, Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         told = False

@@ -8,8 +8,8 @@ import signal
 import sys
 import termios
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.answering.answer import Answer
@@ -76,7 +76,7 @@ class Activity:
 
 TICK = 0.1
 """Seconds between two frames of the live line."""
-Ask = Callable[["Listener"], Awaitable[Answer]]
+Ask = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
 class Turn:
@@ -112,7 +112,7 @@ class Turn:
         Raises:
             AlitaError: The run failed; `came_to` tells what was left of it.
         """
-        self._task = asyncio.ensure_future(_awaited(ask(self._listen)))
+        self._task = asyncio.create_task(ask(self._listen))
         ticking = asyncio.create_task(self._tick()) if self._screen.animated else None
         try:
             with on_interrupt(self.interrupt):
@@ -172,10 +172,6 @@ class Turn:
         """What the run came to, with what it cost, if it began."""
         newest = self._alita.newest
         return newest if newest is not None and newest.run_id == self.run_id != "" else None
-
-
-async def _awaited(answer: Awaitable[Answer]) -> Answer:
-    return await answer
 
 
 @contextlib.contextmanager
