@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from agent.web.page import WebProblem
+from agent.web.page import Reason, WebProblem
 from mcp_tools.text import one_line
 
 _LONGEST = 2500
@@ -55,44 +55,49 @@ _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
 _PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
 
 
-def look_for_login(asked: str, url: str, html: str) -> None:
-    """Raises when a page led to the login of its site.
-
-    Args:
-        asked: Its address.
-        url: Where that led to.
-        html: The source there.
-
-    Raises:
-        WebProblem: It did (`paywall`).
-    """
-    led = _LOGIN_PATH.search(urlsplit(url).path) and not _LOGIN_PATH.search(urlsplit(asked).path)
-    if led and _PASSWORD.search(html):
-        raise _wants_login(one_line(asked, 200))
+_PERSON: tuple[Reason, str, str] = ("captcha", "is behind a CAPTCHA.", "Take another source.")
+_SUBSCRIPTION: tuple[Reason, str, str] = (
+    "paywall",
+    "shows its text to subscribers only.",
+    "Take another source, or an archived version.",
+)
+_LOGIN: tuple[Reason, str, str] = (
+    "paywall",
+    "wants a login.",
+    "Take another source, or browse it with a login that the user gave.",
+)
 
 
-def look_for_wall(html: str, text: str, url: str, *, status: int = 200) -> None:
+def look_for_wall(html: str, text: str, url: str, *, asked: str = "", status: int = 200) -> None:
     """Raises when a page keeps its content back.
 
     Args:
         html: Its source.
         text: What there is to read on it.
         url: Where it was.
+        asked: The address that led there, where that was another.
         status: With which it came.
 
     Raises:
         WebProblem: It is behind a CAPTCHA (`captcha`), or a login or a paywall (`paywall`).
     """
-    shown = one_line(url, 200)
+    has_password = _PASSWORD.search(html)
+    if (
+        asked
+        and _LOGIN_PATH.search(urlsplit(url).path)
+        and not _LOGIN_PATH.search(urlsplit(asked).path)
+        and has_password
+    ):
+        raise _wall(asked, *_LOGIN)
     short = len(text) <= _LONGEST
     refused = status in (401, 402, 403, 429, 503)
     asks, has_widget = bool(_CAPTCHA_WORDS.search(text)), bool(_CAPTCHA_SOURCE.search(html))
     if (refused and (has_widget or asks)) or (short and asks and has_widget):
-        raise _wants_person(shown)
+        raise _wall(url, *_PERSON)
     if _PAYWALL_WORDS.search(text) and (short or _PAYWALL_SOURCE.search(html)):
-        raise _wants_subscription(shown)
-    if short and _PASSWORD.search(html) and (refused or _LOGIN_WORDS.search(text)):
-        raise _wants_login(shown)
+        raise _wall(url, *_SUBSCRIPTION)
+    if short and has_password and (refused or _LOGIN_WORDS.search(text)):
+        raise _wall(url, *_LOGIN)
 
 
 def look_for_wall_in_words(text: str, url: str) -> None:
@@ -107,30 +112,10 @@ def look_for_wall_in_words(text: str, url: str) -> None:
     """
     words = _MARKS.sub("", text)
     if len(words) <= _FEW and _CAPTCHA_ALONE.search(words):
-        raise _wants_person(one_line(url, 200))
+        raise _wall(url, *_PERSON)
     if len(words) <= _LONGEST and _PAYWALL_ALONE.search(words):
-        raise _wants_subscription(one_line(url, 200))
+        raise _wall(url, *_SUBSCRIPTION)
 
 
-def _wants_person(shown: str) -> WebProblem:
-    return WebProblem(
-        "captcha",
-        f"{shown} is behind a CAPTCHA.",
-        remedy="Take another source.",
-    )
-
-
-def _wants_subscription(shown: str) -> WebProblem:
-    return WebProblem(
-        "paywall",
-        f"{shown} shows its text to subscribers only.",
-        remedy="Take another source, or an archived version.",
-    )
-
-
-def _wants_login(shown: str) -> WebProblem:
-    return WebProblem(
-        "paywall",
-        f"{shown} wants a login.",
-        remedy="Take another source, or browse it with a login that the user gave.",
-    )
+def _wall(url: str, reason: Reason, what: str, remedy: str) -> WebProblem:
+    return WebProblem(reason, f"{one_line(url, 200)} {what}", remedy=remedy)

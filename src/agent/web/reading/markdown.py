@@ -12,7 +12,7 @@ from typing import Any
 from lxml import html  # type: ignore[import-untyped]  # it has no stubs
 
 from agent.web.page import WebProblem
-from agent.web.reading.block_pages import look_for_login, look_for_wall
+from agent.web.reading.block_pages import look_for_wall
 from agent.web.reading.source import (
     absolute,
     add_turns,
@@ -124,8 +124,7 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
     found = extract(html, url)
     wall = None
     try:
-        look_for_login(asked, url, html)
-        look_for_wall(html, found.markdown, url, status=status)
+        look_for_wall(html, found.markdown, url, asked=asked, status=status)
     except WebProblem as problem:
         wall = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
     return {**asdict(found), "wall": wall}

@@ -5,22 +5,21 @@ import time
 import pytest
 
 from agent.web.page import WebProblem
-from agent.web.reading.block_pages import look_for_login, look_for_wall, look_for_wall_in_words
+from agent.web.reading.block_pages import look_for_wall, look_for_wall_in_words
 
 ASKED, LED = "https://a.example/x", "https://a.example/login"
 
 
 def test_a_page_that_led_to_a_login_is_one():
     with pytest.raises(WebProblem, match="wants a login"):
-        look_for_login(ASKED, LED, '<input class="wide" type="password">')
+        look_for_wall('<input class="wide" type="password">', "", LED, asked=ASKED)
 
 
 @pytest.mark.parametrize("part", ["<input ", "<input type = ", "<input type=\n"])
 def test_a_page_that_is_written_to_stop_its_reader_takes_no_minute(part):
     html = part * (100_000 // len(part))
     began = time.monotonic()
-    look_for_login(ASKED, LED, html)
-    look_for_wall(html, "Short.", ASKED)
+    look_for_wall(html, "Short.", LED, asked=ASKED)
     assert time.monotonic() - began < 2
 
 
