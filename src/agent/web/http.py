@@ -341,7 +341,7 @@ def parse_robots(text: str) -> Robots:
         if key == "user-agent":
             if in_rules:  # another group begins
                 for_us, for_all, in_rules = False, False, False
-            for_us, for_all = for_us or _is_us(value), for_all or value == "*"
+            for_us, for_all = for_us or value.lower().partition("/")[0].strip() == TOKEN, for_all or value == "*"
             is_named = is_named or for_us
         elif key in ("allow", "disallow", "crawl-delay"):
             in_rules = True
@@ -353,10 +353,6 @@ def parse_robots(text: str) -> Robots:
             if for_all:
                 everybody.append(rule)
     return Robots(tuple((named if is_named else everybody)[:_MOST_RULES]))
-
-
-def _is_us(agent: str) -> bool:
-    return agent.lower().partition("/")[0].strip() == TOKEN
 
 
 def _plain(path: str) -> str:

@@ -251,13 +251,11 @@ def proxy_for(scheme: str, host: str) -> str:
 
 def proxy_problem() -> WebProblem:
     """The proxy of the environment cannot be used; its address, which may hold a password, is not shown."""
-    named = [name for name in _VARIABLES if not _is_http(os.environ.get(name) or os.environ.get(name.lower()) or "")]
+    proxies = {name: (os.environ.get(name) or os.environ.get(name.lower()) or "").lower() for name in _VARIABLES}
+    usable = ("http://", "https://")
+    named = [name for name, proxy in proxies.items() if "://" in proxy and not proxy.startswith(usable)]
     return WebProblem(
         "connection",
         f"The proxy that {' and '.join(named) or 'the environment'} names cannot be used: only proxies of HTTP can.",
         remedy="Name one that begins with http://, or unset the variable.",
     )
-
-
-def _is_http(proxy: str) -> bool:
-    return "://" not in proxy or proxy.lower().startswith(("http://", "https://"))

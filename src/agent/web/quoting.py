@@ -256,15 +256,13 @@ def by_rule(wanted: Wanted, pages: Sequence[ReadPage], terms: Terms, *, most: in
         there.update(stems_of(read.page.title))
         there.update(*(scored.stems for scored in read.passages if scored.passage.text in texts))
     missing = [name for name in terms.lacking(there) if not name.isdigit()][:MOST_MISSING]
-    return Assessment(quotes, missing=missing, queries=usable([_query_for(name, wanted.aim) for name in missing]))
+    queries = []  # the name first, then what is asked of it
+    for name in missing:
+        others = [word for word in words_of(wanted.aim).replace('"', "").split() if word not in name]
+        queries.append(" ".join([f'"{name}"' if " " in name else name, *others[:3]]))
+    return Assessment(quotes, missing=missing, queries=usable(queries))
 
 
 def best_score(read: ReadPage) -> float:
     """The score of a page's best passage."""
     return read.passages[0].score if read.passages else 0.0
-
-
-def _query_for(name: str, aim: str) -> str:
-    """A query for something that was found nowhere: its name first, then what is asked of it."""
-    others = [word for word in words_of(aim).replace('"', "").split() if word not in name]
-    return " ".join([f'"{name}"' if " " in name else name, *others[:3]])

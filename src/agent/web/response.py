@@ -131,7 +131,9 @@ def charset_of(body: bytes, content_type: str = "") -> str:
     found = encoding_of(body[: 256 * 1024], whole=len(body) <= 256 * 1024)
     if found is not None and found.mark:
         return found.name
-    for label in (_label(content_type), _own_word(body)):
+    declared = _DECLARED.search(body[:_PRESCAN])
+    own_word = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
+    for label in (_label(content_type), own_word):
         name = _known(label)
         if name and _fits(body, name):
             return name
@@ -155,11 +157,6 @@ def _label(content_type: str) -> str:
         return str(message.get_param("charset") or "")
     except ValueError:  # the number of a continuation with more digits than Python reads
         return ""
-
-
-def _own_word(body: bytes) -> str:
-    found = _DECLARED.search(body[:_PRESCAN])
-    return (found[1] or found[2]).decode("ascii", "replace") if found else ""
 
 
 def _known(label: str) -> str:
