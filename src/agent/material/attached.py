@@ -43,15 +43,11 @@ async def look_at_files(context: Context) -> list[AttachedFile]:
         found.append(seen)
         for name, member in _first_members(seen):
             found.append(await _look(context, Path(member), f"{path.name}/{name}", ocr=ocr))
-    return found if ocr else [await _with_pictures(file, context) for file in found]
-
-
-async def _with_pictures(file: AttachedFile, context: Context) -> AttachedFile:
-    """The file, with its pictures for the answering model if it is one."""
-    if file["kind"] not in PICTURES:
-        return file
-    pictures, _ = await seen_pictures(places_in(file, {}, 1), context, "", is_read=True)
-    return {**file, "pictures": pictures}
+    for number, file in enumerate(found if not ocr else []):
+        if file["kind"] in PICTURES:  # for the answering model
+            pictures, _ = await seen_pictures(places_in(file, {}, 1), context, "", is_read=True)
+            found[number] = {**file, "pictures": pictures}
+    return found
 
 
 async def attach(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
@@ -153,7 +149,7 @@ def file_named(name: str, state: State) -> AttachedFile | None:
     """The file that a decision means, by its name or its path; without a name the next unread one."""
     files = state.get("attached", [])
     if not name:
-        return next_unread(state) or (files[0] if files else None)
+        return next(iter([*unread_files(state), *files]), None)
     path = paths_by_name(files).get(name.removeprefix("./"), name)
     return next((file for file in files if file["path"] == path), None)
 
@@ -207,11 +203,6 @@ def no_such_file(name: str, files: Sequence[AttachedFile]) -> str:
     known = paths_by_name(files)
     listed = ", ".join(file["name"] if file["name"] in known else file["path"] for file in files)
     return f"There is no attached file {name!r}; the files are: {listed}."
-
-
-def next_unread(state: State) -> AttachedFile | None:
-    """The first file of which nothing was read yet."""
-    return next(iter(unread_files(state)), None)
 
 
 def unread_files(state: State) -> list[AttachedFile]:

@@ -81,7 +81,7 @@ class Workspace:
         try:
             for number in itertools.count(1):
                 path = self.folder / (plain.name if number == 1 else f"{plain.stem}_{number}{plain.suffix}")
-                if _is_free(path):
+                if not os.path.lexists(path):  # not even a link that leads nowhere
                     return self._written(path, content)
                 if _holds(path, content):
                     return path
@@ -98,11 +98,6 @@ class Workspace:
         write_whole(path, content)
         path.chmod(0o644)  # for the user that programs run as
         return path
-
-
-def _is_free(path: Path) -> bool:
-    """Whether nothing stands there, not even a link that leads nowhere."""
-    return not os.path.lexists(path)
 
 
 def _holds(path: Path, content: bytes) -> bool:
