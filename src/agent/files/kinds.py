@@ -141,7 +141,8 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
             return Encoding(name, len(mark))
     if name := _wide(sample):
         return Encoding(name)
-    if _is_binary(sample):
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    if b"\0" in sample or controls > max(1, len(sample) // 200):
         return None
     return _narrow(sample, whole)
 
@@ -173,13 +174,6 @@ def _wide(sample: bytes) -> str:
     text = part.decode(name, "replace")
     readable = sum(character.isprintable() or character in "\t\r\n" for character in text)
     return name if readable - 2 * text.count("\ufffd") > len(text) * 0.97 else ""
-
-
-def _is_binary(sample: bytes) -> bool:
-    """More control characters than text has."""
-    if b"\0" in sample:
-        return True
-    return len(sample) - len(sample.translate(None, _CONTROLS)) > max(1, len(sample) // 200)
 
 
 def _narrow(sample: bytes, whole: bool) -> Encoding:
