@@ -34,6 +34,7 @@ from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, usable
+from agent.store.user_files import write_file
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -353,8 +354,6 @@ def _give(text: str, output: Output) -> None:
     if output.file is None:
         print_text(text)
         return
-    from agent.store.user_files import write_file
-
     try:
         write_file(output.file, text.rstrip("\n") + "\n")
         print_note(f"Wrote {output.file}.")

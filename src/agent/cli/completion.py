@@ -61,17 +61,14 @@ def complete(instruction: str) -> None:
 
 def tool_names(incomplete: str) -> list[str]:
     """The tools of the library whose name begins so."""
-    from agent.configuration.settings_sources import read_settings
     from mcp_tools.library.tool_files import stamps
 
-    return _beginning(incomplete, stamps(read_settings().tools_dir))
+    return _beginning(incomplete, stamps(options.settings().tools_dir))
 
 
 def run_ids(incomplete: str) -> list[str]:
     """The runs whose id begins so."""
-    from agent.configuration.settings_sources import read_settings
-
-    folder = read_settings().runs_dir
+    folder = options.settings().runs_dir
     return _beginning(incomplete, (path.name for path in folder.iterdir()) if folder.is_dir() else ())
 
 

@@ -26,9 +26,7 @@ app = options.new_app("Each setting and where it came from.")
 @app.command()
 def show(as_json: options.AsJson = False) -> None:
     """Prints every setting, its value and where it came from; keys are masked."""
-    from agent.configuration.settings_sources import read_settings
-
-    explained = read_settings().explain()
+    explained = options.settings().explain()
     if as_json:
         print_json({setting.name: {"value": setting.value, "source": setting.source} for setting in explained})
     else:
@@ -44,7 +42,7 @@ def set_(
     """Writes a setting into your own settings file, whose comments stay."""
     import tomlkit
 
-    from agent.configuration.settings_sources import KEYS, read_settings, require_known
+    from agent.configuration.settings_sources import KEYS, require_known
 
     if name in KEYS:
         raise UsageError(f"{name} is a key, and does not belong into a settings file.", remedy="alita keys set")
@@ -52,7 +50,7 @@ def set_(
     wanted = _as_toml(value)
     require_known([name], file)
     try:
-        read_settings({name: wanted})  # what it cannot be is told before it is written
+        options.settings({name: wanted})  # what it cannot be is told before it is written
     except SettingsError as error:
         flag = f" (flag --{name.replace('_', '-')})"
         raise SettingsError(error.message.replace(flag, ""), remedy=error.remedy) from None
@@ -80,7 +78,6 @@ def unset(
 def edit() -> None:
     """Opens your own settings file in your editor, and says what is wrong in it afterwards."""
     from agent.cli.interactive.desktop import edit_file
-    from agent.configuration.settings_sources import read_settings
     from mcp_tools.atomic import private_folder
 
     file = find_folders(os.environ).config_file
@@ -88,7 +85,7 @@ def edit() -> None:
         private_folder(file.parent)
         write_file(file, "# alita's settings; `alita config show` lists them.\n")
     edit_file(file)
-    read_settings()
+    options.settings()
     print_note(f"{file} is fine.")
 
 
@@ -140,10 +137,9 @@ def trust(
     """Lets the files of this folder choose who answers, after a look at what they choose."""
     from agent.cli.confirmations import ask_about_choice, is_terminal
     from agent.configuration.project_choice import ProjectChoice
-    from agent.configuration.settings_sources import read_settings
     from mcp_tools.clients.trust import FILE, Decisions
 
-    settings = read_settings()
+    settings = options.settings()
     choice, decisions = ProjectChoice.of(settings), Decisions(settings.data_dir / FILE)
     allowed = choice is None or yes or (is_terminal() and ask_about_choice(choice, decisions))
     if choice is None:
@@ -217,10 +213,10 @@ def _keys() -> StoredKeys:
 
 def _require_known(name: str) -> None:
     """A key that nothing uses would be kept in vain."""
-    from agent.configuration.settings_sources import KEYS, read_settings, variables
+    from agent.configuration.settings_sources import KEYS, variables
 
     known = {variable for key in KEYS for variable in variables(key)}
-    known |= {model.key for model in read_settings().models.values() if model.key}
+    known |= {model.key for model in options.settings().models.values() if model.key}
     if name not in known:
         usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
         raise UsageError(f"Nothing uses a key called {name!r}.", remedy=f"One of: {usual}")

@@ -13,6 +13,7 @@ from agent.cli.output import print_json, print_note, print_rows, print_text
 from agent.errors import CourseError
 from agent.gaia.course import COURSE_URL, CourseApi
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, require_person, submission_of
+from agent.store.user_files import write_file
 from mcp_tools.errors import UsageError
 from mcp_tools.text import one_line
 
@@ -177,8 +178,6 @@ def _tell_problems(dataset: Dataset) -> None:
 
 def _write_questions(path: Path, dataset: Dataset) -> None:
     """Writes a question file, unless another one is in its place."""
-    from agent.store.user_files import write_file
-
     text = "".join(f"{json.dumps(_record(task))}\n" for task in dataset.tasks)
     if path.is_file() and path.read_bytes() != text.encode():
         raise UsageError(f"{path} is there already and holds other questions.", remedy="Name another --output.")
@@ -189,13 +188,12 @@ def _put_files(dataset: Dataset, folder: Path, address: str | None) -> dict[str,
     """Copies the files into a folder; a missing one is reported."""
     import shutil
 
-    from agent.configuration.settings_sources import read_settings
     from agent.errors import StorageError
     from agent.gaia.attachments import usual_attachments
     from agent.gaia.course import plain_name
     from agent.store.user_files import whole_file
 
-    looking, found = usual_attachments(read_settings(), course=_api(address)), {}
+    looking, found = usual_attachments(options.settings(), course=_api(address)), {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for task in dataset.tasks:

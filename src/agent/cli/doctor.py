@@ -278,9 +278,7 @@ app = options.new_app("Checks that everything alita needs is there.")
 @app.command()
 def doctor(model: options.Model = None, base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
     """Checks packages, model, isolation, browser and folders; exits 0 when questions can be answered."""
-    from agent.configuration.settings_sources import read_settings
-
-    settings = read_settings({"model": model, "base_url": base_url})
+    settings = options.settings({"model": model, "base_url": base_url})
     findings = diagnose(settings)
     lacking = [finding.name for finding in findings if finding.needed and not finding.ok]
     usable = not lacking

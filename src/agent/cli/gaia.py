@@ -13,6 +13,7 @@ import typer
 from agent.cli import options
 from agent.cli.output import print_note, print_text
 from agent.errors import UsageError
+from agent.store.user_files import write_file
 
 if TYPE_CHECKING:
     from agent.gaia.attempt import Task
@@ -196,7 +197,6 @@ def report(
     redactor = _redactor()
     if form == "html":
         from agent.gaia.report.html import as_html
-        from agent.store.user_files import write_file
 
         page = as_html(opened, runs or _beside(ledger, "runs"), redactor)
         path = output or _beside(ledger, "html")
@@ -263,10 +263,9 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
         if level is not None:
             raise UsageError("--level chooses among the questions of a file.", remedy="Add --questions FILE.")
         return ()
-    from agent.configuration.settings_sources import read_settings
     from agent.gaia.dataset import load_questions
 
-    dataset = load_questions(questions, read_settings())
+    dataset = load_questions(questions, options.settings())
     tasks = tuple(task for task in dataset.tasks if level is None or task.level == level)
     if not tasks:
         raise UsageError(f"{questions} has no question of level {level}.", remedy="Leave --level out to see all.")
@@ -274,18 +273,15 @@ def _tasks(questions: Path | None, level: int | None) -> tuple[Task, ...]:
 
 
 def _redactor() -> Redactor:
-    from agent.configuration.settings_sources import read_settings
     from agent.store.redact import Redactor
 
-    return Redactor(read_settings().secrets)
+    return Redactor(options.settings().secrets)
 
 
 def _give(text: str, output: Path | None) -> None:
     if output is None:
         print_text(text)
         return
-    from agent.store.user_files import write_file
-
     write_file(output, text.rstrip("\n") + "\n")
     print_text(str(output))
 

@@ -75,7 +75,7 @@ def add(
     as_json: options.AsJson = False,
 ) -> None:
     """Adds a server: NAME and its command, or NAME and --url; or all of another client's file with --from."""
-    given, settings = list(words or ()), _settings()
+    given, settings = list(words or ()), options.settings()
     if file is not None:
         added = _imported(settings, file, given, scope)
     else:
@@ -90,7 +90,7 @@ def add(
 @app.command("list")
 def list_(as_json: options.AsJson = False) -> None:
     """Lists the configured servers, and why some are not started."""
-    configured = _configured(_settings())
+    configured = _configured()
     if as_json:
         problems = [{"where": problem.where, "message": problem.message} for problem in configured.problems]
         print_json({"servers": [_as_json(standing) for standing in configured.standings], "problems": problems})
@@ -109,7 +109,7 @@ def list_(as_json: options.AsJson = False) -> None:
 @app.command("test")
 def try_(name: Name, as_json: options.AsJson = False) -> None:
     """Connects to a server, lists its tools and says how long it took, or what failed."""
-    configured = _configured(_settings())
+    configured = _configured()
     report = exits.run(_tested(_allowed(name, configured)))
     if as_json:
         print_json(report)
@@ -121,8 +121,8 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
 @app.command()
 def remove(name: Name, as_json: options.AsJson = False) -> None:
     """Removes a server from your file, or from the project's .mcp.json."""
-    settings = _settings()
-    entry = _found(name, _configured(settings)).entry
+    settings = options.settings()
+    entry = _found(name, _configured()).entry
     if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
         raise UsageError(
             f"{entry.path} belongs to another program.", remedy=f"Leave it there and say: alita mcp disable {name}"
@@ -141,7 +141,7 @@ def disable(name: Name, as_json: options.AsJson = False) -> None:
 @app.command()
 def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> None:
     """Starts a server again when it is needed, and allows, after a look, what a project defines or a server changed."""
-    configured = _configured(_settings())
+    configured = _configured()
     entry = _found(name, configured).entry
     if entry.scope == "project":
         if not yes and not is_terminal():
@@ -159,8 +159,8 @@ mcp_install.add_commands(app)
 
 
 def _switch(name: str, *, off: bool) -> None:
-    settings = _settings()
-    configured = _configured(settings)
+    settings = options.settings()
+    configured = _configured()
     entry = _found(name, configured).entry
     if entry.scope == "project":
         configured.decisions.switch(entry, configured.project, off=off)
@@ -172,7 +172,7 @@ def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
     """Whether tools whose definition the server has changed may be called; True when there are none."""
     from mcp_tools.clients.trust import PINS_FILE, Seen
 
-    seen = Seen(_settings().data_dir / PINS_FILE)
+    seen = Seen(options.settings().data_dir / PINS_FILE)
     changed = seen.pending(entry)
     if changed and not yes and not is_terminal():
         raise UsageError(
@@ -282,16 +282,10 @@ def _as_json(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _settings() -> Settings:
-    from agent.configuration.settings_sources import read_settings
-
-    return read_settings()
-
-
-def _configured(settings: Settings) -> ConfiguredServers:
+def _configured() -> ConfiguredServers:
     from agent.consent.external_tools import ConfiguredServers
 
-    return ConfiguredServers(settings, Path.cwd())
+    return ConfiguredServers(options.settings(), Path.cwd())
 
 
 def _lock(settings: Settings) -> Path:

@@ -117,10 +117,9 @@ def json_(name: Name = "alita", tools: Tools = None, tools_dir: options.ToolsDir
 def _server(tools_dir: Path | None, tools: str | None) -> ServerCommand:
     """The command, with the library of this folder: the client starts it in another."""
     from agent.configuration.paths import TOOLS_FOLDER
-    from agent.configuration.settings_sources import read_settings
     from agent.hosts import server_command
 
-    settings = read_settings(options.flags({"tools_dir": tools_dir}))
+    settings = options.settings(options.flags({"tools_dir": tools_dir}))
     usual = settings.data_dir / TOOLS_FOLDER
     return server_command(None if settings.tools_dir == usual else settings.tools_dir, tools=tools)
 

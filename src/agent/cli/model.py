@@ -40,10 +40,9 @@ Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that
 
 
 def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
-    from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.weights import Weights, WeightsSet
 
-    folder = read_settings().models_dir
+    folder = options.settings().models_dir
     return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
 
 
@@ -70,9 +69,7 @@ def pull(name: Which = Name.EMBEDDED, as_json: options.AsJson = False, quiet: op
 @app.command("list")
 def list_(base_url: options.BaseUrl = None, as_json: options.AsJson = False) -> None:
     """Lists the models: those of the settings, what their endpoints offer, and the weights on this machine."""
-    from agent.configuration.settings_sources import read_settings
-
-    settings = read_settings({"base_url": base_url})
+    settings = options.settings({"base_url": base_url})
     models, offers = _listed(settings), _offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     if as_json:
@@ -102,9 +99,8 @@ def try_out(
 ) -> None:
     """Asks a model three short questions: how fast it is, what it can do, and what that costs."""
     from agent.configuration.project_choice import require_allowed
-    from agent.configuration.settings_sources import read_settings
 
-    settings = read_settings({"model": name or None, "base_url": base_url})
+    settings = options.settings({"model": name or None, "base_url": base_url})
     require_allowed(settings)
     report = exits.run(_tested(settings, settings.model))
     print_json(report) if as_json else _show_test(report)
@@ -124,13 +120,12 @@ def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
 @app.command()
 def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> None:
     """Removes the weights, what an interrupted pull left, and what was computed with them."""
-    from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.prefixes import FOLDER
 
     weights = _weights(name)
     removed = weights.remove()
     if name is Name.EMBEDDED:
-        shutil.rmtree(read_settings().cache_dir / FOLDER, ignore_errors=True)
+        shutil.rmtree(options.settings().cache_dir / FOLDER, ignore_errors=True)
     if as_json:
         print_json({"ok": True, "removed": removed})
     else:
@@ -143,11 +138,10 @@ def serve(
     as_json: options.AsJson = False,
 ) -> None:
     """Starts the server in the background, so that the next question need not wait for it."""
-    from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.local_server import stop_servers
 
     if stop:
-        ended = stop_servers(read_settings().runtime_dir)
+        ended = stop_servers(options.settings().runtime_dir)
         print_json({"ok": True, "ended": ended}) if as_json else print_note(f"Ended {ended} server(s).")
         return
     exits.run(_server(_weights().ready()).find())
@@ -161,20 +155,18 @@ def status(as_json: options.AsJson = False) -> None:
 
 
 def _server(weights: Path) -> LocalServer:
-    from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.local_server import LocalServer, ServerOptions
     from agent.models.embedded.prefixes import FOLDER
 
-    settings = read_settings()
+    settings = options.settings()
     wanted = ServerOptions(weights, idle=settings.model_idle_seconds, prefixes=settings.cache_dir / FOLDER)
     return LocalServer(settings.runtime_dir, wanted, notify=print_note)
 
 
 def _print_status(*, as_json: bool) -> None:
-    from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.local_server import running
 
-    servers = [state for _, state in running(read_settings().runtime_dir)]
+    servers = [state for _, state in running(options.settings().runtime_dir)]
     if as_json:
         known = [
             {"pid": s.pid, "port": s.port, "ready": s.ready, "threads": s.threads, "idle_seconds": s.idle}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
 
 _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits", "Tools and safety"
 """The groups of options in the help of a question."""
@@ -115,6 +118,20 @@ def new_app(summary: str, *, cls: type[TyperGroup] = Commands) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+def settings(flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings, read when a command needs them: importing them takes longer than the rest of a short command.
+
+    Args:
+        flags: Settings from the command line.
+
+    Raises:
+        SettingsError: They cannot be read.
+    """
+    from agent.configuration.settings_sources import read_settings
+
+    return read_settings(flags or {})
 
 
 _SETTINGS = ("model", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens", "tools_dir", "seed")

@@ -15,6 +15,7 @@ import typer
 from agent.cli import options
 from agent.cli.completion import run_ids
 from agent.cli.output import date_text, print_json, print_note, print_rows, print_text
+from agent.store.user_files import write_file
 from mcp_tools import child
 from mcp_tools.text import one_line
 
@@ -42,10 +43,9 @@ def list_(
     as_json: options.AsJson = False,
 ) -> None:
     """Lists runs, newest first."""
-    from agent.configuration.settings_sources import read_settings
     from agent.store.runs import list_runs
 
-    _show(list_runs(read_settings().runs_dir, limit=limit), as_json=as_json, none="There are no runs yet.")
+    _show(list_runs(options.settings().runs_dir, limit=limit), as_json=as_json, none="There are no runs yet.")
 
 
 @app.command()
@@ -55,7 +55,6 @@ def search(
     as_json: options.AsJson = False,
 ) -> None:
     """Finds runs by words of the question or the answer, newest first."""
-    from agent.configuration.settings_sources import read_settings
     from agent.store.runs import list_runs
 
     wanted = " ".join(words).casefold().split()
@@ -64,7 +63,7 @@ def search(
         text = f"{run.question}\n{run.answer.text if run.answer else ''}".casefold()
         return all(word in text for word in wanted)
 
-    found = [run for run in list_runs(read_settings().runs_dir) if fits(run)]
+    found = [run for run in list_runs(options.settings().runs_dir) if fits(run)]
     _show(found[:limit], as_json=as_json, none="No run has these words.")
 
 
@@ -80,11 +79,10 @@ def _show(runs: list[Run], *, as_json: bool, none: str) -> None:
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> None:
     """Shows a run: question, answer and every call."""
-    from agent.configuration.settings_sources import read_settings
     from agent.store.journal import Journal, Record
     from agent.store.runs import find_run, journal_path, load_run
 
-    folder = read_settings().runs_dir
+    folder = options.settings().runs_dir
     run_id = find_run(folder, run)
     found = load_run(folder, run_id)
     path = journal_path(folder, run_id)
@@ -122,10 +120,9 @@ def replay(
 ) -> None:
     """Does a run again from its journal, without a call. The answer is the same."""
     from agent.cli.ask import Output, answer
-    from agent.configuration.settings_sources import read_settings
     from agent.store.runs import find_run
 
-    run_id = find_run(read_settings().runs_dir, run)
+    run_id = find_run(options.settings().runs_dir, run)
     output = Output(as_json, json_stream, quiet, verbose)
 
     def work(alita: Alita, listen: Listener, someone: Approve | None) -> Coroutine[Any, Any, Answer]:
@@ -192,12 +189,10 @@ def open_(
     no_open: Annotated[bool, typer.Option("--no-open", help="Write the page, and open no browser.")] = False,
 ) -> None:
     """Writes a run as one HTML page, which needs no network, and opens it in the browser."""
-    from agent.configuration.settings_sources import read_settings
-    from agent.store.user_files import write_file
     from agent.traces.page import render_page
 
     trace = _trace(run)
-    path = output or read_settings().runs_dir / trace.run.run_id / PAGE
+    path = output or options.settings().runs_dir / trace.run.run_id / PAGE
     write_file(path, render_page(trace, full=full))
     print_text(str(path))
     if no_open:
@@ -209,10 +204,9 @@ def open_(
 
 
 def _trace(run: str | None) -> Trace:
-    from agent.configuration.settings_sources import read_settings
     from agent.traces.read import read_trace
 
-    return read_trace(read_settings().runs_dir, run)
+    return read_trace(options.settings().runs_dir, run)
 
 
 def _has_display() -> bool:

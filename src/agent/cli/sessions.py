@@ -9,6 +9,7 @@ import typer
 
 from agent.cli import options
 from agent.cli.output import date_text, print_json, print_note, print_rows, print_text
+from agent.store.user_files import write_file
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def list_(
     """Lists sessions, the one used last first."""
     from agent.store.sessions import damaged_sessions, list_sessions
 
-    folder = _folder()
+    folder = options.settings().sessions_dir
     sessions = list_sessions(folder, limit=limit)
     if as_json:
         print_json([_brief(session) for session in sessions])
@@ -82,8 +83,6 @@ def export(
     if output is None:
         print_text(text)
         return
-    from agent.store.user_files import write_file
-
     write_file(output, text)
     print_note(f"Wrote {output}.")
 
@@ -96,7 +95,7 @@ def delete(
     """Deletes sessions. Their runs stay."""
     from agent.store.sessions import delete_session, find_session
 
-    folder = _folder()
+    folder = options.settings().sessions_dir
     found = list(dict.fromkeys(find_session(folder, session) for session in sessions))
     for session_id in found:
         delete_session(folder, session_id)
@@ -106,16 +105,10 @@ def delete(
         print_note(f"Deleted {', '.join(found)}.")
 
 
-def _folder() -> Path:
-    from agent.configuration.settings_sources import read_settings
-
-    return read_settings().sessions_dir
-
-
 def _load(session: str | None) -> Session:
     from agent.store.sessions import find_session, load_session
 
-    folder = _folder()
+    folder = options.settings().sessions_dir
     return load_session(folder, find_session(folder, session))
 
 

@@ -242,9 +242,7 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
 
 
 def _settings(tools_dir: Path | None, *, no_isolation: bool = False) -> Settings:
-    from agent.configuration.settings_sources import read_settings
-
-    return read_settings(options.flags({"tools_dir": tools_dir, "no_isolation": no_isolation}))
+    return options.settings(options.flags({"tools_dir": tools_dir, "no_isolation": no_isolation}))
 
 
 def _library(settings: Settings) -> Library:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 import termios
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
     from agent.cli.interactive.completion import Completion as Finder
-    from agent.cli.interactive.completion import Found
     from agent.cli.interactive.reader import History
 
 STYLE = Style.from_dict(
@@ -73,7 +71,7 @@ class PromptReader:
         output: Output | None = None,
     ) -> None:
         self._prompt = prompt
-        self._touched = False
+        self.touched = False
         self._finder = finder
         self._history = history
         self._session: PromptSession[str] = PromptSession(
@@ -82,6 +80,7 @@ class PromptReader:
             prompt_continuation=lambda width, *_: "·".rjust(max(width - 1, 0)) + " ",
             history=_Entries(history),
             completer=_Choices(finder),
+            complete_in_thread=True,
             complete_while_typing=Condition(self._completes_while_typing),
             bottom_toolbar=lambda: one_line(prompt.status(), max(self._session.output.get_size().columns - 1, 10)),
             key_bindings=self._bindings(),
@@ -92,23 +91,24 @@ class PromptReader:
             input=source,
             output=output,
         )
-        self._session.default_buffer.on_text_changed += self._on_change
 
-    @property
-    def touched(self) -> bool:
-        """Whether anything was typed since the newest `read` began."""
-        return self._touched
+        def on_change(_: object) -> None:
+            self.touched = True
+
+        self._session.default_buffer.on_text_changed += on_change
 
     async def read(self, default: str = "") -> str:
         """See `Reader.read`."""
-        self._touched = False
+        self.touched = False
         text: str = await self._session.prompt_async(default=default)
         self._history.tell(self._prompt.tell)
         return text
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
         """See `Reader.choose`."""
-        self._forget_typeahead()
+        clear_typeahead(self._session.input)  # an approval is an answer to what was seen
+        if sys.stdin.isatty():
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         asking: PromptSession[str] = PromptSession(
             f"{printable(question)} {choices_text(choices)} › ",
             key_bindings=_letters(choices),
@@ -127,15 +127,6 @@ class PromptReader:
     def _completes_while_typing(self) -> bool:
         """Commands and files show themselves; for ids and names of tools, Tab asks."""
         return _is_quick(self._session.default_buffer.document.text_before_cursor)
-
-    def _on_change(self, _: object) -> None:
-        self._touched = True
-
-    def _forget_typeahead(self) -> None:
-        """An approval is an answer to what was seen."""
-        clear_typeahead(self._session.input)
-        if sys.stdin.isatty():
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def _bindings(self) -> KeyBindings:
         keys = KeyBindings()
@@ -164,7 +155,7 @@ class PromptReader:
         @keys.add("c-c", filter=Condition(lambda: bool(self._session.default_buffer.text)))
         def clear(event: Press) -> None:
             event.current_buffer.reset()
-            self._touched = True
+            self.touched = True
 
         @keys.add("c-x", "c-e")
         async def in_editor(event: Press) -> None:
@@ -210,25 +201,11 @@ class _Choices(Completer):
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
 
-    async def get_completions_async(
-        self, document: Document, complete_event: object
-    ) -> AsyncGenerator[Completion, None]:
-        """At once while typing; arguments, of which there may be many, on a thread."""
-        before = document.text_before_cursor
-        found = self._finder.find(before) if _is_quick(before) else await asyncio.to_thread(self._finder.find, before)
-        for completion in _completions(found):
-            yield completion
-
     def get_completions(self, document: Document, complete_event: object) -> Iterable[Completion]:
-        """The same where nobody can wait."""
-        return _completions(self._finder.find(document.text_before_cursor))
-
-
-def _completions(found: Found) -> Iterable[Completion]:
-    """What is found, as the prompt wants it."""
-    for choice in found.choices:
-        shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
-        yield Completion(choice.text, -found.replaced, display=shown, display_meta=meta)
+        found = self._finder.find(document.text_before_cursor)
+        for choice in found.choices:
+            shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
+            yield Completion(choice.text, -found.replaced, display=shown, display_meta=meta)
 
 
 class _Entries(PromptHistory):
@@ -240,10 +217,6 @@ class _Entries(PromptHistory):
 
     def load_history_strings(self) -> Iterable[str]:
         return reversed(self._history.load())
-
-    async def load(self) -> AsyncGenerator[str, None]:
-        async for entry in super().load():
-            yield entry
 
     def store_string(self, string: str) -> None:
         self._history.add(string)
