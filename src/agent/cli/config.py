@@ -47,7 +47,10 @@ def set_(
     if name in KEYS:
         raise UsageError(f"{name} is a key, and does not belong into a settings file.", remedy="alita keys set")
     file = find_folders(os.environ).config_file
-    wanted = _as_toml(value)
+    try:
+        wanted = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:  # plain text
+        wanted = value
     require_known([name], file)
     try:
         options.settings({name: wanted})  # what it cannot be is told before it is written
@@ -110,13 +113,6 @@ def _write(text: str, told: str, *, as_json: bool) -> None:
     private_folder(file.parent)
     write_file(file, text)
     print_json({"ok": True, "path": str(file)}) if as_json else print_note(f"{file}: {told}")
-
-
-def _as_toml(value: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
 
 
 @app.command()

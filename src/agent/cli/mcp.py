@@ -155,7 +155,9 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Non
     _say({"ok": True, "enabled": name}, f"{name} is started when a question needs it.", as_json)
 
 
-mcp_install.add_commands(app)
+app.command()(mcp_install.install)
+app.command()(mcp_install.uninstall)
+app.command("json")(mcp_install.json_)
 
 
 def _switch(name: str, *, off: bool) -> None:

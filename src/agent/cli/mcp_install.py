@@ -41,13 +41,6 @@ Name = Annotated[str, typer.Option("--name", metavar="NAME", help="What the clie
 Tools = Annotated[str | None, typer.Option("--tools", metavar="PATTERN", help="What to offer, as for alita serve.")]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Puts the commands into the group `alita mcp`."""
-    app.command()(install)
-    app.command()(uninstall)
-    app.command("json")(json_)
-
-
 def install(
     client: Client,
     print_only: Annotated[bool, typer.Option("--print", help="Print the entry; write nothing.")] = False,

@@ -197,7 +197,8 @@ def open_(
     print_text(str(path))
     if no_open:
         return
-    if not _has_display():
+    has_display = sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not has_display:
         print_note("There is no display: open the page yourself.")
     elif not _open_browser(path.resolve().as_uri()):
         print_note("No browser could be started: open the page yourself.")
@@ -207,12 +208,6 @@ def _trace(run: str | None) -> Trace:
     from agent.traces.read import read_trace
 
     return read_trace(options.settings().runs_dir, run)
-
-
-def _has_display() -> bool:
-    if sys.platform in {"darwin", "win32"}:
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _open_browser(address: str) -> bool:

@@ -45,8 +45,9 @@ STYLE = Style.from_dict(
 )
 
 
-def _is_quick(before: str) -> bool:
-    """Whether what comes next is found at once: a command or a file, not the argument of a command."""
+def _is_quick(document: Document) -> bool:
+    """Whether choices show themselves while typing: commands and files; for ids and names of tools, Tab asks."""
+    before = document.text_before_cursor
     return not before.startswith("/") or not re.search(r"\s", before)
 
 
@@ -81,7 +82,7 @@ class PromptReader:
             history=_Entries(history),
             completer=_Choices(finder),
             complete_in_thread=True,
-            complete_while_typing=Condition(self._completes_while_typing),
+            complete_while_typing=Condition(lambda: _is_quick(self._session.default_buffer.document)),
             bottom_toolbar=lambda: one_line(prompt.status(), max(self._session.output.get_size().columns - 1, 10)),
             key_bindings=self._bindings(),
             reserve_space_for_menu=6,
@@ -124,10 +125,6 @@ class PromptReader:
         mode = self._prompt.mode()
         return [("bold", "alita"), ("", " ("), (f"class:mode.{mode}", mode), ("", ") "), ("bold", "› ")]
 
-    def _completes_while_typing(self) -> bool:
-        """Commands and files show themselves; for ids and names of tools, Tab asks."""
-        return _is_quick(self._session.default_buffer.document.text_before_cursor)
-
     def _bindings(self) -> KeyBindings:
         keys = KeyBindings()
 
@@ -165,11 +162,11 @@ class PromptReader:
 
     def _complete(self, buffer: Buffer) -> None:
         """The only choice at once; of several, what they share, then one after the other."""
-        before, state = buffer.document.text_before_cursor, buffer.complete_state
+        state = buffer.complete_state
         if state is not None and state.current_completion is not None:
             buffer.complete_next()
             return
-        found = self._finder.find(before) if _is_quick(before) else NOTHING
+        found = self._finder.find(buffer.document.text_before_cursor) if _is_quick(buffer.document) else NOTHING
         if len(found.choices) == 1:
             buffer.delete_before_cursor(found.replaced)
             buffer.insert_text(found.choices[0].text)

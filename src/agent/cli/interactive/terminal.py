@@ -1,4 +1,4 @@
-"""The session at the terminal: reads, obeys, shows, until it is left."""
+"""The session at the terminal: reads an entry, does what it says, shows the result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Terminal:
         self.settings = settings
         self.screen = screen
         self.session = session or new_session(settings.model)
-        self.mode: ApprovalMode = starting_mode(settings)
+        source = next(line.source for line in settings.explain() if line.name == "approval")
+        self.mode: ApprovalMode = "ask" if source == "default" else settings.approval
         self.verbose = False
         self.attached: list[Path] = []
         """Files that go with the next question."""
@@ -85,12 +86,12 @@ class Terminal:
         return self._alita
 
     async def run(self) -> None:
-        """Reads and obeys until the session is left."""
+        """Reads entries and does what they say until the session is left."""
         self._alita = await Alita.open(self.settings, streams=True, confirm=self._confirm)
         with on_interrupt(lambda: None):
             try:
                 while not self.leaving and (text := await self._read()) is not None:
-                    await self._obey(text)
+                    await self._execute(text)
             finally:
                 await self.alita.aclose()
         if self.session.turns and self._saved:
@@ -115,7 +116,7 @@ class Terminal:
             )
 
         with self.alita.asking_anew() if fresh else contextlib.nullcontext():
-            return await self._taken(question, asked)
+            return await self._run_turn(question, asked)
 
     async def go_on(self, run_id: str, question: str) -> Answer:
         """Goes on with a run that was stopped; what it had paid for is not paid again.
@@ -124,11 +125,11 @@ class Terminal:
             run_id: The run.
             question: What was asked.
         """
-        return await self._taken(
+        return await self._run_turn(
             question, lambda listener, approve: self.alita.resume(run_id, on_event=listener, approve=approve)
         )
 
-    async def _taken(self, question: str, ask: Callable[[Listener, Approve], Coroutine[Any, Any, Answer]]) -> Answer:
+    async def _run_turn(self, question: str, ask: Callable[[Listener, Approve], Coroutine[Any, Any, Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
         told = False
@@ -138,9 +139,9 @@ class Terminal:
         except AlitaError as error:
             self.screen.error(error)
             told = True
-            answer = turn.came_to() or Answer("", status_of(error), run_id=turn.run_id, error=error.message)
+            answer = turn.answer_so_far() or Answer("", status_of(error), run_id=turn.run_id, error=error.message)
         finally:
-            answer = answer or turn.came_to() or Answer("", "failed")
+            answer = answer or turn.answer_so_far() or Answer("", "failed")
             self._keep(question, answer, turn.events)
         self._show(answer, told=told)
         return answer
@@ -196,8 +197,8 @@ class Terminal:
             finally:
                 listen()
 
-    async def _obey(self, text: str) -> None:
-        """Does what was typed; what goes wrong is told, and the prompt comes back."""
+    async def _execute(self, text: str) -> None:
+        """Does what was typed; errors are shown, and the prompt comes back."""
         task = asyncio.ensure_future(self._do(text))
         with on_interrupt(task.cancel):
             try:
@@ -305,17 +306,6 @@ class Terminal:
         self.mode = modes[(modes.index(self.mode) + 1) % len(modes)]
 
 
-def starting_mode(settings: Settings) -> ApprovalMode:
-    """The mode that was set, else `ask`: here is someone who can answer."""
-    source = next(line.source for line in settings.explain() if line.name == "approval")
-    return "ask" if source == "default" else settings.approval
-
-
-def terminal_stream() -> TextIO | None:
-    """Where a session is shown: standard output, or standard error when answers go elsewhere; None without either."""
-    return next((stream for stream in (sys.stdout, sys.stderr) if stream is not None and stream.isatty()), None)
-
-
 def open_terminal(
     flags: Mapping[str, Any],
     files: Sequence[Path] = (),
@@ -339,7 +329,7 @@ def open_terminal(
         UsageError: There is no terminal.
         SessionError: There is no such session.
     """
-    stream = terminal_stream()
+    stream = next((each for each in (sys.stdout, sys.stderr) if each is not None and each.isatty()), None)
     if stream is None or not sys.stdin.isatty():
         raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
     flags = dict(flags)

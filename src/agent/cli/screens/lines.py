@@ -31,7 +31,8 @@ class Line(NamedTuple):
 
     def plain(self, width: int) -> str:
         """The line as text of at most `width` characters, unless it must be whole."""
-        return one_line_kept(f"{self.mark} {self.label:<7} ", self.text, LONGEST_NOTE if self.whole else width)
+        head = f"{self.mark} {self.label:<7} "
+        return head + one_line(self.text, max((LONGEST_NOTE if self.whole else width) - len(head), 10))
 
     @property
     def spoken(self) -> str:
@@ -45,11 +46,6 @@ class Line(NamedTuple):
 def ended(text: str) -> str:
     """The text with a full stop, unless it ends otherwise."""
     return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."
-
-
-def one_line_kept(head: str, text: str, width: int) -> str:
-    """A head that stays as it is, then as much of the text as fits."""
-    return head + one_line(text, max(width - len(head), 10))
 
 
 def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
@@ -91,7 +87,9 @@ def _trial(event: e.TrialFinished) -> Line:
 
 
 def _registered(event: e.ToolRegistered) -> Line:
-    return Line("saved", f"{_from_here(event.path)} ({event.status})", style="green")
+    path = Path(event.path)
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return Line("saved", f"{shown} ({event.status})", style="green")
 
 
 def _called(event: e.ToolCalled) -> Line:
@@ -195,10 +193,3 @@ def time_text(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
-
-
-def _from_here(path: str) -> str:
-    try:
-        return str(Path(path).relative_to(Path.cwd()))
-    except ValueError:
-        return path

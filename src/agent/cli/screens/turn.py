@@ -86,7 +86,7 @@ class Turn:
         alita: Who answers.
         screen: Where it is shown.
         verbose: Whether model calls are shown too.
-        hears: Is told each event, too.
+        hears: Gets each event, too.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Turn:
         """Gives the answer; one that was stopped says so in its status.
 
         Raises:
-            AlitaError: The run failed; `came_to` tells what was left of it.
+            AlitaError: The run failed; `answer_so_far` is what is left of it.
         """
         self._task = asyncio.create_task(ask(self._listen))
         ticking = asyncio.create_task(self._tick()) if self._screen.animated else None
@@ -166,10 +166,10 @@ class Turn:
             await asyncio.sleep(TICK)
 
     def _stopped(self) -> Answer:
-        return self.came_to() or Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
+        return self.answer_so_far() or Answer("", "interrupted", run_id=self.run_id, error="Stopped by Ctrl-C.")
 
-    def came_to(self) -> Answer | None:
-        """What the run came to, with what it cost, if it began."""
+    def answer_so_far(self) -> Answer | None:
+        """What the run has answered, with what it cost, if it began."""
         newest = self._alita.newest
         return newest if newest is not None and newest.run_id == self.run_id != "" else None
 
