@@ -250,7 +250,7 @@ def answer(flags: dict[str, Any], ask: Ask, output: Output, *, fetches: bool = F
     except AlitaError as error:
         show_error(error)
         result, code = run.failed(error), error.exit_code
-    _print(result, output, told=code is not None)
+    _print(result, output, reported=code is not None)
     return exits.exit_code(result.status) if code is None else code
 
 
@@ -315,11 +315,11 @@ class _Run:
                 result = replace(partial, status="interrupted", error=said)
             else:
                 result = replace(partial, status="limit", limit="seconds", error=said)
-        _print(result, self._output, told=False)
+        _print(result, self._output, reported=False)
         return exits.exit_code(result.status)
 
     def failed(self, error: AlitaError) -> Answer:
-        """What a run that raised came to, with what it cost; less is known of one that never began."""
+        """The answer of a run that raised, with what it cost; less is known of one that never began."""
         newest = self._alita.newest if self._alita else None
         return newest or Answer(
             "", status_of(error), error=error.message, run_id=self._turn.run_id if self._turn else ""
@@ -334,7 +334,7 @@ class _Run:
             print_json(event.as_json(), line=True)
 
 
-def _print(result: Answer, output: Output, *, told: bool) -> None:
+def _print(result: Answer, output: Output, *, reported: bool) -> None:
     if output.stream:
         print_json(RunFinished(result).as_json(), line=True)
     elif output.json:
@@ -345,7 +345,7 @@ def _print(result: Answer, output: Output, *, told: bool) -> None:
             print_note(line)
     if result.status == "interrupted" and result.run_id:
         print_note(f"Stopped. Go on with: alita resume {result.run_id}")
-    elif not told and result.status != "answered":
+    elif not reported and result.status != "answered":
         print_note(f"alita: {explanation(result)}")
 
 
@@ -363,7 +363,7 @@ def _give(text: str, output: Output) -> None:
 
 
 def _require_writable(output: Output) -> None:
-    """A path that cannot be written is told before anything is paid for."""
+    """Reports a path that cannot be written before anything is paid for."""
     if output.file is None:
         return
     if output.stream:

@@ -39,7 +39,7 @@ _LOOKED_AT = 1 << 16
 
 
 def require_ours(questions: Path, places: Places, submission: Path | None, *, resume: bool) -> None:
-    """Nothing that is there may be lost; and what cannot be written is told before, not after.
+    """Refuses to start where a file would be lost or cannot be written.
 
     Args:
         questions: The question file, or the name of a split of the hub.
@@ -235,8 +235,8 @@ class _Run:
         if self._choices.submission is not None:
             missing = write_answers(self._choices.submission, self._dataset, outcome.attempts)
             if missing:
-                told = f"{len(missing)} of {len(self._dataset.tasks)} questions have no answer"
-                self._display.say(f"{self._choices.submission}: {told}; the leaderboard counts them as wrong.")
+                lacking = f"{len(missing)} of {len(self._dataset.tasks)} questions have no answer"
+                self._display.say(f"{self._choices.submission}: {lacking}; the leaderboard counts them as wrong.")
 
 
 def _settings(flags: dict[str, Any], choices: Choices) -> Settings:

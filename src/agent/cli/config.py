@@ -53,7 +53,7 @@ def set_(
         wanted = value
     require_known([name], file)
     try:
-        options.settings({name: wanted})  # what it cannot be is told before it is written
+        options.settings({name: wanted})  # an invalid value is reported before it is written
     except SettingsError as error:
         flag = f" (flag --{name.replace('_', '-')})"
         raise SettingsError(error.message.replace(flag, ""), remedy=error.remedy) from None
@@ -106,13 +106,13 @@ def _document() -> Any:
         raise SettingsError(f"{file} cannot be read: {error}.", remedy="alita config edit") from None
 
 
-def _write(text: str, told: str, *, as_json: bool) -> None:
+def _write(text: str, note: str, *, as_json: bool) -> None:
     from mcp_tools.atomic import private_folder
 
     file = find_folders(os.environ).config_file
     private_folder(file.parent)
     write_file(file, text)
-    print_json({"ok": True, "path": str(file)}) if as_json else print_note(f"{file}: {told}")
+    print_json({"ok": True, "path": str(file)}) if as_json else print_note(f"{file}: {note}")
 
 
 @app.command()

@@ -173,7 +173,7 @@ def _isolation_remedy() -> str:
 
 
 def _search(settings: Settings) -> Iterator[Finding]:
-    """Which engines are asked, and what stands against the others; nobody is asked now."""
+    """Which engines are asked, and why the others are not; nobody is asked now."""
     from agent.web.engines.search_engines import engine_states, names_of
 
     states = {state.name: state for state in engine_states(settings)}
@@ -183,9 +183,9 @@ def _search(settings: Settings) -> Iterator[Finding]:
         "search", bool(ready), ", ".join(ready) or "no engine is ready", "Name one with ALITA_ENGINES.", needed=False
     )
     for name, state in states.items():
-        told = state.ready and not state.needs_nothing
+        notable = state.ready and not state.needs_nothing
         wanted = name in names or name in _WITH_KEY
-        if told or (wanted and not state.ready):
+        if notable or (wanted and not state.ready):
             yield Finding(name, state.ready, state.state, state.remedy, needed=False)
 
 

@@ -51,7 +51,8 @@ def run(
         typer.Option("--attached_files_dir", "--attached-files-dir", metavar="DIR", help="Folder of their files."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The results; the ledger stands beside it.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The results; the ledger is beside them."),
     ] = None,
     submission: Annotated[
         Path | None, typer.Option("--submission", metavar="FILE", help="The leaderboard's file, to be written.")

@@ -336,7 +336,7 @@ def _described(
 
 
 def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
-    """The server as it stands in a file from now on. Whoever adds it trusts it."""
+    """Writes the server into a file of ours. Whoever adds it trusts it."""
     from mcp_tools.clients.config_parser import REFUSED_VARIABLE, steering_variables
     from mcp_tools.clients.trust import FILE, Decisions
 

@@ -77,7 +77,7 @@ def install(
         print_note(f"For {host.title} to see it: {host.afterwards}.")
         if scope is Scope.PROJECT:
             print_note("The entry names paths of this machine: others who share the project need their own.")
-        print_note("No key is written: keep yours in your settings file, `alita config path` tells where.")
+        print_note("No key is written: keep yours in your settings file, `alita config path` shows where.")
 
 
 def uninstall(

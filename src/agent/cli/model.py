@@ -312,7 +312,7 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
         model.forget()  # what it could not do a month ago
         called = await _outcome(model.complete(Request(_SUM, tools=[_ADD], tool_choice="required", max_tokens=_LENGTH)))
         formed = await _outcome(model.complete(Request(_CITY, _FORM, max_tokens=_LENGTH)))
-        # The last one is timed: by now libraries are loaded and the connection stands.
+        # The last one is timed: by now libraries are loaded and the connection is open.
         started, heard = time.perf_counter(), list[float]()
         greeting = await model.complete(
             Request(_GREETING, max_tokens=_LENGTH, on_delta=lambda _: heard.append(time.perf_counter()))

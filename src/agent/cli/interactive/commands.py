@@ -205,7 +205,7 @@ class Command(NamedTuple):
 
     name: str
     argument: str
-    """What stands behind it, as help shows it; brackets mean that it may be left out."""
+    """What follows the name, as help shows it; brackets mean that it may be left out."""
     run: Callable[[Terminal, str], Awaitable[None]]
     """What it does; its docstring is what help says."""
     completes: str = ""

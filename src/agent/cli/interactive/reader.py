@@ -33,11 +33,11 @@ class Reader(Protocol):
         """One entry, which may have several lines.
 
         Args:
-            default: What stands there already, to be changed.
+            default: Text that is there already, to be changed.
 
         Raises:
             EOFError: Ctrl-D.
-            Interrupted: Ctrl-C while nothing stands there.
+            Interrupted: Ctrl-C on an empty line.
         """
         ...
 
@@ -59,7 +59,7 @@ class Prompt(NamedTuple):
     """What a reader asks of the session while something is typed."""
 
     mode: Callable[[], str]
-    """The approval mode, which stands in the prompt."""
+    """The approval mode, which the prompt shows."""
     status: Callable[[], str]
     """The line below it."""
     next_mode: Callable[[], None]

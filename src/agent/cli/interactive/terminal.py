@@ -70,7 +70,7 @@ class Terminal:
         self.refused: list[str] = []
         """Tools that the user did not want."""
         self.draft = ""
-        """What stands at the next prompt."""
+        """The text at the next prompt."""
         self.reader = reader(Prompt(lambda: self.mode, self._status, self._next_mode, screen.error))
         self.redactor = Redactor(settings.secrets)
         self._flags = dict(flags)
@@ -132,18 +132,18 @@ class Terminal:
     async def _run_turn(self, question: str, ask: Callable[[Listener, Approve], Coroutine[Any, Any, Answer]]) -> Answer:
         turn = self._turn = Turn(self.alita, self.screen, verbose=self.verbose)
         answer: Answer | None = None
-        told = False
+        reported = False
         try:
             with unechoed() if self.screen.animated else contextlib.nullcontext():
                 answer = await turn.take(lambda listener: ask(listener, lambda one: self._approve(one, turn)))
         except AlitaError as error:
             self.screen.error(error)
-            told = True
+            reported = True
             answer = turn.answer_so_far() or Answer("", status_of(error), run_id=turn.run_id, error=error.message)
         finally:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
             self._keep(question, answer, turn.events)
-        self._show(answer, told=told)
+        self._show(answer, reported=reported)
         return answer
 
     def settings_with(self, model: str) -> Settings:
@@ -279,7 +279,7 @@ class Terminal:
             self.session.conversation.add(Asked.of(self.redactor.text(question), answer))
             self.save()
 
-    def _show(self, answer: Answer, *, told: bool) -> None:
+    def _show(self, answer: Answer, *, reported: bool) -> None:
         if answer.text and answer.status in {"answered", "limit"}:
             self.screen.answer(answer.text)
             if lines := source_lines(answer):
@@ -287,7 +287,7 @@ class Terminal:
         if answer.status == "interrupted":
             saved = f" and saved as {answer.run_id}: /continue goes on with it" if answer.run_id else ""
             self.screen.note(f"Stopped{saved}. /retry asks again.")
-        elif answer.status != "answered" and not told:
+        elif answer.status != "answered" and not reported:
             self.screen.note(explanation(answer))
 
     def _status(self) -> str:
@@ -352,7 +352,7 @@ def open_terminal(
     if session is not None:
         show_turns(session, screen)
     else:
-        screen.note(f"alita, with the model {settings.model}. Ask something; /help tells the rest, Ctrl-D leaves.")
+        screen.note(f"alita, with the model {settings.model}. Ask something; /help shows the rest, Ctrl-D leaves.")
     exits.run(terminal.run())
 
 

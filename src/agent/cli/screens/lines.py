@@ -50,27 +50,17 @@ def ended(text: str) -> str:
 
 def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
     """The line of an event, or None when it has none."""
-    describe: Callable[[Any], Line | None] | None = _LINES.get(type(event))
-    if describe is None and verbose:
-        describe = _VERBOSE_LINES.get(type(event))
+    if isinstance(event, e.ModelCalled):
+        tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
+        text = f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})"
+        return Line("model", text, style="dim") if verbose else None
+    describe = _LINES.get(type(event))
     return describe(event) if describe else None
-
-
-def _started(event: e.RunStarted) -> Line | None:
-    return Line("resume", f"{event.run_id}: {event.question}", "●") if event.resumed else None
 
 
 def _step(event: e.StepStarted) -> Line:
     reason = f" — {event.reason}" if event.reason else ""
     return Line("decide", f"{event.action}{reason}", "●", "bold")
-
-
-def _found(event: e.ToolFound) -> Line:
-    return Line("found", f"{event.name} {f'at the server {event.server}' if event.server else 'in the library'}")
-
-
-def _spec(event: e.SpecWritten) -> Line:
-    return Line("spec", event.signature.removeprefix("def ").rstrip(":"))
 
 
 def _checked(event: e.CandidateChecked) -> Line:
@@ -125,17 +115,14 @@ def _browser(event: e.BrowserStepped) -> Line:
     return Line("browser", f"{text} at {event.url}")
 
 
-def _model(event: e.ModelCalled) -> Line:
-    tokens = f"{event.usage.input_tokens} + {event.usage.output_tokens} tokens"
-    return Line("model", f"{event.role}: {event.model}, {tokens} ({time_text(event.seconds)})", style="dim")
-
-
 _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.RunFinished: lambda event: summary(event.answer),
-    e.RunStarted: _started,
+    e.RunStarted: lambda event: Line("resume", f"{event.run_id}: {event.question}", "●") if event.resumed else None,
     e.StepStarted: _step,
-    e.ToolFound: _found,
-    e.SpecWritten: _spec,
+    e.ToolFound: lambda event: Line(
+        "found", f"{event.name} {f'at the server {event.server}' if event.server else 'in the library'}"
+    ),
+    e.SpecWritten: lambda event: Line("spec", event.signature.removeprefix("def ").rstrip(":")),
     e.CandidateChecked: _checked,
     e.TrialFinished: _trial,
     e.ToolRegistered: _registered,
@@ -153,9 +140,6 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     e.LeakBlocked: lambda event: Line("blocked", f"{event.address}: {event.reason}", style="yellow"),
     e.Warned: lambda event: Line("warning", event.text, style="bold yellow", whole=True),
     e.Note: lambda event: Line("note", event.text, style="yellow", whole=True),
-}
-_VERBOSE_LINES: dict[type, Callable[[Any], Line | None]] = {
-    e.ModelCalled: _model,
 }
 
 
@@ -182,7 +166,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def cost_text(usage: Usage) -> str:
-    """Money in words; an unknown price is told as unknown, never as nothing."""
+    """Money in words; an unknown price is shown as unknown, never as nothing."""
     if usage.cost is None:
         return "cost unknown"
     return f"${usage.cost:.4f}" if usage.cost else "no cost"

@@ -35,7 +35,7 @@ class LiveLine:
         self._stream = stream
         self._width = width
         self._drawn: list[int] = []
-        """Columns of each row that stands there."""
+        """Columns of each row that is drawn."""
         self._frame = 0
 
     def draw(self, text: str, above: Sequence[str] = ()) -> None:
@@ -102,7 +102,7 @@ class MovingScreen(Screen):
         return self._console.width
 
     def event(self, event: Event, *, verbose: bool = False) -> None:
-        """The event's line, if it has one; the live line tells how far a download is."""
+        """The event's line, if it has one; the live line shows how far a download is."""
         if not isinstance(event, ModelStarting):
             super().event(event, verbose=verbose)
 

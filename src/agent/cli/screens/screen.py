@@ -62,9 +62,9 @@ class Screen:
         """The line of an event of a run, if it has one."""
         line = line_of(event, verbose=verbose)
         if isinstance(event, ModelStarting):
-            told = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
-            if told != self._fetching:  # a new text or a further fifth, not each percent
-                line, self._fetching = Line("model", event.progress), told
+            news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
+            if news != self._fetching:  # a new text or a further fifth, not each percent
+                line, self._fetching = Line("model", event.progress), news
         if line is not None:
             self.line(line)
 
