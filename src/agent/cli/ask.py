@@ -30,7 +30,6 @@ from agent.cli.confirmations import (
 from agent.cli.output import print_json, print_note, print_text, show_error
 from agent.cli.screens.screen import Screen, open_screen
 from agent.cli.screens.turn import Turn
-from agent.conversation import Turn as Asked
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, RunFinished
 from agent.question import LONGEST_QUESTION, usable
@@ -108,6 +107,7 @@ def ask(
         asked = someone if alita.settings.approval == "ask" else None
         if not continue_:
             return await alita.ask(text, files=files, on_event=listen, approve=asked, schema=form)
+        from agent.conversation import Turn as Asked
         from agent.store.sessions import go_on
 
         with go_on(alita.settings) as conversation:

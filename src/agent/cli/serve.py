@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import os
@@ -135,6 +134,8 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
 
 
 async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: list[float], own: Own | None) -> None:
+    import asyncio
+
     task = asyncio.current_task()
     assert task is not None
 
@@ -149,6 +150,8 @@ async def _serve(settings: Settings, wanted: Wanted, door: Door | None, ending: 
 
 
 async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None, own: Own | None) -> None:
+    import asyncio
+
     from agent.resources import isolation_lowered, open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
@@ -191,6 +194,8 @@ async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None,
 
 async def _shielded(ending: Awaitable[None]) -> None:
     """Lets an ending finish, whatever ends meanwhile."""
+    import asyncio
+
     task = asyncio.ensure_future(ending)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):

@@ -14,7 +14,6 @@ import typer
 from agent.cli import exits, options
 from agent.cli.completion import tool_names
 from agent.cli.output import print_json, print_note, print_rows, print_text, show_error
-from agent.resources import isolation_lowered, open_for
 from mcp_tools.errors import AlitaError, ArgumentsError, UnknownToolError, UsageError, UserError
 from mcp_tools.library import Flaw, Library
 from mcp_tools.run import RefusedSourceError, run_source, run_tool
@@ -175,6 +174,7 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Checks a source without running it; of a tool in the library, then runs its tests in the sandbox."""
+    from agent.resources import open_for
     from mcp_tools.approve import Tests, as_written, run_tests, tests_of
     from mcp_tools.checks.check import check as apply
 
@@ -263,6 +263,8 @@ async def _call(
     settings: Settings, library: Library, tool: Tool | str, arguments: dict[str, Json], read: tuple[Path, ...]
 ) -> dict[str, Json]:
     """Runs a tool of the library, or a source; what the tool or its caller did wrong is in the result."""
+    from agent.resources import isolation_lowered, open_for
+
     sandbox = await open_for(settings)
     started = time.perf_counter()
     try:
@@ -348,6 +350,7 @@ async def _approve_all(
     Returns:
         The object that `--json` prints: `ok`, `approved`, `refused` with reasons, and `tools`, what was seen of each.
     """
+    from agent.resources import open_for
     from mcp_tools.approve import approve, review
 
     approved: list[str] = []
