@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import time
 
-from mcp_tools.sandbox.interpreter import executable
+from mcp_tools.sandbox.environment import executable
 
 REFERENCE_MS = 6.4
 """`python -I -S -c pass` where the targets were set."""

@@ -24,8 +24,8 @@ from typing import Any
 from machine import bare_python_ms, run_ms, slowness
 
 from mcp_tools.sandbox import Job
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox, find_bwrap
-from mcp_tools.sandbox.interpreter import executable, system_paths
+from mcp_tools.sandbox.backends import BubblewrapSandbox, find_bwrap
+from mcp_tools.sandbox.environment import executable, system_paths
 
 STDLIB = Job("import math\n\ndef f(n: int) -> float:\n    return math.sqrt(n)\n", "f", {"n": 2})
 PANDAS = Job(

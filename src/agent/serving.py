@@ -12,7 +12,7 @@ from agent.answering.answer import Answer
 from agent.cli.screens.lines import line_of
 from agent.events import Event, ModelStarting, Note, ToolRefused
 from agent.state import Wish
-from mcp_tools.serving.constant_tools.asking import Tell
+from mcp_tools.serving.constant_tools import Tell
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

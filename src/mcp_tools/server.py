@@ -34,10 +34,10 @@ from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.call import ConstantTool, ServerLimits
 from mcp_tools.serving.calling import Calling, Runner
-from mcp_tools.serving.constant_tools.asking import Agent, Asking, Finding, Programs
-from mcp_tools.serving.lists.catalogue import Catalogue, Offer
-from mcp_tools.serving.lists.listing import Announcer, Completions, Listing, Watcher
-from mcp_tools.serving.lists.resources import Document, Prompt, Prompts, Resources
+from mcp_tools.serving.catalogue import Catalogue, Offer
+from mcp_tools.serving.constant_tools import Agent, Asking, Finding, Programs
+from mcp_tools.serving.listing import Announcer, Completions, Listing, Watcher
+from mcp_tools.serving.resources import Document, Prompt, Prompts, Resources
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
@@ -167,7 +167,7 @@ async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: Ca
 
 async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:
     """Serves one client over this process's stdin and stdout, until it leaves."""
-    from mcp_tools.serving.transports.stdio import stdio
+    from mcp_tools.serving.stdio import stdio
 
     async with stdio((limits or ServerLimits()).message_bytes) as wire:
         await server.run(wire, wire, server.create_initialization_options())

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from judging import NODE_FOLDER, await_port, free_port
 
+from mcp_tools.clients.config_files import expand
 from mcp_tools.clients.config_parser import parse_document
-from mcp_tools.clients.expand import expand
 from mcp_tools.clients.servers import Servers
 from mcp_tools.tool import Json
 

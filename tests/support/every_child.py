@@ -19,9 +19,9 @@ NO_BROWSER = Path("/bin/false")
 
 
 def zygotes() -> None:
+    from mcp_tools.sandbox.backends import create
     from mcp_tools.sandbox.probe import probe
     from mcp_tools.sandbox.protocol import Job
-    from mcp_tools.sandbox.strongest import create
 
     async def run() -> None:
         await probe()
@@ -35,8 +35,8 @@ def zygotes() -> None:
 
 def server() -> None:
     """A server of the user, which imports as servers do: `python -c` and `python -m` look into its folder first."""
+    from mcp_tools.clients.config_files import expand
     from mcp_tools.clients.config_parser import ServerEntry
-    from mcp_tools.clients.expand import expand
     from mcp_tools.clients.servers import Servers
     from support.external import PLAIN_SERVER
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.consent.external_tools import ConfiguredServers
     from mcp_tools.clients.config_parser import Scope, ServerEntry
-    from mcp_tools.clients.server_status import Standing
+    from mcp_tools.clients.trust import Standing
 
 
 app = options.new_app("MCP: uses other people's servers, and gives the tools to other programs.")
@@ -195,7 +195,7 @@ async def _tested(standing: Standing) -> dict[str, Any]:
         What `--json` prints: ok, name, protocol, seconds, tools, notes, error.
     """
     from mcp_tools.clients.definitions import listing_of, suspicions_of
-    from mcp_tools.clients.reconnect import Link
+    from mcp_tools.clients.servers import Link
 
     assert standing.expanded is not None, "only a server that is ready can be tested"
     entry = standing.entry
@@ -241,7 +241,7 @@ def _show_test(report: dict[str, Any]) -> None:
 
 def _allowed(name: str, configured: ConfiguredServers) -> Standing:
     """The server, ready to be started because the user names it; one of a project is asked about first."""
-    from mcp_tools.clients.server_status import standing_of
+    from mcp_tools.clients.trust import standing_of
 
     found = _found(name, configured)
     undecided = found.state in {"undecided", "refused"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.library import Library
     from mcp_tools.server import Extra
-    from mcp_tools.serving.transports.http import Door
+    from mcp_tools.serving.http import Door
 
 
 app = options.new_app("Serves the tool library to MCP clients.")
@@ -114,7 +114,7 @@ def run(flags: dict[str, Any], wanted: Wanted, own: Own | None = None) -> None:
         raise UsageError("--tools names nothing.", remedy="Say all, meta, or a pattern such as 'convert_*'.")
     door = None
     if wanted.http is not None:
-        from mcp_tools.serving.transports.http import open_door
+        from mcp_tools.serving.http import open_door
 
         door = open_door(
             wanted.http,
@@ -183,7 +183,7 @@ async def _open_and_serve(settings: Settings, wanted: Wanted, door: Door | None,
                 if door is None:
                     await serve_stdio(server)
                 else:
-                    from mcp_tools.serving.transports.http import serve_http
+                    from mcp_tools.serving.http import serve_http
 
                     await serve_http(server, door, tell=print_note)
             finally:

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.configuration.project_choice import ProjectChoice
 from mcp_tools.clients.config_files import configured
 from mcp_tools.clients.definitions import Reply
-from mcp_tools.clients.server_status import standing_of
-from mcp_tools.clients.trust import FILE, Decisions
+from mcp_tools.clients.trust import FILE, Decisions, standing_of
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.budget import Budget
     from agent.configuration.settings import Settings
     from agent.store.journal import Journal
+    from mcp_tools.clients.config_files import Expanded
     from mcp_tools.clients.config_parser import Problem
-    from mcp_tools.clients.expand import Expanded
-    from mcp_tools.clients.server_status import Standing
     from mcp_tools.clients.servers import Servers
+    from mcp_tools.clients.trust import Standing
 
 
 KIND = "external"

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from agent.files.contents import ReadLimits
 from agent.files.problem import FileProblem, too_large
 from mcp_tools import child
-from mcp_tools.sandbox.interpreter import system_paths
+from mcp_tools.sandbox.environment import system_paths
 
 Serve: TypeAlias = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Does for a process what it cannot do itself, and gives the reply."""
@@ -41,12 +41,12 @@ def unconfined() -> str:
     """What processes that read could still do on this machine; empty where they are confined."""
     if sys.platform != "linux":
         return "they can use the network and write files: only Linux can take that from a process"
-    from mcp_tools.sandbox.inside import confinement, landlock, syscalls
+    from mcp_tools.sandbox.inside import confinement, seccomp
 
     gaps = []
-    if landlock.abi() < 1:
+    if confinement.landlock_abi() < 1:
         gaps.append("read and write your files: this kernel offers no Landlock")
-    if confinement.platform_machine() not in syscalls.AUDIT_ARCH:
+    if confinement.platform_machine() not in seccomp.AUDIT_ARCH:
         gaps.append(f"use the network: there is no filter for {confinement.platform_machine()}")
     return f"they can {'; and '.join(gaps)}" if gaps else ""
 

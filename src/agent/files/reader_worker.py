@@ -113,14 +113,14 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
 
 def _put_on_layers(granted: dict[str, list[str]]) -> None:
     """Landlock and the filter of system calls, as far as this kernel knows them; see `apart.unconfined`."""
-    from mcp_tools.sandbox.inside import landlock, seccomp, syscalls
-    from mcp_tools.sandbox.inside.confinement import platform_machine
+    from mcp_tools.sandbox.inside import seccomp
+    from mcp_tools.sandbox.inside.confinement import Grants, landlock_abi, platform_machine
 
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         raise OSError("a thread was started before, which would stay outside")
-    if landlock.abi() > 0:
-        landlock.Grants(granted["read"], _DEVICES).confine(*granted["write"])
-    if platform_machine() in syscalls.AUDIT_ARCH:
+    if landlock_abi() > 0:
+        Grants(granted["read"], _DEVICES).confine(*granted["write"])
+    if platform_machine() in seccomp.AUDIT_ARCH:
         seccomp.Filter(seccomp.template(platform_machine(), metadata=True)).install()
 
 

@@ -24,8 +24,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
+from mcp_tools.clients.config_files import Expanded
 from mcp_tools.clients.definitions import Reply, misfits_of, reply_of
-from mcp_tools.clients.expand import Expanded
 from mcp_tools.clients.pipes import LONGEST_MESSAGE, Pipes
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line

@@ -21,7 +21,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from mcp_tools import child
-from mcp_tools.clients.expand import Expanded
+from mcp_tools.clients.config_files import Expanded
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 

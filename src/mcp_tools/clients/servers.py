@@ -7,15 +7,229 @@ import difflib
 import hashlib
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from mcp_tools.clients.definitions import ExternalTool, Reply
-from mcp_tools.clients.expand import Expanded
-from mcp_tools.clients.reconnect import Link
+from mcp_tools.clients.config_files import Expanded
+from mcp_tools.clients.definitions import ExternalTool, Listing, Reply, listing_of
 from mcp_tools.clients.trust import Changed, Seen
+from mcp_tools.errors import ArgumentsError, ServerError
+from mcp_tools.library import validate_arguments
 from mcp_tools.library.index import Index
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool
+
+if TYPE_CHECKING:
+    from mcp_tools.clients.connection import Connection
+
+
+BACKOFF = (0.5, 2.0)
+"""Seconds before each new start after a crash; after the last one the server is set aside for the run."""
+
+_NAMED = 5
+_MOST_LISTINGS = 3
+"""In a row, of a server that says again and again that its tools changed."""
+
+
+class Link:
+    """One server, with its tools."""
+
+    def __init__(self, server: Expanded, environment: Mapping[str, str], seen: Seen | None = None) -> None:
+        self.name = server.entry.name
+        self.notes: list[str] = []
+        """Sentences for the user that nobody has told yet."""
+        self._server = server
+        self._environment = environment
+        self._seen = seen
+        self._connection: Connection | None = None
+        self._opening = asyncio.Lock()
+        self._calls = asyncio.Semaphore(server.entry.limits.calls)
+        self._listing = Listing()
+        self._untrusted: dict[str, Changed] = {}
+        self._is_stale = True
+        self._failures = 0
+        self._aside: ServerError | None = None
+
+    @property
+    def protocol(self) -> str:
+        """The protocol version that was agreed on; empty without a connection."""
+        return self._connection.protocol if self._connection else ""
+
+    @property
+    def known(self) -> tuple[ExternalTool, ...]:
+        """The tools of the newest list; none of a server that was set aside."""
+        return () if self._aside else self._listing.tools
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its tools are known, or it is known that there are none."""
+        return self._aside is not None or not self._is_stale
+
+    async def tools(self) -> tuple[ExternalTool, ...]:
+        """The server's tools, listed anew when it said that they changed; none once it was set aside."""
+        try:
+            for _ in range(_MOST_LISTINGS):
+                if not self._is_stale or self._aside is not None:
+                    break
+                connection = await self._connected()
+                self._is_stale = False
+                definitions = await connection.definitions()
+                self._take(listing_of(self.name, definitions, self._server.entry.limits.tools))
+        except ServerError as failure:
+            self._set_aside(failure)
+        return self.known
+
+    async def definitions(self) -> list[dict[str, Json]]:
+        """The server's own list, uncut.
+
+        Raises:
+            ServerError: It cannot be had.
+        """
+        return await (await self._connected()).definitions()
+
+    async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
+        """Calls a tool. Whatever goes wrong is in the reply.
+
+        A call that was under way when its server went away is made again only where the server says that it does no
+        more than the first.
+
+        Args:
+            tool: One of this server's.
+            arguments: Its arguments, validated here.
+            seconds: How long it may take, if less than the server's own limit.
+        """
+        started = time.perf_counter()
+        try:
+            validate_arguments(tool.as_tool(), arguments)
+            async with self._calls:
+                reply = await self._called(tool, arguments, seconds)
+        except ArgumentsError as misfit:
+            reply = Reply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
+        except ServerError as failure:
+            reply = Reply(False, failure.message, kind=failure.kind)
+        return replace(reply, seconds=round(time.perf_counter() - started, 6))
+
+    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None) -> Reply:
+        own = self._server.entry.limits.call_seconds
+        limit = own if seconds is None else min(own, max(seconds, 0.1))
+        for attempt in (1, 2):
+            connection = await self._connected()
+            try:
+                return await connection.call(tool.tool, arguments, tool.output_schema, limit)
+            except ServerError as failure:
+                await self._look_after(connection, failure)
+                if failure.kind == "timeout":
+                    raise ServerError(f"it did not answer within {limit:g} seconds", kind="timeout") from None
+                if failure.kind != "gone" or attempt == 2 or not tool.may_repeat:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _look_after(self, connection: Connection, failure: ServerError) -> None:
+        """Drops a connection that is of no more use, so that the next call starts the server anew."""
+        is_lost = failure.kind == "gone" or not connection.is_open
+        if not is_lost and (failure.kind != "timeout" or await connection.answers()):
+            return
+        if self._connection is connection:
+            self._connection = None
+            self._lost(failure)
+        await connection.aclose()
+
+    def _lost(self, failure: ServerError) -> None:
+        self._failures += 1
+        self._is_stale = True
+        if self._failures > len(BACKOFF):
+            self._set_aside(failure)
+        else:
+            self.notes.append(f"the server {self.name} failed and is started again when needed: {failure.message}")
+
+    async def _connected(self) -> Connection:
+        """The open connection, or a new one.
+
+        Raises:
+            ServerError: The server was set aside, or cannot be reached.
+        """
+        async with self._opening:
+            if self._connection is not None and not self._connection.is_open:
+                connection, self._connection = self._connection, None
+                await connection.aclose()
+                self._lost(ServerError("it ended"))
+            if self._aside is not None:
+                raise self._aside
+            if self._connection is None:
+                if self._failures:
+                    await asyncio.sleep(BACKOFF[self._failures - 1])
+                try:
+                    self._connection = await self._open()
+                except ServerError as failure:
+                    if self._failures:
+                        self._lost(failure)
+                    raise
+                self._is_stale = True
+            return self._connection
+
+    async def _open(self) -> Connection:
+        """A new connection. A server that dies of a question newer than itself is asked in the old way."""
+        from mcp_tools.clients.connection import Connection
+
+        failure: ServerError | None = None
+        for mode in ("auto", "legacy"):
+            connection = Connection(self._server, self._environment, changed=self._changed, note=self.notes.append)
+            try:
+                await connection.open(mode)
+            except ServerError as error:
+                failure = error
+                if error.kind not in {"gone", "protocol"}:
+                    break
+            else:
+                return connection
+        assert failure is not None
+        raise failure
+
+    def _changed(self) -> None:
+        self._is_stale = True
+
+    def _take(self, listing: Listing) -> None:
+        self.notes += [note for note in listing.notes if note not in self._listing.notes]
+        self._listing = listing
+        told = self._untrusted
+        self._untrusted = self._seen.changed(self._server.entry, listing.tools) if self._seen is not None else {}
+        if self._untrusted and self._untrusted != told:
+            names = ", ".join(one_line(name, 80) for name in list(self._untrusted)[:_NAMED])
+            more = ", …" if len(self._untrusted) > _NAMED else ""
+            self.notes.append(
+                f"the server {self.name} now says something else of its tools {names}{more}; "
+                f"they are called once you allow it: alita mcp enable {self.name}"
+            )
+
+    def changed(self, tool: ExternalTool) -> Changed | None:
+        """What the server now says of a tool, where nobody has trusted that yet."""
+        return self._untrusted.get(tool.tool)
+
+    def trust(self, tool: ExternalTool) -> None:
+        """Trusts what the server now says of a tool."""
+        if self._untrusted.pop(tool.tool, None) and self._seen is not None:
+            self._seen.trust(self._server.entry, [tool.tool])
+
+    def _set_aside(self, failure: ServerError) -> None:
+        if self._aside is None:
+            self._aside = ServerError(failure.message, kind=failure.kind, remedy=failure.remedy)
+            remedy = f" ({failure.remedy})" if failure.remedy else ""
+            self.notes.append(f"the server {self.name} is left out: {failure.message}{remedy}")
+
+    def forgive(self) -> None:
+        """Gives a server that was set aside another chance: a new run begins."""
+        self._aside, self._failures = None, 0
+        self._is_stale = self._is_stale or self._connection is None
+
+    async def aclose(self) -> None:
+        """Ends the connection and the server's process."""
+        async with self._opening:
+            if self._connection is not None:
+                await self._connection.aclose()
+            self._connection = None
+
 
 WAIT_SECONDS = 10.0
 """How long a search waits for servers that are starting; their tools count once they are there."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from mcp_tools.create.written import Written
-from mcp_tools.sandbox.inside.docstring import parse
+from mcp_tools.sandbox.inside.schema import parse_docstring
 from mcp_tools.text import words
 from mcp_tools.tool import Json, ToolSpec
 
@@ -54,7 +54,7 @@ def _of_the_definition(written: Written) -> Iterator[str]:
             yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
         elif not _words(parameter.description) - _words(parameter.name) - _SAYS_NOTHING - _SAYS_THE_TYPE:
             yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
-    documented = parse(written.docstring)
+    documented = parse_docstring(written.docstring)
     for name in documented.parameters.keys() - {parameter.name for parameter in spec.parameters}:
         if name.islower():
             yield f"the docstring's Args describe {name!r}, which is no parameter of {spec.name}"

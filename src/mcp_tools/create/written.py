@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from mcp_tools.checks.source import Function, Source, annotation_nodes, parameters
 from mcp_tools.create.interfaces import Test
-from mcp_tools.sandbox.inside.docstring import parse
+from mcp_tools.sandbox.inside.schema import parse_docstring
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 
@@ -45,7 +45,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Written
     if entry is None:
         return None
     docstring = inspect.cleandoc(ast.get_docstring(entry, clean=False) or "")
-    documented = parse(docstring, [parameter.arg for parameter in parameters(entry)])
+    documented = parse_docstring(docstring, [parameter.arg for parameter in parameters(entry)])
     taken = tuple(
         Parameter(
             parameter.arg,

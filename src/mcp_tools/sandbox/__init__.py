@@ -1,28 +1,25 @@
-"""Where tool code runs: always, at test time and at every later call, under the same limits.
-
-What it exports is loaded when it is used: processes that only put the layers on themselves must start at once.
-"""
+"""Where tool code runs: always, at test time and at every later call, under the same limits."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mcp_tools.sandbox.protocol import (
+    Description,
+    Host,
+    Isolation,
+    Job,
+    Level,
+    Limits,
+    Outcome,
+    Problem,
+    Sandbox,
+    Session,
+    SessionOutcome,
+)
+
 if TYPE_CHECKING:
-    from mcp_tools.sandbox.protocol import (
-        Description,
-        Host,
-        Isolation,
-        Job,
-        Level,
-        Limits,
-        Outcome,
-        Problem,
-        Sandbox,
-        Session,
-        SessionOutcome,
-    )
-    from mcp_tools.sandbox.strongest import open_sandbox, run
+    from mcp_tools.sandbox.backends import open_sandbox, run
 
 __all__ = [
     "Description",
@@ -42,7 +39,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    """The back ends are loaded when they are used: processes that only put layers on themselves start at once."""
+    if name not in ("open_sandbox", "run"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "strongest" if name in ("open_sandbox", "run") else "protocol"
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    from mcp_tools.sandbox import backends
+
+    return getattr(backends, name)

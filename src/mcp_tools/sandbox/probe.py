@@ -59,9 +59,9 @@ async def _tried(name: str, source: str) -> Mechanism:
     import asyncio
 
     from mcp_tools import child
-    from mcp_tools.sandbox import interpreter
+    from mcp_tools.sandbox.environment import inside_source
 
-    parent = str(Path(interpreter.inside_source()).parent)
+    parent = str(Path(inside_source()).parent)
     start = f"import sys; sys.path.insert(0, {parent!r})\n{source}"
     command = [child.executable(), "-I", "-S", "-c", start]
     process = await child.start(command, env={}, stdout=child.PIPE, stderr=child.PIPE)
@@ -80,7 +80,7 @@ async def _tried(name: str, source: str) -> Mechanism:
 
 
 async def _opened(name: str) -> Mechanism:
-    from mcp_tools.sandbox.strongest import create
+    from mcp_tools.sandbox.backends import create
 
     sandbox = create(name)
     try:
@@ -96,9 +96,9 @@ async def _opened(name: str) -> Mechanism:
 
 def _detail(name: str) -> str:
     if name == "landlock":
-        from mcp_tools.sandbox.inside.landlock import abi
+        from mcp_tools.sandbox.inside.confinement import landlock_abi
 
-        return f"version {abi()} of the interface"
+        return f"version {landlock_abi()} of the interface"
     return "works"
 
 

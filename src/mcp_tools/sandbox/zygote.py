@@ -17,8 +17,7 @@ from typing import Any
 
 from mcp_tools import child
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox import interpreter
-from mcp_tools.sandbox.environment import DEVICES, Environment
+from mcp_tools.sandbox.environment import DEVICES, PRELOADED, Environment, inside_source
 from mcp_tools.sandbox.inside import scratch
 
 CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
@@ -64,7 +63,7 @@ class Settings:
 
     def command(self, control: int) -> list[str]:
         """The interpreter's command line."""
-        parent, package = os.path.split(interpreter.inside_source())
+        parent, package = os.path.split(inside_source())
         path = list(self.environment.search_path)
         start = _BOOTSTRAP.format(path=path, parent=parent, package=package, before=self.before)
         return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), self.as_json()]
@@ -85,7 +84,7 @@ class Settings:
                 "packages": () if self.environment.live else self.environment.found.names,
                 "hidden": self.environment.found.hidden,
                 "has_session": self.environment.live,
-                "preload": interpreter.PRELOADED,
+                "preload": PRELOADED,
             }
         )
 

@@ -25,18 +25,23 @@ from mcp_tools.library import Library, validate_arguments
 from mcp_tools.run import limits_of, run_tool
 from mcp_tools.sandbox.protocol import Outcome, Sandbox
 from mcp_tools.serving.audit import AuditLog, Entry, digest_of
-from mcp_tools.serving.call import GONE, Call, ConstantTool, ServerLimits
-from mcp_tools.serving.consent import files_in, granted, with_real_paths
-from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.results import (
+from mcp_tools.serving.call import (
+    GONE,
     META_SANDBOX,
     META_SECONDS,
+    Call,
+    ConstantTool,
     Reply,
+    ServerLimits,
     error_reply,
+    files_in,
+    granted,
     problem_reply,
     sandbox_meta,
     value_reply,
+    with_real_paths,
 )
+from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 

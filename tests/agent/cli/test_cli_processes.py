@@ -9,7 +9,7 @@ import pytest
 
 from agent.cli.exits import EXIT_CODES
 from agent.cli.main import COMMANDS
-from mcp_tools.sandbox.bubblewrap import find_bwrap
+from mcp_tools.sandbox.backends import find_bwrap
 from support.fibonacci import decide, write_script
 from support.openai_server import Step
 
@@ -402,6 +402,6 @@ def _without_bubblewrap(tmp_path):
     folder = tmp_path / "path"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(
-        "import mcp_tools.sandbox.bubblewrap as backend\nbackend.find_bwrap = lambda: None\n"
+        "import mcp_tools.sandbox.backends as backend\nbackend.find_bwrap = lambda: None\n"
     )
     return folder

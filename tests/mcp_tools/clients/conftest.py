@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from mcp_tools.clients.config_files import expand
 from mcp_tools.clients.config_parser import parse_document
-from mcp_tools.clients.expand import expand
 from mcp_tools.clients.servers import Servers
 from mcp_tools.clients.trust import Seen
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_tools.clients.config_files import HIDDEN, expand
 from mcp_tools.clients.config_parser import ServerEntry
-from mcp_tools.clients.expand import HIDDEN, expand
 from mcp_tools.errors import ServersFileError
 
 HERE = Path("/work/place")

@@ -11,8 +11,7 @@ import pytest
 
 from mcp_tools.clients.config_files import PROJECT_FILES, configured, put, read, take_out
 from mcp_tools.clients.config_parser import ServerEntry
-from mcp_tools.clients.server_status import standing_of
-from mcp_tools.clients.trust import Decisions
+from mcp_tools.clients.trust import Decisions, standing_of
 from mcp_tools.errors import ServersFileError
 from support.external import write_servers
 

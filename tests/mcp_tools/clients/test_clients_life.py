@@ -153,7 +153,7 @@ async def test_a_tool_that_turns_into_another_is_told_once_until_it_is_trusted(s
 KILLED = """
 import asyncio, json, os, sys
 from pathlib import Path
-from mcp_tools.clients.expand import expand
+from mcp_tools.clients.config_files import expand
 from mcp_tools.clients.config_parser import parse_document
 from mcp_tools.clients.servers import Servers
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
-from mcp_tools.sandbox.sandlock import SandlockSandbox
+from mcp_tools.sandbox.backends import BubblewrapSandbox, SandlockSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
 
 

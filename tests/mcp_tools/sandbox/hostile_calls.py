@@ -23,9 +23,9 @@ from hostile_helpers import below, eventually, needs
 from hostile_sessions import SESSION_ATTACKS
 
 from mcp_tools.sandbox import Job, Limits, Outcome, Problem
+from mcp_tools.sandbox.backends import create
 from mcp_tools.sandbox.environment import Environment
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
-from mcp_tools.sandbox.strongest import create
 from mcp_tools.sandbox.warm import WarmSandbox
 
 Attack = Callable[[WarmSandbox, Path], Awaitable[None]]

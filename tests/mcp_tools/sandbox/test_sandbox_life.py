@@ -15,10 +15,8 @@ import pytest
 
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox import Job, Limits
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox, SandlockSandbox
 from mcp_tools.sandbox.environment import Environment
-from mcp_tools.sandbox.sandlock import SandlockSandbox
-from mcp_tools.sandbox.strongest import PlainSandbox
 from mcp_tools.sandbox.warm import KEPT_ENVIRONMENTS, WarmSandbox
 from mcp_tools.sandbox.zygote import Zygote
 

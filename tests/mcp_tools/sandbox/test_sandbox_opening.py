@@ -12,7 +12,7 @@ import pytest
 import mcp_tools
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox import Job, Level, open_sandbox, run
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox, find_bwrap
+from mcp_tools.sandbox.backends import BubblewrapSandbox, find_bwrap
 from mcp_tools.sandbox.probe import probe
 
 SOURCE = Path(mcp_tools.__file__).parent.parent
@@ -141,7 +141,7 @@ async def test_nothing_acceptable_is_refused_with_the_flag(monkeypatch: pytest.M
         async def open(self) -> None:
             raise IsolationError("not here")
 
-    monkeypatch.setattr("mcp_tools.sandbox.strongest.create", lambda name: Refusing())
+    monkeypatch.setattr("mcp_tools.sandbox.backends.create", lambda name: Refusing())
     with pytest.raises(IsolationError) as caught:
         await open_sandbox()
     assert "bubblewrap: not here" in caught.value.message

@@ -17,9 +17,8 @@ from hostile_helpers import below
 
 from mcp_tools.errors import IsolationError, ModelFixableError
 from mcp_tools.sandbox import Job, Limits, SessionOutcome
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.backends import BubblewrapSandbox, PlainSandbox
 from mcp_tools.sandbox.session import LiveSession
-from mcp_tools.sandbox.strongest import PlainSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.tool import Json
 

@@ -6,11 +6,11 @@ import struct
 
 import pytest
 
-from mcp_tools.sandbox.inside import seccomp, syscalls
+from mcp_tools.sandbox.inside import seccomp
 
 ALLOW, OWN = 0x7FFF0000, 77
 EPERM, EACCES, ENOSYS = 0x50001, 0x5000D, 0x50026
-MACHINES = list(syscalls.AUDIT_ARCH)
+MACHINES = list(seccomp.AUDIT_ARCH)
 
 
 def verdict(machine: str, number: int, *arguments: int, metadata: bool = False, arch: int | None = None) -> int:
@@ -19,7 +19,7 @@ def verdict(machine: str, number: int, *arguments: int, metadata: bool = False, 
     )
     code = list(struct.iter_unpack("=HBBI", program))
     values = [*arguments, 0, 0, 0, 0, 0, 0][:6]
-    data = struct.pack("=IIQ6Q", number, syscalls.AUDIT_ARCH[machine] if arch is None else arch, 0, *values)
+    data = struct.pack("=IIQ6Q", number, seccomp.AUDIT_ARCH[machine] if arch is None else arch, 0, *values)
     at = accumulator = 0
     while True:
         operation, when, otherwise, constant = code[at]
@@ -37,10 +37,10 @@ def verdict(machine: str, number: int, *arguments: int, metadata: bool = False, 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_groups(machine: str) -> None:
-    for group, expected in ((syscalls.PROCESS, EPERM), (syscalls.NETWORK, EACCES), (syscalls.KERNEL, EPERM)):
-        for name, number in syscalls.numbers(group, machine).items():
+    for group, expected in ((seccomp.PROCESS, EPERM), (seccomp.NETWORK, EACCES), (seccomp.KERNEL, EPERM)):
+        for name, number in seccomp.call_numbers(group, machine).items():
             assert verdict(machine, number) == expected, name
-    for name, number in syscalls.numbers(syscalls.METADATA, machine).items():
+    for name, number in seccomp.call_numbers(seccomp.METADATA, machine).items():
         assert verdict(machine, number) == ALLOW, name
         assert verdict(machine, number, metadata=True) == EPERM, name
 
@@ -49,12 +49,12 @@ def test_groups(machine: str) -> None:
 def test_everything_else_is_allowed_and_the_unknown_is_not_there(machine: str) -> None:
     named = {
         number
-        for group in (syscalls.PROCESS, syscalls.NETWORK, syscalls.KERNEL, syscalls.CONDITIONAL)
-        for number in syscalls.numbers(group, machine).values()
+        for group in (seccomp.PROCESS, seccomp.NETWORK, seccomp.KERNEL, seccomp.CONDITIONAL)
+        for number in seccomp.call_numbers(group, machine).values()
     }
-    for number in set(range(syscalls.HIGHEST_KNOWN + 1)) - named:
+    for number in set(range(seccomp.HIGHEST_KNOWN + 1)) - named:
         assert verdict(machine, number) == ALLOW, number
-    for number in (syscalls.HIGHEST_KNOWN + 1, 1000, 0x40000000, 0x40000029, 0xFFFFFFFF):
+    for number in (seccomp.HIGHEST_KNOWN + 1, 1000, 0x40000000, 0x40000029, 0xFFFFFFFF):
         assert verdict(machine, number) == ENOSYS, number
     assert verdict(machine, 0, arch=0x40000003) == EPERM
 
@@ -100,12 +100,12 @@ def test_everything_else_is_allowed_and_the_unknown_is_not_there(machine: str) -
     ],
 )
 def test_arguments_decide(machine: str, name: str, arguments: tuple[int, ...], expected: int) -> None:
-    number = syscalls.numbers(syscalls.CONDITIONAL, machine)[name]
+    number = seccomp.call_numbers(seccomp.CONDITIONAL, machine)[name]
     assert verdict(machine, number, *arguments) == expected
 
 
 def test_no_number_is_in_two_groups() -> None:
-    groups = (syscalls.PROCESS, syscalls.NETWORK, syscalls.KERNEL, syscalls.METADATA, syscalls.CONDITIONAL)
+    groups = (seccomp.PROCESS, seccomp.NETWORK, seccomp.KERNEL, seccomp.METADATA, seccomp.CONDITIONAL)
     for machine in MACHINES:
-        numbers = [n for group in groups for n in syscalls.numbers(group, machine).values()]
+        numbers = [n for group in groups for n in seccomp.call_numbers(group, machine).values()]
         assert len(numbers) == len(set(numbers))

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from desk import Desk
 
 from mcp_tools.library import Library
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
 
 

@@ -16,7 +16,7 @@ from desk import Desk, error_of, text_of, tool
 from mcp.shared.exceptions import MCPError
 
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.bubblewrap import BubblewrapSandbox
+from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.serving.call import ServerLimits

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
+from mcp_tools.serving import http
 from mcp_tools.serving.call import ServerLimits
-from mcp_tools.serving.transports import http
-from mcp_tools.serving.transports.http import open_door, serve_http
+from mcp_tools.serving.http import open_door, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,7 +12,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_tools.server import Extra
 from mcp_tools.serving.call import ServerLimits
-from mcp_tools.serving.lists.resources import Document, Prompt
+from mcp_tools.serving.resources import Document, Prompt
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -3,19 +3,65 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # part of every CPython, though of no stub
+import _socket
 import gc
 import io
 import json
 import os
 import stat
+import struct
 import sys
 
-from . import call, channel, problems
+from . import call
+from .call import described, problem
 from .confinement import Confinement, relieve_memory
 
 TYPE_CHECKING = False  # `typing` is not imported: see call.py
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+_LARGEST_MESSAGE = 4096
+_MOST_DESCRIPTORS = 8
+_INT = struct.calcsize("i")
+
+
+def socket_pair() -> tuple[int, int]:
+    """Two connected sockets that keep the bounds of messages."""
+    ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    return ours.detach(), theirs.detach()
+
+
+def send(line: int, message: bytes, descriptors: list[int] | None = None) -> None:
+    """Sends a message, with descriptors if there are any.
+
+    Raises:
+        OSError: The other end is gone.
+    """
+    end = _socket.socket(fileno=line)
+    try:
+        if descriptors:
+            packed = struct.pack(f"{len(descriptors)}i", *descriptors)
+            end.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
+        else:
+            end.send(message)
+    finally:
+        end.detach()
+
+
+def receive(line: int) -> tuple[bytes, list[int]]:
+    """The next message and the descriptors that came with it; empty when the other end is gone."""
+    end = _socket.socket(fileno=line)
+    try:
+        room = _socket.CMSG_SPACE(_MOST_DESCRIPTORS * _INT)
+        message, ancillary, _, _ = end.recvmsg(_LARGEST_MESSAGE, room)
+    finally:
+        end.detach()
+    descriptors: list[int] = []
+    for level, kind, data in ancillary:
+        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
+            descriptors += struct.unpack(f"{len(data) // _INT}i", data[: len(data) - len(data) % _INT])
+    return message, descriptors
+
 
 JOB, RESULT = 3, 4
 """Descriptors of a child, besides 0, 1 and 2."""
@@ -96,7 +142,7 @@ def wait(place: Place, line: int) -> NoReturn:
         rehearse(1)
     except BaseException as error:  # noqa: BLE001 - told to the call that comes
         failure = error
-    message, descriptors = channel.receive(JOB)
+    message, descriptors = receive(JOB)
     if not message:
         os._exit(0)
     _rewire(descriptors)
@@ -161,7 +207,7 @@ def examine(place: Place, descriptor: int) -> NoReturn:
         place.confinement.limit(limits, place.used)
         found = json.dumps({"gaps": place.confinement.gaps()})
     except BaseException as error:  # noqa: BLE001 - all of it is the finding
-        found = json.dumps({"error": problems.described(error)})
+        found = json.dumps({"error": described(error)})
     os.write(descriptor, found.encode())
     os._exit(0)
 
@@ -215,8 +261,8 @@ def _reseed() -> None:
 
 def broken(error: BaseException) -> bytes:
     """The report of a child that could not be put under its layers."""
-    message = f"a layer of the sandbox failed: {problems.described(error)}"
-    return json.dumps({"ok": False, "problem": problems.problem("sandbox", message)}).encode()
+    message = f"a layer of the sandbox failed: {described(error)}"
+    return json.dumps({"ok": False, "problem": problem("sandbox", message)}).encode()
 
 
 def send_report(body: bytes) -> None:

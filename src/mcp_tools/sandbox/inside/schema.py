@@ -1,4 +1,4 @@
-"""A function's schemas, JSON Schema 2020-12, from its real signature and its docstring."""
+"""A function's schemas, JSON Schema 2020-12, from its real signature and its Google-style docstring."""
 
 from __future__ import annotations
 
@@ -11,14 +11,90 @@ import enum
 import fractions
 import inspect
 import pathlib
+import re
 import types
 import typing
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from .docstring import Docstring, parse
 from .result import ResultError, encode
+
+_SECTIONS = {
+    "args": "parameters", "arguments": "parameters", "parameters": "parameters", "params": "parameters",
+    "attributes": "parameters", "returns": "returns", "return": "returns", "yields": "returns",
+    "raises": "text", "examples": "text", "example": "text", "note": "text", "notes": "text",
+}  # fmt: skip
+_HEADING = re.compile(r"^(\w+):\s*$")
+_PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$")
+_TYPE = r"(?:(?:int|float|str|bool|list|dict|tuple|set|None|Any)(?:\[[^:]*\])?|\w+(?:\.\w+)+|[\w.]+\[[^:]*\])"
+_TYPE_PREFIX = re.compile(rf"^{_TYPE}(?:\s*\|\s*{_TYPE})*:\s+")
+_BULLET = re.compile(r"[-*•] |\d+[.)] ")
+
+
+@dataclasses.dataclass(slots=True)
+class Docstring:
+    """A docstring taken apart."""
+
+    text: str = ""
+    """Summary and body, without the sections on parameters and result."""
+    parameters: dict[str, str] = dataclasses.field(default_factory=dict)
+    returns: str = ""
+
+
+def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
+    """Takes a cleaned docstring apart.
+
+    Args:
+        docstring: Without the indentation that it has in the source.
+        names: The parameters, if they are known: what else is followed by a colon goes on with a description.
+    """
+    parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": []}
+    section = "text"
+    for line in docstring.splitlines():
+        heading = _HEADING.match(line)
+        if heading and heading[1].lower() in _SECTIONS:
+            section = _SECTIONS[heading[1].lower()]
+            if section == "text":
+                parts["text"].append(line)
+            continue
+        if line and not line[0].isspace() and not (section == "parameters" and _named(line, names)):
+            section = "text"
+        parts[section].append(line)
+    returns = ""
+    for line in parts["returns"]:
+        returns = _continued(returns, line.strip())
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(parts["text"])).strip()
+    return Docstring(text, _parameters(parts["parameters"], names), _TYPE_PREFIX.sub("", returns))
+
+
+def _named(line: str, names: Collection[str]) -> re.Match[str] | None:
+    """The beginning of a parameter's description."""
+    match = _PARAMETER.match(line)
+    return match if match and (not names or match[1] in names) else None
+
+
+def _continued(description: str, line: str) -> str:
+    """A description with one line more: a list keeps its lines, all else is one."""
+    return f"{description}{chr(10) if _BULLET.match(line) else ' '}{line}".strip()
+
+
+def _parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    present = [line for line in lines if line.strip()]
+    if not present:
+        return found
+    margin = min(len(line) - len(line.lstrip()) for line in present)
+    name = ""
+    for line in present:
+        match = _named(line[margin:], names)
+        if match and not line[margin : margin + 1].isspace():
+            name = match[1]
+            found[name] = match[3]
+        elif name:
+            found[name] = _continued(found[name], line.strip())
+    return found
+
 
 Schema = dict[str, Any]
 
@@ -37,7 +113,7 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
     """
     signature = inspect.signature(function)
     hints = _hints(function)
-    documented = parse(inspect.getdoc(function) or "", signature.parameters)
+    documented = parse_docstring(inspect.getdoc(function) or "", signature.parameters)
     returned = _described(_of(hints.get("return", Any), "the return value"), documented.returns)
     return {
         "name": function.__name__,
@@ -90,7 +166,7 @@ def _described(schema: Schema, description: str | None) -> Schema:
 def _own_docstring(kind: type) -> Docstring:
     """What a class says of itself and its fields; what Python writes for it says nothing."""
     text = kind.__dict__.get("__doc__") or ""
-    return parse(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
+    return parse_docstring(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
 
 
 def _default(value: Any) -> Schema:

@@ -22,8 +22,7 @@ from binascii import b2a_base64
 from contextlib import nullcontext
 from types import ModuleType
 
-from . import problems
-from .call import Sources
+from .call import Sources, from_exception, from_syntax
 from .child import JOB, MAGIC, RESULT, Place, broken, make_streams, send_report
 from .confinement import relieve_memory
 from .result import ResultError, encode
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
     from typing import Any, NoReturn
+
+    from .call import Problem
 
     Message = dict[str, Any]
 
@@ -191,7 +192,7 @@ class Session:
                 raise
             return None
 
-    def _problem(self, error: BaseException, name: str) -> problems.Problem | None:
+    def _problem(self, error: BaseException, name: str) -> Problem | None:
         if isinstance(error, _NotCompiledError):
             return error.problem
         limits = resource.getrlimit(resource.RLIMIT_AS)
@@ -199,9 +200,7 @@ class Session:
             relieve_memory()
         try:
             sources = {**self._blocks, **{f"{module}.py": text for module, text in self._modules.items()}}
-            found = problems.from_exception(
-                error, sources=sources, memory_mb=self._memory_mb, allowed=self._allowed, file=name
-            )
+            found = from_exception(error, sources=sources, memory_mb=self._memory_mb, allowed=self._allowed, file=name)
         finally:
             resource.setrlimit(resource.RLIMIT_AS, limits)
         lines = found["traceback"].splitlines()
@@ -210,7 +209,7 @@ class Session:
 
 
 class _NotCompiledError(Exception):
-    def __init__(self, problem: problems.Problem) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem["message"])
         self.problem = problem
 
@@ -226,7 +225,7 @@ def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
                 last = compile(ast.Expression(value), name, "eval", dont_inherit=True)
         return compile(tree, name, "exec", dont_inherit=True), last
     except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
-        raise _NotCompiledError(problems.from_syntax(error)) from None
+        raise _NotCompiledError(from_syntax(error)) from None
 
 
 def _shown(value: Any) -> str:

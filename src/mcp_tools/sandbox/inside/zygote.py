@@ -21,9 +21,17 @@ import signal
 import sys
 import time
 
-from . import channel, child, landlock
-from .confinement import Confinement, show_in_proc, used_address_space
-from .privileges import drop_capabilities, lead_through, others_reach
+from . import child
+from .child import receive, send, socket_pair
+from .confinement import (
+    Confinement,
+    drop_capabilities,
+    landlock_abi,
+    lead_through,
+    others_reach,
+    show_in_proc,
+    used_address_space,
+)
 from .scratch import Scratch, remove
 
 TYPE_CHECKING = False  # `typing` is not imported: see call.py
@@ -137,12 +145,12 @@ class Zygote:
         found = self._examined()
         ready = {
             "layers": self._confinement.layers,
-            "landlock_abi": landlock.abi(),
+            "landlock_abi": landlock_abi(),
             "errors": self._confinement.errors,
             "root": os.geteuid() == 0,
             **found,
         }
-        channel.send(self._control, b"R " + json.dumps(ready).encode())
+        send(self._control, b"R " + json.dumps(ready).encode())
 
     def serve(self) -> NoReturn:
         """Forks, kills and buries children until the host hangs up."""
@@ -180,7 +188,7 @@ class Zygote:
             gc.freeze()
 
     def _obey(self) -> None:
-        message, descriptors = channel.receive(self._control)
+        message, descriptors = receive(self._control)
         if not message:
             for pid in (*self._children, *self._removers):
                 os.kill(pid, signal.SIGKILL)
@@ -236,7 +244,7 @@ class Zygote:
             allowed = self._allowed.get(pid)
             if allowed is not None and _processor_time(pid) > allowed:
                 del self._allowed[pid]
-                channel.send(self._control, b"c %d" % call_id)
+                send(self._control, b"c %d" % call_id)
             if pid not in self._over and scratch.is_over_quota(pid):
                 self._over.add(pid)
                 os.kill(pid, signal.SIGKILL)
@@ -252,7 +260,7 @@ class Zygote:
         return child.Place(self._confinement, scratch.path, self._used, self._granted, self._keep)
 
     def _keep_spare(self) -> None:
-        ours, theirs = channel.pair()
+        ours, theirs = socket_pair()
         scratch = self._scratch()
         place = self._place(scratch)
         pid = os.fork()
@@ -266,7 +274,7 @@ class Zygote:
         for pid, (line, scratch) in list(self._spares.items()):
             del self._spares[pid]
             try:
-                channel.send(line, b"r", descriptors)
+                send(line, b"r", descriptors)
             except OSError:
                 self._children[pid] = (0, scratch)  # it has ended; no call has this number
                 continue
@@ -299,10 +307,10 @@ class Zygote:
                     if status == 0:
                         self._reuse(scratch)
                     else:
-                        channel.send(self._control, b"x")
+                        send(self._control, b"x")
 
     def _tell_end(self, call_id: int, status: int, milliseconds: int = 0, *, over: bool = False) -> None:
-        channel.send(self._control, b"d %d %d %d %d" % (call_id, status, milliseconds, over))
+        send(self._control, b"d %d %d %d %d" % (call_id, status, milliseconds, over))
 
     def _clear(self, scratch: Scratch) -> None:
         """Removes a call's folder; a full one by a process of its own, so that no other call waits for it."""

@@ -18,11 +18,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.errors import AlitaError
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.call import ServerLimits
-from mcp_tools.serving.consent import can_ask
-from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.lists.resources import CursorError, Prompts, Resources, page_of
-from mcp_tools.serving.results import COMPLETE, FRESH, META_SANDBOX, sandbox_meta
+from mcp_tools.serving.call import COMPLETE, FRESH, META_SANDBOX, ServerLimits, can_ask, sandbox_meta
+from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.resources import CursorError, Prompts, Resources, page_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -196,7 +196,7 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from mcp_tools.serving.transports.http_security import Gate
+    from mcp_tools.serving.http_security import Gate
 
     limits = limits or ServerLimits()
     sockets = [_listening(door)]

@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
-from mcp_tools.serving.call import Call, ConstantTool, ServerLimits
+from mcp_tools.serving.call import (
+    FILES_SCHEMA,
+    Call,
+    ConstantTool,
+    Reply,
+    ServerLimits,
+    can_ask,
+    error_reply,
+    granted,
+    problem_reply,
+    value_reply,
+)
 from mcp_tools.serving.calling import Runner, heartbeat, outcome_meta
-from mcp_tools.serving.consent import FILES_SCHEMA, can_ask, granted
-from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.results import Reply, error_reply, problem_reply, value_reply
+from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

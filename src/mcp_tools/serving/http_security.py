@@ -12,7 +12,7 @@ from typing import Any
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.serving.call import GONE, ServerLimits
-from mcp_tools.serving.transports.http import PATH, Door, holds_token
+from mcp_tools.serving.http import PATH, Door, holds_token
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -12,9 +12,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcp_tools.serving.call import ServerLimits
-from mcp_tools.serving.lists.catalogue import Catalogue
-from mcp_tools.serving.results import COMPLETE, FIXED, FRESH
+from mcp_tools.serving.call import COMPLETE, FIXED, FRESH, ServerLimits
+from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json, Tool
 

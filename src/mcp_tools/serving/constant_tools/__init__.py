@@ -1,1 +1,0 @@
-"""The tools that every server has beside those of the library."""

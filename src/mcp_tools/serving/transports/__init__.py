@@ -1,1 +1,0 @@
-"""The protocol over stdio and over HTTP."""
