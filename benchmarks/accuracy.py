@@ -31,7 +31,7 @@ from agent.events import Event, ToolCalled
 from agent.models.protocol import Model, Request, Role
 from agent.models.roles import Models, model_settings
 from agent.nodes.evaluate import final_form
-from agent.small.programs.program import code_in
+from agent.small.program import code_in
 from agent.steps import value_text
 from mcp_tools.library import Library
 from mcp_tools.prompt import parse_prompt

@@ -35,7 +35,7 @@ from agent.context import Context
 from agent.material.attached import look_at_files
 from agent.models.protocol import EMBEDDED, Message, Model, Role
 from agent.models.roles import Models, model_settings
-from agent.small.programs.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
+from agent.small.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles

@@ -24,7 +24,7 @@ from agent.models.protocol import Request
 from agent.small import questions, research
 from agent.small.browser import questions as browser_questions
 from agent.small.creating import description_schema
-from agent.small.programs.program import code_in
+from agent.small.program import code_in
 from mcp_tools.prompt import data_block, load_prompt
 from support.openai_server import OpenAIServer, Step
 

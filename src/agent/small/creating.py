@@ -18,9 +18,8 @@ from agent.creation import EventWatcher, short_path
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
-from agent.small.module import Call, call_in, documented, function_of
-from agent.small.particulars import numbers_in, particulars
-from agent.small.programs.program import code_in
+from agent.small.module import Call, call_in, documented, function_of, numbers_in, particulars
+from agent.small.program import code_in
 from agent.state import State
 from agent.steps import value_text
 from agent.strategy import Update

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.small.browser.quoted import next_named, next_quoted, quotes, repeated
-from agent.small.browser.snapshot import view_of
+from agent.small.browser.task import next_named, next_quoted, quotes, repeated
+from agent.small.browser.view import view_of
 
 FORM = view_of(
     "http://a.example/",

@@ -6,11 +6,9 @@ import pytest
 
 from agent.browser.logins import Login
 from agent.small.browser.actions import Action
-from agent.small.browser.memory import Memory
-from agent.small.browser.quoted import is_asked
-from agent.small.browser.reflexes import asked_value, banner, choices, does_first, finished, log_in, questions_in
-from agent.small.browser.snapshot import view_of
-from agent.small.browser.view import View
+from agent.small.browser.questions import asked_value, banner, choices, does_first, finished, log_in, questions_in
+from agent.small.browser.task import Memory, is_asked
+from agent.small.browser.view import View, view_of
 
 
 def view(snapshot: str, url: str = "http://a.example/") -> View:

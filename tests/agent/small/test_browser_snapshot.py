@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.small.browser.snapshot import view_of
-from agent.small.browser.view import View
+from agent.small.browser.view import View, view_of
 
 SNAPSHOT = """
 - generic [active] [ref=e1]:

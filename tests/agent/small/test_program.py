@@ -8,7 +8,7 @@ import pytest
 from agent.material.attached import look_at_files
 from agent.models.embedded.local_server import stop_servers
 from agent.models.embedded.model import EmbeddedModel
-from agent.small.programs.program import answer_by_program, answer_in, as_answer, code_in
+from agent.small.program import answer_by_program, answer_in, as_answer, code_in
 from agent.store.journal import Journal
 from agent.store.journaled_files import JournaledFiles
 from mcp_tools.sandbox import open_sandbox

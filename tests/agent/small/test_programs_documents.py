@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.material.attached import AttachedFile
-from agent.small.programs.attached_variables import holds_tables
-from agent.small.programs.inside.documents import around_tables, tables_in
-from agent.small.programs.inside.loading import load
-from agent.small.programs.inside.telling import tell
+from agent.small.inside.documents import around_tables, tables_in
+from agent.small.inside.loading import load, tell
+from agent.small.program import holds_tables
 
 PLAYS = "## Season {year}\n\n| Play | Visitors |\n| --- | --- |\n| **Coat** | {coat} |\n| Snow | {snow} |\n\n"
 

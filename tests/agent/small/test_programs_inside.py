@@ -6,8 +6,7 @@ import sqlite3
 import openpyxl
 import pytest
 
-from agent.small.programs.inside.loading import load
-from agent.small.programs.inside.telling import tell
+from agent.small.inside.loading import load, tell
 
 
 def opened(path, kind, *, text="", tables=False, **facts):

@@ -9,28 +9,36 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent.answering.answer import has_words
+from agent.browser.inside import Host, serve
+from agent.browser.launching import ARRIVING
 from agent.browser.logins import PASSWORD, USER, hidden, login_for
 from agent.browser.tabs import Tabs, keep_picture
-from agent.browser.tasks import Ask, Outcome, Task, Tell
+from agent.browser.tasks import Ask, Job, Outcome, Task, Tell
 from agent.consent.provenance import FINE, Verdict, of_typed
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.small.browser.actions import Action, perform, reason_of, settle
-from agent.small.browser.memory import Memory
-from agent.small.browser.questions import PART, ask_next, with_text
-from agent.small.browser.quoted import is_asked, next_named, next_quoted, repeated
-from agent.small.browser.reflexes import banner, choices, does_first, finished, log_in, questions_in
-from agent.small.browser.snapshot import look
-from agent.small.browser.view import ELEMENT, Element, View
+from agent.small.browser.questions import (
+    PART,
+    ask_next,
+    banner,
+    choices,
+    does_first,
+    finished,
+    log_in,
+    questions_in,
+    with_text,
+)
+from agent.small.browser.task import Memory, is_asked, next_named, next_quoted, repeated
+from agent.small.browser.view import ELEMENT, Element, View, look
 from agent.small.instructions import LOOKS, without_instructions
+from agent.web.proxy import GuardedProxy
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.async_api import BrowserContext, Page
-
-    from agent.web.proxy import GuardedProxy
 
 Blocked: TypeAlias = Callable[[str, str], Awaitable[bool]]
 """Whether an address, with the text found there, must not be shown."""
@@ -362,3 +370,13 @@ def _network_reason(message: str) -> str:
     """What Chromium says of an address that cannot be opened."""
     found = re.search(r"net::ERR_(\w+)", message)
     return found[1].lower().replace("_", " ") if found else one_line(message.partition("\n")[0], 160)
+
+
+def main() -> None:
+    """Does the job on stdin."""
+    serve(_driven)
+
+
+async def _driven(context: BrowserContext, job: Job, host: Host, proxy: GuardedProxy) -> Outcome:
+    arriving = job.profile / ARRIVING
+    return await Compact(context, job.task, host.ask, host.tell, host.blocked, proxy, arriving).run()

@@ -1,4 +1,4 @@
-"""What a task quotes or names word for word on a page is used without asking a model."""
+"""A task of the specialist: what it quotes and names, and what was done, seen and used."""
 
 from __future__ import annotations
 
@@ -132,9 +132,9 @@ def next_named(task: str, view: View, followed: set[str]) -> Action | None:
             words = words_of(element.name)
             if _is_excluded(element.name, words, task):
                 continue
-            if _place(element.name, task) >= 0 or (len(words) > 1 and words <= wanted):
+            if _position(element.name, task) >= 0 or (len(words) > 1 and words <= wanted):
                 found.setdefault(element.name.casefold(), []).append(element)
-    named = sorted((_place(name, task), name) for name, elements in found.items() if len(elements) == 1)
+    named = sorted((_position(name, task), name) for name, elements in found.items() if len(elements) == 1)
     best = [name for place, name in named if place >= 0] or ([named[0][1]] if len(named) == 1 else [])
     return Action("click", found[best[0]][0], why="The task names it.") if best else None
 
@@ -145,9 +145,125 @@ def _is_excluded(name: str, words: Collection[str], task: str) -> bool:
     return bool(starts) and _EXCLUDED.search(task[: min(starts)]) is not None
 
 
-def _place(name: str, task: str) -> int:
+def _position(name: str, task: str) -> int:
     """Where the task has a name of several words, word for word; -1 where it has not."""
     if len(name.split()) < 2:
         return -1
     match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", task, re.IGNORECASE)
     return match.start() if match else -1
+
+
+_LOGIN = re.compile(r"\W*(?:please )?(?:log|sign) ?in(?: (?:to|at|on) \S+)?\W*", re.IGNORECASE)
+_MOST_SEEN = 200_000
+"""Characters of earlier pages that are remembered."""
+_TOLD = 8
+"""Things done that the model is told of."""
+_BOXES = frozenset({"checkbox", "radio", "switch"})
+_ONCE = frozenset({"link", "tab", "checkbox", "radio", "switch"})
+"""What is used once on a page: a second time leads to the same place, or undoes the first."""
+
+
+class Memory:
+    """Of one task.
+
+    Args:
+        task: In the user's words.
+    """
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        self.done: list[str] = []
+        """What was done, oldest first."""
+        self.notes: list[str] = []
+        """What pages said of a task that asks for several things."""
+        self.closed: set[str] = set()
+        """Buttons of banners."""
+        self.used: set[str] = set()
+        """What the task quotes and was used."""
+        self.followed: set[str] = set()
+        """Names of elements, in lower case."""
+        self.logged_in = False
+        self.submitted = False
+        """Whether the last action was a button, or ended in a download, and changed something."""
+        self.pressed = False
+        """Whether a button of the task changed anything so far."""
+        self.filling = False
+        """Whether the last action filled in a part of a form."""
+        self.seen = ""
+        """The text of earlier pages."""
+        self._names: set[str] = set()
+        self._there: set[tuple[object, ...]] = set()
+        self._visited: set[str] = set()
+
+    @property
+    def told(self) -> list[str]:
+        """What the model is told of what was done."""
+        return self.done[-_TOLD:]
+
+    @property
+    def named(self) -> set[str]:
+        """What was used because of its name, in lower case."""
+        return self.followed | {value.casefold() for value in self.used}
+
+    @property
+    def is_all_used(self) -> bool:
+        """Whether everything that the task quotes, and does not exclude, was used."""
+        return all(quote.value in self.used or quote.is_excluded for quote in quotes(self.task))
+
+    @property
+    def is_only_login(self) -> bool:
+        """Whether the task is to log in, and nothing else."""
+        return _LOGIN.fullmatch(self.task) is not None
+
+    @property
+    def has_seen_more(self) -> bool:
+        """Whether something that the task quotes was seen on an earlier page, and not used."""
+        return any(q.value.casefold() in self._names for q in quotes(self.task) if q.value not in self.used)
+
+    def see(self, view: View, before: View) -> None:
+        """Takes in a page, and the one before it as an earlier one."""
+        if view.text != before.text:
+            self.seen = f"{self.seen}\n{before.text}"[-_MOST_SEEN:]
+        self._names |= {element.name.casefold() for element in view.elements}
+
+    def note(self, view: View, action: Action, changed: bool = False) -> None:
+        """Remembers an action, the page that it was done on, and whether it changed anything."""
+        self._there.add(_key(view, action.deed, action.on))
+        if (on := action.on) is None:
+            self.submitted = self.submitted and action.deed == "done"
+            self.filling = self.filling and action.deed != "back"
+            return
+        self.used |= {quote.value for quote in quotes(self.task)} & {on.name}
+        self.followed.add(on.name.casefold())
+        if action.aside and not self.is_only_login:
+            return
+        self.filling = action.deed in {"type", "select"} or (self.filling and on.role in _BOXES)
+        self.submitted = (
+            changed
+            and action.deed == "click"
+            and (on.role == "button" or (on.role == "link" and self._is_named(on.name)))
+        )
+        self.pressed |= self.submitted
+        if on.url and action.deed == "click":
+            self._visited |= {on.url, view.url}
+        elif self.submitted:
+            self._visited.clear()  # pages may show something else from now on
+        if on.role in _ONCE or action.deed in {"type", "select"}:
+            self._there.add(_place(view, action.deed, on))
+
+    def _is_named(self, name: str) -> bool:
+        return len(name.split()) > 1 and name.casefold() in self.task.casefold()
+
+    def was_done(self, view: View, deed: str, element: Element | None = None) -> bool:
+        """Whether the same was done on this page as it is, or would follow, tick or fill in again what was before."""
+        if element is not None and (element.url in self._visited or _place(view, deed, element) in self._there):
+            return True
+        return _key(view, deed, element) in self._there
+
+
+def _key(view: View, deed: str, element: Element | None) -> tuple[object, ...]:
+    return (view.url, view.lines, deed, element.number if element else 0)
+
+
+def _place(view: View, deed: str, element: Element) -> tuple[object, ...]:
+    return (view.url, deed, element.role, element.name)

@@ -117,3 +117,24 @@ def _without_total(table: Any) -> Any:
 def _with_attrs(table: Any, attrs: dict[Any, Any]) -> Any:
     table.attrs.update(attrs)
     return table
+
+
+def workbook(path: str, name: str) -> list[tuple[str, Any]]:
+    """The sheets as tables, each with its title; a single one with the workbook's name."""
+    import pandas as pd
+
+    sheets = pd.read_excel(path, sheet_name=None, header=None, engine="calamine")
+    tables = [(str(title), framed(raw)) for title, raw in sheets.items()]
+    tables = [(title, table) for title, table in tables if len(table.columns)]
+    hidden = _hidden_sheets(path)
+    for title, table in tables:
+        if title in hidden:
+            table.attrs["place"] = "on a hidden sheet"
+    return [(name if len(tables) == 1 else title, table) for title, table in tables]
+
+
+def _hidden_sheets(path: str) -> set[str]:
+    from python_calamine import CalamineWorkbook, SheetVisibleEnum
+
+    with CalamineWorkbook.from_path(path) as book:
+        return {sheet.name for sheet in book.sheets_metadata if sheet.visible != SheetVisibleEnum.Visible}

@@ -1,1 +1,0 @@
-"""Programs that a small model writes over files and texts; the answer that most of them print counts."""
