@@ -16,7 +16,6 @@ from pathlib import Path
 from mcp_tools.errors import IsolationError
 from mcp_tools.sandbox.environment import (
     DEVICES,
-    VARIABLES,
     Environment,
     GrantError,
     inside_source,
@@ -142,7 +141,7 @@ class BubblewrapSandbox(WarmSandbox):
             user_is_private=True,
         )
         arguments = self._arguments(environment, leave_root=leave_root)
-        return Zygote(lambda command: [*arguments, "--", *command], settings, dict(VARIABLES))
+        return Zygote(lambda command: [*arguments, "--", *command], settings)
 
     def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
         binds = [part for path in _mounted(environment) for part in ("--ro-bind", path, path)]
@@ -240,7 +239,7 @@ class SandlockSandbox(WarmSandbox):
                 writable=[scratch, *DEVICES],
             ),
         )
-        return Zygote(lambda command: command, settings, dict(VARIABLES))
+        return Zygote(lambda command: command, settings)
 
     def _check(self, environment: Environment) -> None:
         super()._check(environment)
@@ -270,7 +269,7 @@ class PlainSandbox(WarmSandbox):
     def _create(self, environment: Environment) -> Zygote:
         scratch = (tempfile.mkdtemp(prefix="alita-sandbox-"),) * SCRATCHES
         settings = Settings(environment=environment, scratch=scratch, layers=(), user_is_private=False)
-        return Zygote(lambda command: command, settings, dict(VARIABLES))
+        return Zygote(lambda command: command, settings)
 
     def _judge(self, ready: Ready) -> Isolation:
         return Isolation(level=Level.WEAK, backend="none", layers=(*ready.layers, "supervisor"))

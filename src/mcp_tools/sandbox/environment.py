@@ -185,7 +185,8 @@ def system_paths() -> tuple[str, ...]:
     if prefix != "/usr":
         own += [f"{prefix}/lib", f"{prefix}/lib64"]
     present = [path for path in (*_LIBRARIES, *own) if Path(path).exists()]
-    return tuple(dict.fromkeys(_outermost(present)))
+    outermost = [p for p in present if not any(p != other and p.startswith(f"{other}/") for other in present)]
+    return tuple(dict.fromkeys(outermost))
 
 
 @functools.cache
@@ -208,7 +209,7 @@ def find_packages(wanted: tuple[str, ...]) -> Packages:
         return Packages((), (), ())
     names, missing, paths = [], [], set()
     for requirement in wanted:
-        name = re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
+        name = _name_in(requirement)
         found = _files(name)
         if found:
             names.append(_import_name(name))
@@ -217,6 +218,10 @@ def find_packages(wanted: tuple[str, ...]) -> Packages:
             missing.append(name)
     folders = dict.fromkeys(str(Path(path).parent) for path in sorted(paths))
     return Packages(tuple(names), tuple(sorted(paths)), tuple(folders), tuple(missing), _beside(paths, folders))
+
+
+def _name_in(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
 
 
 def _beside(paths: Iterable[str], folders: Iterable[str]) -> tuple[str, ...]:
@@ -263,12 +268,8 @@ def _closure(name: str) -> set[str]:
         except metadata.PackageNotFoundError:
             continue
         closed.add(current)
-        waiting += [_required(line) for line in requirements if "extra ==" not in line]
+        waiting += [_name_in(line) for line in requirements if "extra ==" not in line]
     return closed
-
-
-def _required(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
 def _top_level(name: str) -> Iterable[str]:
@@ -280,8 +281,3 @@ def _top_level(name: str) -> Iterable[str]:
         path = Path(str(distribution.locate_file(top)))
         if path.exists():
             yield str(path)
-
-
-def _outermost(paths: list[str]) -> list[str]:
-    """The paths without those that lie below another one."""
-    return [p for p in paths if not any(p != other and p.startswith(f"{other}/") for other in paths)]

@@ -76,7 +76,11 @@ async def _tried(name: str, source: str) -> Mechanism:
         said = (errors.decode(errors="replace").strip().splitlines() or [f"status {process.returncode}"])[-1]
     if said:
         return Mechanism(name, False, said, _remedy(name, said))
-    return Mechanism(name, True, _detail(name))
+    if name == "landlock":
+        from mcp_tools.sandbox.inside.confinement import landlock_abi
+
+        return Mechanism(name, True, f"version {landlock_abi()} of the interface")
+    return Mechanism(name, True, "works")
 
 
 async def _opened(name: str) -> Mechanism:
@@ -92,14 +96,6 @@ async def _opened(name: str) -> Mechanism:
         return Mechanism(name, True, f"level {isolation.level}: {', '.join(isolation.layers)}")
     finally:
         await sandbox.aclose()
-
-
-def _detail(name: str) -> str:
-    if name == "landlock":
-        from mcp_tools.sandbox.inside.confinement import landlock_abi
-
-        return f"version {landlock_abi()} of the interface"
-    return "works"
 
 
 def _remedy(name: str, said: str) -> str:

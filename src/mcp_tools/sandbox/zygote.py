@@ -17,7 +17,7 @@ from typing import Any
 
 from mcp_tools import child
 from mcp_tools.errors import IsolationError
-from mcp_tools.sandbox.environment import DEVICES, PRELOADED, Environment, inside_source
+from mcp_tools.sandbox.environment import DEVICES, PRELOADED, VARIABLES, Environment, inside_source
 from mcp_tools.sandbox.inside import scratch
 
 CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
@@ -66,11 +66,7 @@ class Settings:
         parent, package = os.path.split(inside_source())
         path = list(self.environment.search_path)
         start = _BOOTSTRAP.format(path=path, parent=parent, package=package, before=self.before)
-        return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), self.as_json()]
-
-    def as_json(self) -> str:
-        """The settings in the form that the inside reads."""
-        return json.dumps(
+        told = json.dumps(
             {
                 "readable": self.environment.readable,
                 "granted": self.environment.paths,
@@ -87,6 +83,7 @@ class Settings:
                 "preload": PRELOADED,
             }
         )
+        return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), told]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +118,15 @@ class Zygote:
     Args:
         wrap: Puts the isolation around a command line.
         settings: What it is told.
-        variables: Its environment.
     """
 
-    def __init__(self, wrap: Callable[[list[str]], list[str]], settings: Settings, variables: dict[str, str]) -> None:
+    def __init__(self, wrap: Callable[[list[str]], list[str]], settings: Settings) -> None:
         self.calls = 0
         """How many calls it was given."""
         self.retired = False
         """Whether it should get no more calls."""
         self._wrap = wrap
         self._settings = settings
-        self._variables = variables
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -173,9 +168,7 @@ class Zygote:
             command = self._wrap(self._settings.command(theirs.fileno()))
             try:
                 # without the event loop, whose own way of starting takes longer
-                self._process = child.popen(
-                    command, env=self._variables, stderr=self._errors, pass_fds=[theirs.fileno()]
-                )
+                self._process = child.popen(command, env=VARIABLES, stderr=self._errors, pass_fds=[theirs.fileno()])
             except OSError as error:
                 await self.end()
                 raise IsolationError(f"{command[0]} could not be started: {error}") from error

@@ -41,7 +41,8 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
             left = {}
             continue
         if name not in left:
-            _require_default(function, parameter)
+            if parameter.kind is not inspect.Parameter.VAR_POSITIONAL and parameter.default is parameter.empty:
+                raise ArgumentError(f"{function.__name__}() needs the argument {parameter.name!r}")
             continue
         value = convert(left.pop(name), hints.get(name, Any), f"argument {name!r}")
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
@@ -65,12 +66,6 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(function, include_extras=True)
     except Exception:  # noqa: BLE001 - a tool's annotation is a tool's code
         return {}
-
-
-def _require_default(function: Callable[..., Any], parameter: inspect.Parameter) -> None:
-    if parameter.kind is inspect.Parameter.VAR_POSITIONAL or parameter.default is not parameter.empty:
-        return
-    raise ArgumentError(f"{function.__name__}() needs the argument {parameter.name!r}")
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:
@@ -230,20 +225,9 @@ def _scalar(value: Any, kind: type, where: str) -> Any:
         raise ArgumentError(f"{where} is {value!r}, not {_WORDS.get(kind, kind.__name__)}") from None
 
 
-def _decimal(value: Any) -> decimal.Decimal:
-    return decimal.Decimal(repr(value) if isinstance(value, float) else value)
-
-
-def _fraction(value: Any) -> fractions.Fraction:
-    return fractions.Fraction(repr(value) if isinstance(value, float) else value)
-
-
-def _datetime(value: Any) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(value)
-
-
-def _date(value: Any) -> datetime.date:
-    return datetime.date.fromisoformat(value)
+def _exact(value: Any) -> Any:
+    """A float as the text that people write for it."""
+    return repr(value) if isinstance(value, float) else value
 
 
 _PLAIN: set[type] = {int, float, str, bool, list, dict, type(None), object}
@@ -261,12 +245,12 @@ _COLLECTIONS: dict[type, Callable[[list[Any]], Any]] = {
     collections.abc.MutableSet: set,
 }
 _SCALARS: dict[type, Callable[[Any], Any]] = {
-    datetime.datetime: _datetime,
-    datetime.date: _date,
-    datetime.time: lambda value: datetime.time.fromisoformat(value),
+    datetime.datetime: datetime.datetime.fromisoformat,
+    datetime.date: datetime.date.fromisoformat,
+    datetime.time: datetime.time.fromisoformat,
     datetime.timedelta: lambda value: datetime.timedelta(seconds=value),
-    decimal.Decimal: _decimal,
-    fractions.Fraction: _fraction,
+    decimal.Decimal: lambda value: decimal.Decimal(_exact(value)),
+    fractions.Fraction: lambda value: fractions.Fraction(_exact(value)),
     pathlib.Path: pathlib.Path,
     uuid.UUID: uuid.UUID,
 }

@@ -28,7 +28,7 @@ _VARIADIC = 0x04 | 0x08
 """Flags of a code object with star arguments."""
 
 
-class _Failed(Exception):
+class Failed(Exception):
     """Carries a problem out of a step."""
 
     def __init__(self, problem: Problem) -> None:
@@ -47,33 +47,30 @@ def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None
     try:
         value = _value(job)
         return b'{"ok":true,"value":' + _encoded(value, job["limits"]["result_bytes"]) + b"}"
-    except _Failed as failed:
+    except Failed as failed:
         failure = failed.problem
     except BaseException as error:  # noqa: BLE001 - whatever the code raises is its outcome
         if isinstance(error, MemoryError):
             relieve()
-        failure = from_exception(error, sources=_sources(job), memory_mb=job["limits"]["memory_mb"], allowed=allowed)
+        sources = {TOOL_FILE: job["source"], **{f"{name}.py": source for name, source in job["modules"].items()}}
+        failure = from_exception(error, sources=sources, memory_mb=job["limits"]["memory_mb"], allowed=allowed)
     return b'{"ok":false,"problem":' + encode(failure) + b"}"
-
-
-def _sources(job: Job) -> dict[str, str]:
-    """The tool's own sources by file name."""
-    return {TOOL_FILE: job["source"], **{f"{name}.py": source for name, source in job["modules"].items()}}
 
 
 def _encoded(value: Any, limit: int) -> bytes:
     try:
         data = encode(value)
     except ResultError as error:
-        raise _Failed(problem("result", str(error))) from None
+        raise Failed(problem("result", str(error))) from None
     if len(data) > limit:
         message = f"the result is {len(data):,} bytes of JSON; the limit is {limit:,}: return less"
-        raise _Failed(problem("result_size", message))
+        raise Failed(problem("result_size", message))
     return data
 
 
 def _value(job: Job) -> Any:
-    _offer_modules(job["modules"])
+    if job["modules"]:
+        sys.meta_path.insert(0, Sources(job["modules"]))
     code = _compiled(job["source"])
     entry = job["entry"]
     if entry is None:
@@ -81,7 +78,9 @@ def _value(job: Job) -> Any:
     namespace = _executed(code, "tool")
     function = namespace.get(entry)
     if not callable(function):
-        raise _Failed(problem("missing_function", _missing(entry, namespace)))
+        there = [name for name, value in namespace.items() if callable(value) and not name.startswith("_")]
+        message = f"the source defines no function {entry!r}; it defines: {', '.join(there) or 'none'}"
+        raise Failed(problem("missing_function", message))
     if job["what"] == _DESCRIBE:
         return _described(function)
     positional, keywords = _bound(function, job["arguments"])
@@ -96,7 +95,7 @@ def _bound(function: Callable[..., Any], given: dict[str, Any]) -> tuple[list[An
     try:
         return bind(function, given)
     except ArgumentError as error:
-        raise _Failed(problem("arguments", str(error))) from None
+        raise Failed(problem("arguments", str(error))) from None
 
 
 def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
@@ -120,7 +119,7 @@ def _compiled(source: str) -> CodeType:
     try:
         return compile(source, TOOL_FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
-        raise _Failed(from_syntax(error)) from None
+        raise Failed(from_syntax(error)) from None
 
 
 def _executed(code: CodeType, name: str) -> dict[str, Any]:
@@ -140,18 +139,13 @@ def _program(code: CodeType) -> None:
             raise
 
 
-def _missing(entry: str, namespace: dict[str, Any]) -> str:
-    functions = [name for name, value in namespace.items() if callable(value) and not name.startswith("_")]
-    return f"the source defines no function {entry!r}; it defines: {', '.join(functions) or 'none'}"
-
-
 def _described(function: Callable[..., Any]) -> Any:
     from .schema import SchemaError, describe
 
     try:
         return describe(function)
     except SchemaError as error:
-        raise _Failed(problem("arguments", str(error))) from None
+        raise Failed(problem("arguments", str(error))) from None
 
 
 def _awaited(value: Any) -> Any:
@@ -160,11 +154,6 @@ def _awaited(value: Any) -> Any:
     import asyncio
 
     return asyncio.run(value)
-
-
-def _offer_modules(modules: dict[str, str]) -> None:
-    if modules:
-        sys.meta_path.insert(0, Sources(modules))
 
 
 class Sources:
@@ -267,16 +256,12 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
     ]  # fmt: skip
     if not frames:
         return "", None
-    extracted = traceback.StackSummary.extract(iter(_ends(frames)), lookup_lines=True)
+    half = MAXIMUM_FRAMES // 2  # endless recursion has a thousand alike
+    shown = frames if len(frames) <= MAXIMUM_FRAMES else frames[:half] + frames[-half:]
+    extracted = traceback.StackSummary.extract(iter(shown), lookup_lines=True)
     text = "Traceback (most recent call last):\n" + "".join(extracted.format())
     in_tool = [number for frame, number in frames if frame.f_code.co_filename == file]
     return text + described(error)[:_MAXIMUM_MESSAGE], in_tool[-1] if in_tool else None
-
-
-def _ends(frames: list[Any]) -> list[Any]:
-    """The first and last frames: endless recursion has a thousand alike."""
-    half = MAXIMUM_FRAMES // 2
-    return frames if len(frames) <= MAXIMUM_FRAMES else frames[:half] + frames[-half:]
 
 
 def _denial(error: BaseException, allowed: list[str]) -> str:

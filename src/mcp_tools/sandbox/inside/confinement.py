@@ -60,8 +60,11 @@ class Grants:
         self.abi = landlock_abi()
         if self.abi < 1:
             raise OSError(38, "Landlock: not offered by this kernel")
-        self._handled = _known_rights(self.abi)
-        self._attributes = _attributes(self.abi, self._handled)
+        # every file-system right that this version knows, so that what is not granted is denied
+        self._handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(self.abi, 16)) - 1
+        fields = [self._handled, _NET_TCP, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS]
+        known = fields[: 1 + (self.abi >= 4) + (self.abi >= 6)]
+        self._attributes = struct.pack(f"={len(known)}Q", *known)
         wanted = [(path, _READ) for path in readable] + [(path, _DEVICE) for path in devices]
         rules = {}
         for path, rights in wanted:
@@ -89,21 +92,6 @@ class Grants:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _FILE_RIGHTS
         return struct.pack("=Qi", rights & self._handled, descriptor)
-
-
-def _known_rights(version: int) -> int:
-    """Every file-system right that this version knows, so that what is not granted is denied."""
-    bits = {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)
-    return (1 << bits) - 1
-
-
-def _attributes(version: int, handled: int) -> bytes:
-    fields = [handled]
-    if version >= 4:
-        fields.append(_NET_TCP)
-    if version >= 6:
-        fields.append(_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
-    return struct.pack(f"={len(fields)}Q", *fields)
 
 
 def _open(path: str) -> int:
@@ -210,7 +198,10 @@ class Confinement:
         if self._capped:
             wanted[resource.RLIMIT_NPROC] = (MAXIMUM_THREADS, MAXIMUM_THREADS)
         for kind, (soft, hard) in wanted.items():
-            _set_limit(kind, soft, hard)
+            _, ceiling = resource.getrlimit(kind)
+            if ceiling != resource.RLIM_INFINITY:
+                soft, hard = min(soft, ceiling), min(hard, ceiling)
+            resource.setrlimit(kind, (soft, hard))
 
     def gaps(self) -> list[str]:
         """What the calling child can still do although a layer should stop it."""
@@ -255,13 +246,6 @@ def platform_machine() -> str:
     """`x86_64`, `aarch64` …; another name where this process's numbers are not that machine's."""
     machine = os.uname().machine
     return machine if sys.maxsize > 1 << 32 else f"32-bit {machine}"
-
-
-def _set_limit(kind: int, soft: int, hard: int) -> None:
-    _, ceiling = resource.getrlimit(kind)
-    if ceiling != resource.RLIM_INFINITY:
-        soft, hard = min(soft, ceiling), min(hard, ceiling)
-    resource.setrlimit(kind, (soft, hard))
 
 
 def _refused(attempt: Any) -> bool:

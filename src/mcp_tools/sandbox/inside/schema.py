@@ -10,6 +10,7 @@ import decimal
 import enum
 import fractions
 import inspect
+import json
 import pathlib
 import re
 import types
@@ -112,7 +113,7 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
         SchemaError: Something in the signature cannot be put into a schema.
     """
     signature = inspect.signature(function)
-    hints = _hints(function)
+    hints = _hints(function, f"an annotation of {function.__name__}()")
     documented = parse_docstring(inspect.getdoc(function) or "", signature.parameters)
     returned = _described(_of(hints.get("return", Any), "the return value"), documented.returns)
     return {
@@ -126,15 +127,6 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
             "additionalProperties": False,
         },
     }
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except Exception as error:
-        raise SchemaError(
-            f"an annotation of {function.__name__}() cannot be resolved: {type(error).__name__}: {error}"
-        ) from error
 
 
 def _input(signature: inspect.Signature, hints: dict[str, Any], documented: Docstring) -> Schema:
@@ -170,8 +162,6 @@ def _own_docstring(kind: type) -> Docstring:
 
 
 def _default(value: Any) -> Schema:
-    import json
-
     try:
         return {"default": json.loads(encode(value))}
     except ResultError:
@@ -190,7 +180,8 @@ def _of(hint: Any, where: str, depth: int = 0) -> Schema:
     if isinstance(hint, typing.TypeVar):
         return _of(hint.__bound__ or Any, where, depth)
     if origin is typing.Annotated:
-        return _annotated(items, where, depth)
+        schema = _of(items[0], where, depth)
+        return _described(schema, next((note for note in items[1:] if isinstance(note, str)), None))
     if origin in (typing.Required, typing.NotRequired, typing.Final):
         return _of(items[0], where, depth)
     if origin is typing.Literal:
@@ -236,12 +227,6 @@ def _unsupported(hint: Any, where: str) -> SchemaError:
     )
 
 
-def _annotated(items: tuple[Any, ...], where: str, depth: int) -> Schema:
-    schema = _of(items[0], where, depth)
-    texts = [note for note in items[1:] if isinstance(note, str)]
-    return {**schema, "description": texts[0]} if texts else schema
-
-
 def _union(items: tuple[Any, ...], where: str, depth: int) -> Schema:
     options: list[Schema] = []
     for item in items:
@@ -260,16 +245,12 @@ def _union(items: tuple[Any, ...], where: str, depth: int) -> Schema:
 
 def _values(values: list[Any]) -> Schema:
     names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
-    kinds = [names.get(type(value)) or _plain_kind(value) for value in values]
+    kinds = [next((name for kind, name in names.items() if isinstance(value, kind)), None) for value in values]
     schema: Schema = {"enum": values}
     if None not in kinds:
         distinct = list(dict.fromkeys(kinds))
         schema["type"] = distinct[0] if len(distinct) == 1 else distinct
     return schema
-
-
-def _plain_kind(value: Any) -> str | None:
-    return next((name for kind, name in ((str, "string"), (int, "integer")) if isinstance(value, kind)), None)
 
 
 def _array(items: tuple[Any, ...], where: str, depth: int) -> Schema:
@@ -288,7 +269,7 @@ def _tuple(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema
 
 
 def _named_tuple(kind: Any, where: str, depth: int) -> Schema:
-    hints, documented = _class_hints(kind, where), _own_docstring(kind)
+    hints, documented = _hints(kind, f"{where}: a field of {kind.__name__}"), _own_docstring(kind)
     row = _row(
         [
             {**_described(_of(hints.get(name, Any), where, depth + 1), documented.parameters.get(name)), "title": name}
@@ -317,16 +298,15 @@ def _mapping(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Sche
     return schema
 
 
-def _class_hints(kind: type, where: str) -> dict[str, Any]:
+def _hints(of: Any, where: str) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(kind, include_extras=True)
+        return typing.get_type_hints(of, include_extras=True)
     except Exception as error:
-        message = f"{where}: a field of {kind.__name__} cannot be resolved: {error}"
-        raise SchemaError(message) from error
+        raise SchemaError(f"{where} cannot be resolved: {type(error).__name__}: {error}") from error
 
 
 def _typed_dict(kind: Any, where: str, depth: int) -> Schema:
-    hints = _class_hints(kind, where)
+    hints = _hints(kind, f"{where}: a field of {kind.__name__}")
     fields = {name: _of(hint, f"{where}, field {name!r},", depth + 1) for name, hint in hints.items()}
     return _object(kind, fields, [name for name, hint in hints.items() if _is_required(name, hint, kind)])
 
@@ -338,7 +318,7 @@ def _is_required(name: str, hint: Any, kind: Any) -> bool:
 
 
 def _dataclass(kind: Any, where: str, depth: int) -> Schema:
-    hints = _class_hints(kind, where)
+    hints = _hints(kind, f"{where}: a field of {kind.__name__}")
     fields: dict[str, Schema] = {}
     required = []
     for field in dataclasses.fields(kind):

@@ -170,12 +170,12 @@ class Filter:
         """
         for place in self._places:
             struct.pack_into("=I", self._buffer, place, os.getpid())
-        if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or self._set() != 0:
+        if (
+            _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            or _prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._address, 0, 0) != 0
+        ):
             code = ctypes.get_errno()
             raise OSError(code, f"seccomp: {os.strerror(code)}")
-
-    def _set(self) -> int:
-        return int(_prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._address, 0, 0))
 
 
 def _returns(verdict: int) -> Code:

@@ -22,7 +22,7 @@ from binascii import b2a_base64
 from contextlib import nullcontext
 from types import ModuleType
 
-from .call import Sources, from_exception, from_syntax
+from .call import Failed, Sources, from_exception, from_syntax
 from .child import JOB, MAGIC, RESULT, Place, broken, make_streams, send_report
 from .confinement import relieve_memory
 from .result import ResultError, encode
@@ -193,7 +193,7 @@ class Session:
             return None
 
     def _problem(self, error: BaseException, name: str) -> Problem | None:
-        if isinstance(error, _NotCompiledError):
+        if isinstance(error, Failed):
             return error.problem
         limits = resource.getrlimit(resource.RLIMIT_AS)
         if isinstance(error, MemoryError):
@@ -208,12 +208,6 @@ class Session:
         return found
 
 
-class _NotCompiledError(Exception):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem["message"])
-        self.problem = problem
-
-
 def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
     """A block's statements, and the expression that it ends with."""
     try:
@@ -225,7 +219,7 @@ def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
                 last = compile(ast.Expression(value), name, "eval", dont_inherit=True)
         return compile(tree, name, "exec", dont_inherit=True), last
     except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
-        raise _NotCompiledError(from_syntax(error)) from None
+        raise Failed(from_syntax(error)) from None
 
 
 def _shown(value: Any) -> str:
