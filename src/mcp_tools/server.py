@@ -35,7 +35,7 @@ from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.call import ConstantTool, ServerLimits
 from mcp_tools.serving.calling import Calling, Runner
 from mcp_tools.serving.catalogue import Catalogue, Offer
-from mcp_tools.serving.constant_tools import Agent, Asking, Finding, Programs
+from mcp_tools.serving.constant_tools import Agent, ConstantTools
 from mcp_tools.serving.listing import Announcer, Completions, Listing, Watcher
 from mcp_tools.serving.resources import Document, Prompt, Prompts, Resources
 
@@ -97,12 +97,7 @@ def build_server(
     reserved = {*CONSTANT_TOOLS, *(tool.name for tool in extra.tools)}
     catalogue = Catalogue(library, Offer(offered), reserved)
     runner = Runner(library, sandbox, limits)
-    constant = [
-        *Finding(catalogue, runner, limits).tools(),
-        *Asking(agent, limits).tools(),
-        *Programs(catalogue, sandbox, limits).tools(),
-        *extra.tools,
-    ]
+    constant = [*ConstantTools(catalogue, runner, sandbox, agent, limits).tools(), *extra.tools]
     announcer = Announcer()
     watcher = Watcher(catalogue, announcer, tell=_to_stderr)
     server = _bare_server(watcher)

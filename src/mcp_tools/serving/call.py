@@ -1,4 +1,4 @@
-"""A call from a client as the server's tools see it, and the server's limits."""
+"""A call from a client: the limits it has, the person who is asked through its client, and its result as MCP has it."""
 
 from __future__ import annotations
 

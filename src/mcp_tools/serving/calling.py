@@ -102,32 +102,25 @@ class Calling:
 
     async def _reply(self, call: Call) -> Reply | InputRequiredResult:
         name = call.params.name
-        constant = self._constant.get(name)
-        if constant is not None:
-            return self._misfit(call, name) or await constant.call(call)
+        if too_large := self._too_large(call):
+            return too_large
+        if (constant := self._constant.get(name)) is not None:
+            try:
+                validate_arguments(self._as_tools[name], call.arguments)
+            except ArgumentsError as error:
+                return error_reply("arguments", error.message, remedy=error.remedy)
+            return await constant.call(call)
         tool = self._catalogue.tool(name)
         if tool is None:
             await self._catalogue.renew()  # it may have come or changed since the last look
             tool = self._catalogue.tool(name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"unknown tool: {one_line(name, 128)}")
-        return self._too_large(call) or await self._runner.run(tool, call.arguments, call)
-
-    def _misfit(self, call: Call, name: str) -> Reply | None:
-        if too_large := self._too_large(call):
-            return too_large
-        try:
-            validate_arguments(self._as_tools[name], call.arguments)
-        except ArgumentsError as error:
-            return error_reply("arguments", error.message, remedy=error.remedy)
-        return None
+        return await self._runner.run(tool, call.arguments, call)
 
     def _too_large(self, call: Call) -> Reply | None:
         limit = self._limits.argument_bytes
-        if _surely_small(call.arguments, limit):
-            return None
-        size = len(json.dumps(call.arguments))
-        if size <= limit:
+        if (size := len(json.dumps(call.arguments))) <= limit:
             return None
         message = f"the arguments have {size:,} bytes, and a call takes at most {limit:,}"
         return error_reply("argument_size", message, remedy="Give less at once.")
@@ -151,16 +144,6 @@ async def _while_connected(
     if working.cancelled():
         return error_reply("cancelled", "the client went away")
     return working.result()
-
-
-def _surely_small(arguments: Mapping[str, Any], limit: int) -> bool:
-    """Whether a few numbers and short texts are all there is: then nothing needs to be counted."""
-    return len(arguments) < 64 and all(
-        value is None
-        or isinstance(value, bool | int | float)
-        or (isinstance(value, str) and len(value) < limit // 1000)
-        for value in arguments.values()
-    )
 
 
 def _client(context: ServerRequestContext[Any, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`ask` and `create_tool`: the whole agent, and the part of it that makes tools."""
+"""The tools of the server itself: those over the library, `run_code`, and the agent behind `ask` and `create_tool`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.sandbox.protocol import Job, Outcome, Sandbox
+from mcp_tools.sandbox.protocol import Job, Sandbox
 from mcp_tools.serving.call import (
     FILES_SCHEMA,
     Call,
@@ -103,148 +103,10 @@ class Agent(Protocol):
 
 _LONGEST_QUESTION = 100_000
 _LONGEST_LINE = 300
-
-
-class Asking:
-    """The two tools that need an agent. Without one they say so."""
-
-    def __init__(self, agent: Agent | None, limits: ServerLimits) -> None:
-        self._agent = agent
-        self._limits = limits
-
-    def tools(self) -> list[ConstantTool]:
-        """The constant tools of this file."""
-        return [ConstantTool(_CREATE, self._create), ConstantTool(_ASK, self._ask)]
-
-    async def _ask(self, call: Call) -> Reply | InputRequiredResult:
-        return await self._with_agent(call, "alita", create=False)
-
-    async def _create(self, call: Call) -> Reply | InputRequiredResult:
-        return await self._with_agent(call, "a new tool", create=True)
-
-    async def _with_agent(self, call: Call, who: str, *, create: bool) -> Reply | InputRequiredResult:
-        if self._agent is None:
-            return error_reply("no_agent", "this server has no agent", remedy="Use the tools of its library.")
-        files: tuple[Path, ...] = ()
-        if names := call.arguments.get("files"):
-            answer = await granted(call, names, who, self._limits.consent_seconds)
-            if not isinstance(answer, tuple):
-                return answer
-            files = answer
-
-        async def tell(text: str) -> None:
-            await call.tell(one_line(text, _LONGEST_LINE))
-
-        act = self._agent.create_tool if create else self._agent.ask
-        return await self._answered(act(call.arguments["question"], files=files, tell=tell))
-
-    async def _answered(self, work: Awaitable[dict[str, Json]]) -> Reply:
-        try:
-            async with asyncio.timeout(self._limits.agent_seconds):
-                content = await work
-        except TimeoutError:
-            message = f"no answer within {self._limits.agent_seconds:.0f} s"
-            return error_reply("wall_time", message, remedy="Ask for less at once.")
-        except IsolationError:
-            raise
-        except AlitaError as error:  # written for people, without keys
-            return error_reply("failed", error.message, remedy=error.remedy)
-        if failure := content.pop("error", None):
-            return error_reply(
-                str(content.get("status", "failed")), str(failure), remedy=str(content.get("remedy", ""))
-            )
-        return value_reply(content, limit=self._limits.result_bytes)
-
-
-_QUESTION: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": _LONGEST_QUESTION}
-_NAMES: dict[str, Json] = {"type": "array", "items": {"type": "string"}}
-
-_CREATE = definition(
-    "create_tool",
-    "Create a tool",
-    "Writes the tool that answers questions of a kind, proves it in the sandbox, and keeps it in the library, where it "
-    "can be called at once. Give one concrete question with its values; they become parameters. It takes a while.",
-    {"question": {**_QUESTION, "description": "One question that the tool must answer."}, "files": FILES_SCHEMA},
-    required=["question"],
-    output={"created": _NAMES, "reused": _NAMES, "answer": {"type": "string"}},
-    read_only=False,
-    idempotent=False,
-    open_world=True,
-)
-_ASK = definition(
-    "ask",
-    "Ask alita",
-    "Asks the whole agent a question. It uses the tools of the library, and makes the one that is missing. It takes a "
-    "while.",
-    {"question": {**_QUESTION, "description": "What is asked."}, "files": FILES_SCHEMA},
-    required=["question"],
-    output={"answer": {"type": "string"}, "status": {"type": "string"}, "tools_created": _NAMES, "tools_used": _NAMES},
-    read_only=False,
-    idempotent=False,
-    open_world=True,
-)
-
-
+_LONGEST_SOURCE = 200_000
 _MOST_FOUND = 50
 _SEARCHED = 200
 """So many matches of the whole library are looked through for those that are offered."""
-
-
-class Finding:
-    """The three tools with which any tool of the library is found, understood and called."""
-
-    def __init__(self, catalogue: Catalogue, runner: Runner, limits: ServerLimits) -> None:
-        self._catalogue = catalogue
-        self._runner = runner
-        self._limits = limits
-
-    def tools(self) -> list[ConstantTool]:
-        """The constant tools of this file."""
-        return [
-            ConstantTool(_SEARCH, self._search),
-            ConstantTool(_DESCRIBE, self._describe),
-            ConstantTool(_CALL, self._call),
-        ]
-
-    async def _search(self, call: Call) -> Reply:
-        await self._catalogue.renew()
-        limit = call.arguments.get("limit", 10)
-        hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
-        offered = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))][
-            :limit
-        ]
-        found = [self._catalogue.definition(name) for name in offered]
-        brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
-        return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
-
-    async def _describe(self, call: Call) -> Reply:
-        await self._catalogue.renew()
-        name = call.arguments["name"]
-        if name not in self._catalogue:
-            return self._unknown(name)
-        stats = self._catalogue.library.stats(name)
-        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
-        return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
-
-    async def _call(self, call: Call) -> Reply | InputRequiredResult:
-        name, arguments = call.arguments["name"], call.arguments.get("arguments", {})
-        await self._catalogue.renew()
-        tool = self._catalogue.tool(name)
-        if tool is None:
-            return self._unknown(name)
-        files = call.arguments.get("files", [])
-        if files and not tool.capabilities.read:
-            return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
-        return await self._runner.run(tool, arguments, call, files=files)
-
-    def _unknown(self, name: str) -> Reply:
-        near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)
-        hint = f"Did you mean {', '.join(near)}? " if near else ""
-        return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
-
-    def _reply(self, content: dict[str, Any]) -> Reply:
-        return value_reply(content, limit=self._limits.result_bytes)
-
 
 _NAME: dict[str, Json] = {"type": "string", "maxLength": 128, "description": "The tool's name."}
 
@@ -281,67 +143,33 @@ _CALL = definition(
     required=["name"],
     output={"result": {}},
 )
+_QUESTION: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": _LONGEST_QUESTION}
+_NAMES: dict[str, Json] = {"type": "array", "items": {"type": "string"}}
 
-
-_LONGEST_SOURCE = 200_000
-
-
-class Programs:
-    """Runs programs under the isolation and limits of tools. Nothing of them is kept."""
-
-    def __init__(self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits) -> None:
-        self._catalogue = catalogue
-        self._sandbox = sandbox
-        self._limits = limits
-
-    def tools(self) -> list[ConstantTool]:
-        """The constant tool of this file."""
-        return [ConstantTool(_RUN_CODE, self._run)]
-
-    async def _run(self, call: Call) -> Reply:
-        source, arguments = call.arguments["source"], call.arguments.get("arguments")
-        await self._catalogue.renew()
-        names, functions = _imports_and_functions(source)
-        entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
-        modules = {name: tool.source for name in names if (tool := self._catalogue.tool(name)) is not None}
-        job = Job(source, entry, arguments or {}, modules=modules, limits=self._limits.program)
-        async with heartbeat(call, "the program", self._limits.program.wall_seconds):
-            outcome = await self._sandbox.run(job)
-        return self._reply(outcome)
-
-    def _reply(self, outcome: Outcome) -> Reply:
-        meta = outcome_meta(outcome)
-        if outcome.problem is not None:
-            reply = problem_reply(outcome.problem, who="the program", meta=meta)
-            printed = outcome.stdout[-4000:]
-            if printed:
-                reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
-            return reply
-        content = {
-            "value": outcome.value,
-            "stdout": outcome.stdout,
-            "stderr": outcome.stderr,
-            "cut": outcome.cut,
-        }
-        return value_reply(content, limit=self._limits.result_bytes, meta=meta)
-
-
-def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:
-    """The modules that a program imports and the functions that it defines, in order; nothing if it does not parse."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [], []
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.append(node.module)
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return names, functions
-
-
+_CREATE = definition(
+    "create_tool",
+    "Create a tool",
+    "Writes the tool that answers questions of a kind, proves it in the sandbox, and keeps it in the library, where it "
+    "can be called at once. Give one concrete question with its values; they become parameters. It takes a while.",
+    {"question": {**_QUESTION, "description": "One question that the tool must answer."}, "files": FILES_SCHEMA},
+    required=["question"],
+    output={"created": _NAMES, "reused": _NAMES, "answer": {"type": "string"}},
+    read_only=False,
+    idempotent=False,
+    open_world=True,
+)
+_ASK = definition(
+    "ask",
+    "Ask alita",
+    "Asks the whole agent a question. It uses the tools of the library, and makes the one that is missing. It takes a "
+    "while.",
+    {"question": {**_QUESTION, "description": "What is asked."}, "files": FILES_SCHEMA},
+    required=["question"],
+    output={"answer": {"type": "string"}, "status": {"type": "string"}, "tools_created": _NAMES, "tools_used": _NAMES},
+    read_only=False,
+    idempotent=False,
+    open_world=True,
+)
 _RUN_CODE = definition(
     "run_code",
     "Run a program",
@@ -360,3 +188,132 @@ _RUN_CODE = definition(
         "cut": {"type": "boolean", "description": "Whether more was printed than is kept."},
     },
 )
+
+
+class ConstantTools:
+    """Find, describe and call tools of the library, run a program; and, with an agent, ask it or have a tool made."""
+
+    def __init__(
+        self, catalogue: Catalogue, runner: Runner, sandbox: Sandbox, agent: Agent | None, limits: ServerLimits
+    ) -> None:
+        self._catalogue = catalogue
+        self._runner = runner
+        self._sandbox = sandbox
+        self._agent = agent
+        self._limits = limits
+
+    def tools(self) -> list[ConstantTool]:
+        """All of them; without an agent the two that need one say so."""
+        return [
+            ConstantTool(_SEARCH, self._search),
+            ConstantTool(_DESCRIBE, self._describe),
+            ConstantTool(_CALL, self._call),
+            ConstantTool(_CREATE, self._create),
+            ConstantTool(_ASK, self._ask),
+            ConstantTool(_RUN_CODE, self._run),
+        ]
+
+    async def _search(self, call: Call) -> Reply:
+        await self._catalogue.renew()
+        hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
+        names = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))]
+        found = [self._catalogue.definition(name) for name in names[: call.arguments.get("limit", 10)]]
+        brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
+        return self._reply({"tools": brief, "total": len(self._catalogue.all_names())})
+
+    async def _describe(self, call: Call) -> Reply:
+        await self._catalogue.renew()
+        name = call.arguments["name"]
+        if name not in self._catalogue:
+            return self._unknown(name)
+        stats = self._catalogue.library.stats(name)
+        calls = {"calls": stats.calls, "successes": stats.successes, "failures": stats.failures}
+        return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
+
+    async def _call(self, call: Call) -> Reply | InputRequiredResult:
+        name, arguments = call.arguments["name"], call.arguments.get("arguments", {})
+        await self._catalogue.renew()
+        tool = self._catalogue.tool(name)
+        if tool is None:
+            return self._unknown(name)
+        files = call.arguments.get("files", [])
+        if files and not tool.capabilities.read:
+            return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
+        return await self._runner.run(tool, arguments, call, files=files)
+
+    def _unknown(self, name: str) -> Reply:
+        near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)
+        hint = f"Did you mean {', '.join(near)}? " if near else ""
+        return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
+
+    async def _ask(self, call: Call) -> Reply | InputRequiredResult:
+        return await self._with_agent(call, "alita", create=False)
+
+    async def _create(self, call: Call) -> Reply | InputRequiredResult:
+        return await self._with_agent(call, "a new tool", create=True)
+
+    async def _with_agent(self, call: Call, who: str, *, create: bool) -> Reply | InputRequiredResult:
+        if self._agent is None:
+            return error_reply("no_agent", "this server has no agent", remedy="Use the tools of its library.")
+        files: tuple[Path, ...] = ()
+        if names := call.arguments.get("files"):
+            answer = await granted(call, names, who, self._limits.consent_seconds)
+            if not isinstance(answer, tuple):
+                return answer
+            files = answer
+
+        async def tell(text: str) -> None:
+            await call.tell(one_line(text, _LONGEST_LINE))
+
+        act = self._agent.create_tool if create else self._agent.ask
+        try:
+            async with asyncio.timeout(self._limits.agent_seconds):
+                content = await act(call.arguments["question"], files=files, tell=tell)
+        except TimeoutError:
+            message = f"no answer within {self._limits.agent_seconds:.0f} s"
+            return error_reply("wall_time", message, remedy="Ask for less at once.")
+        except IsolationError:
+            raise
+        except AlitaError as error:  # written for people, without keys
+            return error_reply("failed", error.message, remedy=error.remedy)
+        if failure := content.pop("error", None):
+            kind, remedy = str(content.get("status", "failed")), str(content.get("remedy", ""))
+            return error_reply(kind, str(failure), remedy=remedy)
+        return self._reply(content)
+
+    async def _run(self, call: Call) -> Reply:
+        source, arguments = call.arguments["source"], call.arguments.get("arguments")
+        await self._catalogue.renew()
+        names, functions = _imports_and_functions(source)
+        entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
+        modules = {name: tool.source for name in names if (tool := self._catalogue.tool(name)) is not None}
+        job = Job(source, entry, arguments or {}, modules=modules, limits=self._limits.program)
+        async with heartbeat(call, "the program", self._limits.program.wall_seconds):
+            outcome = await self._sandbox.run(job)
+        meta = outcome_meta(outcome)
+        if outcome.problem is not None:
+            reply = problem_reply(outcome.problem, who="the program", meta=meta)
+            if printed := outcome.stdout[-4000:]:
+                reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
+            return reply
+        content = {key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}
+        return self._reply(content, meta)
+
+    def _reply(self, content: dict[str, Any], meta: dict[str, Json] | None = None) -> Reply:
+        return value_reply(content, limit=self._limits.result_bytes, meta=meta)
+
+
+def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:
+    """The modules that a program imports and the functions that it defines, in order; nothing if it does not parse."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [], []
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.append(node.module)
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return names, functions
