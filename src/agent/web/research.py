@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from agent.answering.answer import has_words
 from agent.consent.permission import may_be_done
 from agent.consent.provenance import of_query
 from agent.context import Context
@@ -210,7 +211,7 @@ class _Inquiry:
             self.assessment = Assessment(missing=list(self._terms.names)[:MOST_MISSING])
 
     def conclude(self) -> None:
-        """Fills the evidence from what was read; where the search ended early, from what is there."""
+        """Fills the evidence from what was read, as far as it came; of a page, what states the answer comes first."""
         if self.pages and not self.assessment.quotes:
             self._assess()
         self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)
@@ -222,7 +223,7 @@ class _Inquiry:
                 title=read.page.title,
                 relevance=relevance_of(read.stems, self._terms),
                 credibility=credibility_of(read.page.url, self._terms),
-                quotes=quotes,
+                quotes=tuple(sorted(quotes, key=lambda quote: not has_words(quote.text, self.evidence.answer))),
                 published=read.page.published,
                 via=read.page.via,
             )
