@@ -89,7 +89,7 @@ LINES = theirs(
 TO_THE_END = """
 import asyncio, sys, time
 from pathlib import Path
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem
 from agent.files.reading import read
 started = time.perf_counter()
 try:

@@ -30,7 +30,7 @@ from typing import Any
 
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.configuration.settings_sources import read_settings
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem
 from agent.files.reading import read
 from agent.gaia.report.statistics import wilson
 from agent.gaia.scorer import score

@@ -49,7 +49,7 @@ def read_file(path: str, page: int = 1) -> str:
         path: Path of the file.
         page: The page from which on it is shown, from 1.
     """
-    from agent.files.problem import FileProblem
+    from agent.files.contents import FileProblem
     from agent.files.reading import read
 
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from agent.models.protocol import EMBEDDED
 from agent.state import Decision, State
 from mcp_tools.create.question_template import arguments_for
-from mcp_tools.fits import surely_fits
+from mcp_tools.library.arguments import surely_fits
 
 if TYPE_CHECKING:
     from agent.browser.tasks import Outcome

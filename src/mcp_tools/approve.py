@@ -15,8 +15,7 @@ from pathlib import Path
 from mcp_tools.checks.check import check
 from mcp_tools.create.bench import usable, with_files
 from mcp_tools.create.same_answer import agree, answer_key
-from mcp_tools.definition import Flag, definition_of, lint
-from mcp_tools.definition.lint import flag
+from mcp_tools.definition import Flag, definition_of, flag, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Flaw, Library
 from mcp_tools.library.folder import read as read_file

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from mcp_tools.fits import surely_fits
+from mcp_tools.library.arguments import surely_fits
 
 PLAIN = {
     "type": "object",

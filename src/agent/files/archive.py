@@ -22,10 +22,20 @@ from itertools import repeat
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
-from agent.files.contents import READERS, Contents, ReadLimits, Section, Source, open_contents, pieces
+from agent.files.contents import (
+    READERS,
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    locked,
+    open_contents,
+    parser_failed,
+    pieces,
+)
 from agent.files.kinds import EMPTY, kind_of
 from agent.files.previews import Part, part_of
-from agent.files.problem import FileProblem, locked, parser_failed
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

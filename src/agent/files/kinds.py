@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem
 
 SAMPLE = 256 * 1024
 """Bytes that an encoding is judged by."""

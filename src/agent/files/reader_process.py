@@ -16,8 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem, too_large
+from agent.files.contents import FileProblem, ReadLimits, too_large
 from mcp_tools import child
 from mcp_tools.sandbox.environment import system_paths
 

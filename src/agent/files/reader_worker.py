@@ -13,11 +13,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, open_contents
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    TextContents,
+    open_contents,
+    parser_failed,
+    too_large,
+)
 from agent.files.finding import find_words
 from agent.files.media.speech import AskHost, Speech, use
 from agent.files.previews import shortened, trimmed
-from agent.files.problem import FileProblem, parser_failed, too_large
 
 if TYPE_CHECKING:
     from agent.files.contents import Contents

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.files.contents import READERS, SECTION, ReadLimits, module_of
+from agent.files.contents import READERS, SECTION, FileProblem, ReadLimits, module_of
 from agent.files.kinds import BINARY, EMPTY, kind_of, unopened
 from agent.files.previews import ROOM, Part, Shown, rendered
-from agent.files.problem import FileProblem
 from agent.files.reader_process import read_apart
 from mcp_tools.tool import Json
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.kinds import Encoding, encoding_of, sample_of
 from agent.files.previews import DATA, FIRST, ROOM, Part, others_told, sampled_part, text_part
-from agent.files.problem import FileProblem
 from agent.files.structure import Structure, parts_of, structure_of
 from mcp_tools.text import one_line
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agent import alita_version
 from agent.configuration.settings import configuration_of
 from agent.consent.external_tools import ConfiguredServers
 from agent.gaia.ledger import Fingerprint
 from agent.gaia.scorer import Mode
-from agent.version import alita_version
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

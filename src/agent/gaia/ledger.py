@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from agent import alita_version
 from agent.errors import RunError, StorageError
 from agent.gaia.attempt import Attempt, Begun, Task
 from agent.store.jsonl_log import AppendedLines
-from agent.version import alita_version
 from mcp_tools.tool import Json
 
 VERSION = 1

@@ -115,8 +115,7 @@ def shown_page(
 
 def text_for_program(page: Page) -> str:
     """What a program gets of a page: the text of a file as it stands in it, else the page as Markdown."""
-    from agent.files.contents import Source
-    from agent.files.problem import FileProblem
+    from agent.files.contents import FileProblem, Source
     from agent.files.text import text_encoding
 
     if page.path is None or page.kind not in _TEXTS:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from mcp_tools.fits import surely_fits
+from mcp_tools.library.arguments import surely_fits
 from mcp_tools.text import one_line
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)

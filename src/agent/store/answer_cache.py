@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from agent import alita_version
 from agent.answering.answer import Answer
 from agent.store.runs import InputFile
-from agent.version import alita_version
 from mcp_tools.atomic import private_folder, write_whole
 from mcp_tools.create.question_template import form_of
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import StoppedError
-from agent.files.contents import SECTION
-from agent.files.problem import FileProblem
+from agent.files.contents import SECTION, FileProblem
 from agent.state import AttachedFile
 from agent.store.journal import Journal
 from agent.store.user_files import write_file

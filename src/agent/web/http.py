@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote, urljoin
 
-from agent.version import alita_version
+from agent import alita_version
 from agent.web.guard import AddressGuard, Resolver, read_address
 from agent.web.page import WebProblem
 from agent.web.response import Response, StatusProblem, foreign_errors, response_of

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from agent.files.archive import Archive
-from agent.files.contents import ReadLimits, Source
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.reading import preview, read
 
 Pack = Callable[[bytes], bytes]

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pptx import Presentation
 
-from agent.files.contents import ReadLimits, Source, open_contents
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits, Source, open_contents
 from support.contents import Open, text_of
 from support.docx_bytes import docx_bytes, paragraph
 from support.epub_bytes import epub_bytes

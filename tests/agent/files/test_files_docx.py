@@ -8,8 +8,7 @@ import docx
 import pytest
 from PIL import Image
 
-from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits
 from support.contents import Open, named, text_of
 from support.docx_bytes import R, W, docx_bytes, paragraph
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem
 from support.contents import Open, text_of
 
 

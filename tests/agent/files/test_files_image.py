@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from agent.files.contents import FileProblem
 from agent.files.media import ocr
-from agent.files.problem import FileProblem
 from support.contents import Open, named, text_of
 from support.pictures import as_bytes, written
 

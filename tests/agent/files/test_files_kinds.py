@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.files.contents import FileProblem
 from agent.files.kinds import kind_of
-from agent.files.problem import FileProblem
 
 
 def zipped(*names: str, content: bytes = b"x") -> bytes:

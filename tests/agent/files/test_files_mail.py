@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits
 from support.contents import Open, named, text_of
 from support.docx_bytes import docx_bytes, paragraph
 

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from agent.files import reader_worker
-from agent.files.contents import READERS, ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.contents import READERS, FileProblem, ReadLimits
 from agent.files.reader_process import read_apart
 
 LIMITS = ReadLimits(unpacked=8 << 20, members=50)

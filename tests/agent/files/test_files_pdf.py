@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits
 from support.contents import Open, named, text_of
 from support.pdf_bytes import PdfBytes
 

@@ -12,7 +12,7 @@ from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem
 from support.contents import Open, named, text_of
 
 

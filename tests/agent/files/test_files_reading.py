@@ -13,8 +13,7 @@ from typing import get_args
 import pytest
 
 from agent.files import reading
-from agent.files.contents import READERS, ReadLimits
-from agent.files.problem import FileProblem, Reason
+from agent.files.contents import READERS, FileProblem, ReadLimits, Reason
 from agent.files.reader_process import ReadingProcess, read_apart, unconfined
 
 READER = """

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.files.contents import FileProblem
 from agent.files.media import speech
 from agent.files.media.audio import clock, samples
 from agent.files.media.speech import Said, Speech, Transcript
-from agent.files.problem import FileProblem
 from support.contents import Open, named, text_of
 from support.pictures import written
 from support.sounds import FOX, converted, film_of, tone

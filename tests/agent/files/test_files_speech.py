@@ -18,9 +18,9 @@ import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
+from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
 from agent.files.media.speech import Said, Speech, Transcript, from_settings, transcribe, use, wants_weights
-from agent.files.problem import FileProblem
 from agent.files.reading import preview
 from agent.models.embedded import downloads
 from agent.models.embedded.weights import FileSet, WeightsFile, WeightsSet

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem
 from agent.files.reading import preview, read
 
 

@@ -15,8 +15,7 @@ from openpyxl.comments import Comment
 from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Color, Font, GradientFill, PatternFill
 
-from agent.files.contents import ReadLimits, Source
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits, Source
 from agent.files.reading import preview, read
 from agent.files.tables import workbook as workbook_module
 from agent.files.tables.cells import colour_of, colour_word, ranges_of

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_tools.clients.definitions import listing_of, plain_schema, prefix_of, public_name, suspicions_of
-from mcp_tools.fits import surely_fits
+from mcp_tools.library.arguments import surely_fits
 
 VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

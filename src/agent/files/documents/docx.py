@@ -7,9 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
-from agent.files.contents import Contents, ReadLimits, Source, TextContents, in_sections, table
+from agent.files.contents import (
+    Contents,
+    ReadLimits,
+    Source,
+    TextContents,
+    damaged,
+    in_sections,
+    table,
+    without_package,
+)
 from agent.files.documents.package import Drawn, damage_told, open_package
-from agent.files.problem import damaged, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

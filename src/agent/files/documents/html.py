@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    TextContents,
+    beginning,
+    damaged,
+    in_sections,
+    name_of,
+    without_package,
+)
 from agent.files.documents.package import Drawn, damage_told, open_package
-from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

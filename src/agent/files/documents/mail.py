@@ -13,10 +13,21 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections, open_contents
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    TextContents,
+    beginning,
+    damaged,
+    in_sections,
+    name_of,
+    open_contents,
+)
 from agent.files.documents.html import Page
 from agent.files.kinds import kind_of
-from agent.files.problem import FileProblem, beginning, damaged, name_of
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

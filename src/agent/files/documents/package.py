@@ -10,8 +10,7 @@ from itertools import zip_longest
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from agent.files.contents import ReadLimits, Source, table
-from agent.files.problem import FileProblem, beginning, damaged, name_of
+from agent.files.contents import FileProblem, ReadLimits, Source, beginning, damaged, name_of, table
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOCKED = 1

@@ -10,9 +10,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    beginning,
+    damaged,
+    locked,
+    name_of,
+    without_package,
+)
 from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, laid_out, text_in
-from agent.files.problem import FileProblem, beginning, damaged, locked, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -10,9 +10,18 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    beginning,
+    damaged,
+    name_of,
+    without_package,
+)
 from agent.files.media.speech import RATE, Said, transcribe
-from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:

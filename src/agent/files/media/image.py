@@ -10,9 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import Contents, ReadLimits, Section, Source, TextContents, in_sections
+from agent.files.contents import (
+    Contents,
+    FileProblem,
+    ReadLimits,
+    Section,
+    Source,
+    TextContents,
+    beginning,
+    damaged,
+    in_sections,
+    name_of,
+    without_package,
+)
 from agent.files.media import ocr
-from agent.files.problem import FileProblem, beginning, damaged, name_of, without_package
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from agent.files.problem import FileProblem, without_package
+from agent.files.contents import FileProblem, without_package
 
 if TYPE_CHECKING:
     from PIL.Image import Image

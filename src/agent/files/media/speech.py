@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agent.errors import WeightsError
-from agent.files.problem import FileProblem, without_package
+from agent.files.contents import FileProblem, without_package
 
 if TYPE_CHECKING:
     import numpy

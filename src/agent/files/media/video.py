@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, name_of
 from agent.files.media.audio import Sound, clock, length_of, opened, sound_track, tags
 from agent.files.media.ocr import text_in
-from agent.files.problem import FileProblem, damaged, name_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.previews import CELL, Part, part_of
-from agent.files.problem import FileProblem
 from agent.files.tables.rows import as_table, columns_told, line_of, looked_at, rows_per_page
 from mcp_tools.text import one_line
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.previews import CELL, DATA, Part, part_of, text_part
-from agent.files.problem import FileProblem
 from agent.files.tables.rows import SAMPLE, as_table, columns_told, looked_at, rows_per_page, sniffed
 from agent.files.text import text_encoding
 

@@ -12,10 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.files.contents import Contents, ReadLimits, Section, Source
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, locked, name_of, parser_failed
 from agent.files.documents.package import open_package
 from agent.files.previews import CELL, Part, part_of, trimmed
-from agent.files.problem import FileProblem, locked, name_of, parser_failed
 from agent.files.tables.rows import (
     as_table,
     columns_told,

@@ -17,9 +17,8 @@ from typing import TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from agent.events import Event, Note
-from agent.files.contents import module_of
+from agent.files.contents import FileProblem, module_of
 from agent.files.kinds import encoding_of, kind_of
-from agent.files.problem import FileProblem
 from agent.files.reader_process import ReadingProcesses
 from agent.files.reading import read as reading_of
 from agent.web.engines.index_store import Entry, IndexStore, is_damage

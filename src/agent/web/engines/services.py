@@ -11,7 +11,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from agent.version import alita_version
+from agent import alita_version
 from agent.web.http import Http
 from agent.web.page import Reason, Result, Search, WebProblem
 from agent.web.queries import Query, oldest, parse_query

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from agent.files.contents import ReadLimits
-from agent.files.problem import FileProblem
+from agent.files.contents import FileProblem, ReadLimits
 from agent.files.reader_process import ReadingProcesses
 from agent.web.address import is_local, route_of
 from agent.web.filenames import file_name, new_file
