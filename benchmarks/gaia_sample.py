@@ -227,7 +227,7 @@ async def measure(rows: Sequence[Row], arms: Sequence[str], out: Path, seconds: 
 
 def _server(wanted: ModelSettings) -> LocalServer:
     """The server that `EmbeddedModel` uses, for those who speak to it by themselves."""
-    weights = Weights(wanted.weights_folder, path=wanted.weights_path).ready()
+    weights = Weights(wanted.weights_folder).ready()
     return LocalServer(wanted.runtime_folder, ServerOptions(weights, idle=wanted.idle, threads=wanted.threads))
 
 

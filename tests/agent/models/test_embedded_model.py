@@ -20,7 +20,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture
 async def model(weights_path: Path, tmp_path: Path) -> AsyncIterator[EmbeddedModel]:
-    opened = EmbeddedModel(Weights(tmp_path, path=weights_path).ready, tmp_path / "runtime", idle=60)
+    opened = EmbeddedModel(Weights(weights_path.parent).ready, tmp_path / "runtime", idle=60)
     yield opened
     await opened.aclose()
     stop_servers(tmp_path / "runtime")
@@ -49,7 +49,7 @@ async def test_it_answers(model: EmbeddedModel) -> None:
 @pytest.mark.timeout(600)
 async def test_a_prefix_that_was_kept_is_as_good_as_one_that_was_just_read(weights_path: Path, tmp_path: Path) -> None:
     """At temperature 0 a server that takes it back says what one says that still holds it."""
-    weights, runtime = Weights(tmp_path, path=weights_path).ready, tmp_path / "kept-runtime"
+    weights, runtime = Weights(weights_path.parent).ready, tmp_path / "kept-runtime"
     shortest = fixed_prefixes()[-3:]
 
     def opened() -> EmbeddedModel:
