@@ -1,4 +1,4 @@
-"""The MCP tool object that clients get, and its hash."""
+"""A tool as MCP clients see it: the object, its hash, and what speaks against serving it."""
 
 from __future__ import annotations
 

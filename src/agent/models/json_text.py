@@ -176,11 +176,10 @@ def _close_object(result: Schema) -> None:
     properties = {}
     for name, value in result["properties"].items():
         closed = _strict(value)
-        if name not in needed and value.get("default") is not None:
-            closed["description"] = (
-                f"{closed.get('description', '')} Null means {json.dumps(value['default'])}.".strip()
-            )
         may_be_null = "$ref" not in value and _allows_null(value, value)
+        if name not in needed and not may_be_null and value.get("default") is not None:
+            said = f"Null means {json.dumps(value['default'])}."
+            closed["description"] = f"{closed.get('description', '')} {said}".strip()
         properties[name] = closed if name in needed or may_be_null else {"anyOf": [closed, {"type": "null"}]}
     result["properties"] = properties
     result["required"] = list(properties)

@@ -173,3 +173,10 @@ def test_a_default_is_said_where_null_stands_for_it() -> None:
     closed = strict_schema({"type": "object", "properties": {"radius": radius}})
     assert closed is not None
     assert closed["properties"]["radius"]["anyOf"][0]["description"] == "Above 0. Null means 6371.0."
+
+
+def test_null_that_is_a_value_of_its_own_stands_for_no_default() -> None:
+    limit = {"type": ["integer", "null"], "description": "At most.", "default": 5}
+    closed = strict_schema({"type": "object", "properties": {"limit": limit}})
+    assert closed is not None
+    assert closed["properties"]["limit"]["description"] == "At most."
