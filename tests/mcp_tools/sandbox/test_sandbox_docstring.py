@@ -36,6 +36,11 @@ def test_what_is_refused_belongs_to_the_text() -> None:
     assert parsed.text == "One.\n\nRaises:\n    ValueError: It is negative."
 
 
+def test_examples_are_for_readers_of_the_source() -> None:
+    assert parse("One.\n\nExample:\n    >>> f(1)\n    2\n\nNote:\n    More.").text == "One.\n\nNote:\n    More."
+    assert parse("One.\n\n>>> f(1)\n2\n\nTwo.").text == "One.\n\nTwo."
+
+
 def test_lists_in_descriptions_keep_their_lines() -> None:
     parsed = parse("One.\n\nArgs:\n    mode: One of:\n        - a, which is\n          first\n        - b")
     assert parsed.parameters == {"mode": "One of:\n- a, which is first\n- b"}

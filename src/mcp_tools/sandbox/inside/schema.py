@@ -24,13 +24,14 @@ from .result import ResultError, encode
 _SECTIONS = {
     "args": "parameters", "arguments": "parameters", "parameters": "parameters", "params": "parameters",
     "attributes": "parameters", "returns": "returns", "return": "returns", "yields": "returns",
-    "raises": "text", "examples": "text", "example": "text", "note": "text", "notes": "text",
+    "raises": "text", "note": "text", "notes": "text", "examples": "examples", "example": "examples",
 }  # fmt: skip
 _HEADING = re.compile(r"^(\w+):\s*$")
 _PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$")
 _TYPE = r"(?:(?:int|float|str|bool|list|dict|tuple|set|None|Any)(?:\[[^:]*\])?|\w+(?:\.\w+)+|[\w.]+\[[^:]*\])"
 _TYPE_PREFIX = re.compile(rf"^{_TYPE}(?:\s*\|\s*{_TYPE})*:\s+")
 _BULLET = re.compile(r"[-*•] |\d+[.)] ")
+_DOCTEST = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
 @dataclasses.dataclass(slots=True)
@@ -38,7 +39,7 @@ class Docstring:
     """A docstring taken apart."""
 
     text: str = ""
-    """Summary and body, without the sections on parameters and result."""
+    """Summary and body, without the sections on parameters, result and examples."""
     parameters: dict[str, str] = dataclasses.field(default_factory=dict)
     returns: str = ""
 
@@ -50,9 +51,9 @@ def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
         docstring: Without the indentation that it has in the source.
         names: The parameters, if they are known: what else is followed by a colon goes on with a description.
     """
-    parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": []}
+    parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": [], "examples": []}
     section = "text"
-    for line in docstring.splitlines():
+    for line in _DOCTEST.sub("", docstring).splitlines():
         heading = _HEADING.match(line)
         if heading and heading[1].lower() in _SECTIONS:
             section = _SECTIONS[heading[1].lower()]
