@@ -27,7 +27,7 @@ from agent.cli.interactive.commands import COMMANDS, KEYS
 from agent.cli.main import COMMANDS as VERBS
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
-from agent.hosts import HOSTS
+from agent.hosts.clients import HOSTS
 from mcp_tools.checks import RULES
 from mcp_tools.definition import LINT_RULES
 from mcp_tools.sandbox import Limits, protocol

@@ -135,13 +135,12 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
 def _speech(settings: Settings) -> Finding:
     """Whether somebody can write down what is said."""
     from agent.files.media.speech import PULL, from_settings
-    from agent.models.embedded.weights import WeightsSet
+    from agent.models.embedded.weights import speech_weights
 
     speech = from_settings(settings)
     if speech.engine not in ("auto", "faster-whisper") or speech.model:
         return Finding("speech", True, f"{speech.engine} {speech.model}".strip())
-    wanted = WeightsSet(settings.models_dir)
-    ready = len(wanted.stored()) == wanted.files
+    ready = speech_weights(settings.models_dir).are_here
     detail = "tiny.en" if ready else "tiny.en, not downloaded yet"
     return Finding("speech", ready, detail, f"Fetch the weights (78 MB): {PULL}", needed=False)
 

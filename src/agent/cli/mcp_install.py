@@ -15,7 +15,8 @@ from agent.hosts.clients import NAMES
 from mcp_tools.errors import UsageError
 
 if TYPE_CHECKING:
-    from agent.hosts import Change, Host, ServerCommand
+    from agent.hosts.clients import Host, ServerCommand
+    from agent.hosts.settings_file import Change
 
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -51,8 +52,8 @@ def install(
     as_json: options.AsJson = False,
 ) -> None:
     """Enters alita's server into the settings of a client; a copy of the old file is kept beside it."""
-    from agent.hosts import find_host, planned_entry, write
-    from agent.hosts.settings_file import snippet
+    from agent.hosts.clients import find_host
+    from agent.hosts.settings_file import planned_entry, snippet, write
 
     host = find_host(client)
     entry = host.entry(_server(tools_dir, tools), _valid(name))
@@ -87,7 +88,8 @@ def uninstall(
     as_json: options.AsJson = False,
 ) -> None:
     """Takes alita's server out of the settings of a client; a copy of the old file is kept beside it."""
-    from agent.hosts import find_host, planned_removal, write
+    from agent.hosts.clients import find_host
+    from agent.hosts.settings_file import planned_removal, write
 
     host = find_host(client)
     path = _path(host, scope)
@@ -110,7 +112,7 @@ def json_(name: Name = "alita", tools: Tools = None, tools_dir: options.ToolsDir
 def _server(tools_dir: Path | None, tools: str | None) -> ServerCommand:
     """The command, with the library of this folder: the client starts it in another."""
     from agent.configuration.paths import TOOLS_FOLDER
-    from agent.hosts import server_command
+    from agent.hosts.clients import server_command
 
     settings = options.settings(options.flags({"tools_dir": tools_dir}))
     usual = settings.data_dir / TOOLS_FOLDER

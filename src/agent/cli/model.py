@@ -21,7 +21,7 @@ from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.models.embedded.local_server import LocalServer
-    from agent.models.embedded.weights import Weights, WeightsSet
+    from agent.models.embedded.weights import Weights
 
 
 app = options.new_app("The models: which there are, what they can do, and the weights of those that run here.")
@@ -39,11 +39,11 @@ class Name(StrEnum):
 Which = Annotated[Name, typer.Argument(help="The embedded model, or the one that writes down speech.")]
 
 
-def _weights(name: Name = Name.EMBEDDED) -> Weights | WeightsSet:
-    from agent.models.embedded.weights import Weights, WeightsSet
+def _weights(name: Name = Name.EMBEDDED) -> Weights:
+    from agent.models.embedded.weights import Weights, speech_weights
 
     folder = options.settings().models_dir
-    return WeightsSet(folder) if name is Name.SPEECH else Weights(folder)
+    return speech_weights(folder) if name is Name.SPEECH else Weights(folder)
 
 
 @app.command()
@@ -182,7 +182,7 @@ def _print_status(*, as_json: bool) -> None:
         print_text("not running; the first question starts it, or: alita model serve")
 
 
-def _pull_with_bar(weights: Weights | WeightsSet) -> Path:
+def _pull_with_bar(weights: Weights) -> Path:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -196,7 +196,7 @@ def _pull_with_bar(weights: Weights | WeightsSet) -> Path:
         return weights.pull(show)
 
 
-def _pull_with_lines(weights: Weights | WeightsSet) -> Path:
+def _pull_with_lines(weights: Weights) -> Path:
     """Progress for a log: a line for each tenth."""
     shown = -1
 

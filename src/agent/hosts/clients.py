@@ -13,12 +13,57 @@ from typing import Any, Literal
 from mcp_tools.errors import UsageError
 
 Scope = Literal["user", "project"]
-FormatName = Literal["json", "jsonc", "toml", "yaml"]
+FormatName = Literal["json", "toml", "yaml"]
 
 _LONG_CALL_SECONDS = 600
 """Writing a tool takes minutes with a small model: longer than clients wait that wait for a minute."""
 _START_SECONDS = 30
 _WITHOUT_SCRIPT = "from agent.cli.main import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A platform, a home and an environment."""
+
+    platform: str
+    """As `sys.platform` says it: `linux`, `darwin`, `win32`."""
+    home: Path
+    environment: Mapping[str, str]
+
+    @classmethod
+    def this(cls) -> Machine:
+        """The one that this process runs on."""
+        return cls(sys.platform, Path.home(), os.environ)
+
+    @property
+    def programs(self) -> Path:
+        """Where desktop programs keep their settings."""
+        if self.platform == "darwin":
+            return self.home / "Library" / "Application Support"
+        if self.platform == "win32":
+            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
+        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
+
+    def folder(self, variable: str, otherwise: Path) -> Path:
+        """The folder that a variable names, if it names an absolute one."""
+        named = self.environment.get(variable, "").strip()
+        return Path(named) if named and Path(named).is_absolute() else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """What a client starts."""
+
+    command: str
+    """The program, absolute."""
+    args: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
+    """Where alita keeps its things, where that is not the default. Never a key."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as most clients write it."""
+        entry: dict[str, Any] = {"command": self.command, "args": list(self.args)}
+        return entry | {"env": dict(self.env)} if self.env else entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +75,13 @@ class Host:
     title: str
     """As people call it."""
     format: FormatName
-    """`jsonc` is JSON in which the client allows comments and trailing commas."""
     key: str
     """The top-level key under which servers stand."""
     user_file: Callable[[Machine], Path]
-    """The file of the user."""
     user_file_told: str
     """The same for people, on each platform."""
     project_file: str | None
-    """The file of a project, relative to it; None where the client has none."""
+    """Relative to the project; None where the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
     """How it writes down a server of that name."""
     afterwards: str
@@ -68,8 +111,7 @@ def _with_type(server: ServerCommand, name: str) -> dict[str, Any]:
 
 
 def _codex(server: ServerCommand, name: str) -> dict[str, Any]:
-    limits = {"startup_timeout_sec": _START_SECONDS, "tool_timeout_sec": _LONG_CALL_SECONDS}
-    return {**server.as_json(), **limits}
+    return {**server.as_json(), "startup_timeout_sec": _START_SECONDS, "tool_timeout_sec": _LONG_CALL_SECONDS}
 
 
 def _goose(server: ServerCommand, name: str) -> dict[str, Any]:
@@ -118,7 +160,7 @@ HOSTS: tuple[Host, ...] = (
     Host(
         "cursor",
         "Cursor",
-        "jsonc",
+        "json",
         "mcpServers",
         lambda machine: machine.home / ".cursor" / "mcp.json",
         "`~/.cursor/mcp.json`",
@@ -129,7 +171,7 @@ HOSTS: tuple[Host, ...] = (
     Host(
         "vscode",
         "VS Code",
-        "jsonc",
+        "json",
         "servers",
         lambda machine: machine.programs / "Code" / "User" / "mcp.json",
         "`Code/User/mcp.json` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`",
@@ -140,7 +182,7 @@ HOSTS: tuple[Host, ...] = (
     Host(
         "gemini",
         "Gemini CLI",
-        "jsonc",
+        "json",
         "mcpServers",
         lambda machine: machine.home / ".gemini" / "settings.json",
         "`~/.gemini/settings.json`",
@@ -172,7 +214,6 @@ HOSTS: tuple[Host, ...] = (
     ),
 )
 """The one registry: the commands, their help and the documentation come from it."""
-
 NAMES = tuple(host.name for host in HOSTS)
 
 
@@ -182,60 +223,14 @@ def find_host(name: str) -> Host:
     Raises:
         UsageError: There is none.
     """
-    for host in HOSTS:
-        if host.name == name:
-            return host
+    if name in NAMES:
+        return HOSTS[NAMES.index(name)]
     near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}? " if near else ""
     raise UsageError(
         f"There is no client {name!r}.",
         remedy=f"{hint}Known are {', '.join(NAMES)}; others take what `alita mcp json` prints.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A platform, a home and an environment."""
-
-    platform: str
-    """As `sys.platform` says it: `linux`, `darwin`, `win32`."""
-    home: Path
-    environment: Mapping[str, str]
-
-    @classmethod
-    def this(cls) -> Machine:
-        """The one that this process runs on."""
-        return cls(sys.platform, Path.home(), os.environ)
-
-    @property
-    def programs(self) -> Path:
-        """Where desktop programs keep their settings."""
-        if self.platform == "darwin":
-            return self.home / "Library" / "Application Support"
-        if self.platform == "win32":
-            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
-        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
-
-    def folder(self, variable: str, otherwise: Path) -> Path:
-        """The folder that a variable names, if it names an absolute one."""
-        named = self.environment.get(variable, "").strip()
-        return Path(named) if named and Path(named).is_absolute() else otherwise
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCommand:
-    """What a client starts."""
-
-    command: str
-    """The program, absolute."""
-    args: tuple[str, ...]
-    env: dict[str, str] = field(default_factory=dict)
-    """Where alita keeps its things, where that is not the default. Never a key."""
-
-    def as_json(self) -> dict[str, object]:
-        """The entry as most clients write it."""
-        entry: dict[str, object] = {"command": self.command, "args": list(self.args)}
-        return entry | {"env": dict(self.env)} if self.env else entry
 
 
 def server_command(
@@ -249,17 +244,12 @@ def server_command(
         environment: That of this process when not given.
     """
     environment = os.environ if environment is None else environment
-    program = _program(Path(sys.executable))
-    args = [*program[1:], "serve", *(["--tools", tools] if tools else [])]
+    python = Path(sys.executable)
+    script = python.parent / ("alita.exe" if os.name == "nt" else "alita")
+    program = [str(script)] if script.is_file() else [str(python), "-P", "-c", _WITHOUT_SCRIPT]
     env = {}
     if home := environment.get("ALITA_HOME", "").strip():
         env["ALITA_HOME"] = str(Path(home).expanduser().absolute())
     if tools_dir is not None:
         env["ALITA_TOOLS_DIR"] = str(tools_dir.absolute())
-    return ServerCommand(program[0], tuple(args), env)
-
-
-def _program(python: Path) -> list[str]:
-    """The `alita` beside the interpreter; where there is none, the interpreter with alita's entry."""
-    script = python.parent / ("alita.exe" if os.name == "nt" else "alita")
-    return [str(script.absolute())] if script.is_file() else [str(python.absolute()), "-P", "-c", _WITHOUT_SCRIPT]
+    return ServerCommand(program[0], (*program[1:], "serve", *(["--tools", tools] if tools else [])), env)

@@ -1,23 +1,35 @@
-"""Changes one entry of a client's settings file: never anything else, never without a backup, whole or not at all."""
+"""Changes one entry of a client's settings file: nothing else in it, never without a backup, whole or not at all."""
 
 from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 import stat
+import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import tomlkit
+import yaml  # type: ignore[import-untyped]  # its types are a package of their own
+from tomlkit.exceptions import TOMLKitError
+
 from agent.errors import SettingsError, StorageError
 from agent.hosts.clients import FormatName, Host
-from agent.hosts.json_text import JsonText
-from agent.hosts.toml_text import DamagedTextError, TextFormat, UnusualTextError
 from mcp_tools.atomic import write_whole
+from mcp_tools.clients.config_parser import has_comments, load_jsonc
+from mcp_tools.text import one_line
 
 _BOM = "\ufeff"
+_INDENT = re.compile(r"\n([ \t]+)")
+_YAML_COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
+
+
+class _UneditableError(ValueError):
+    """A text that only its owner can edit without a loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +48,70 @@ class Change:
         return (self.before or "") != self.after
 
 
-def text_format(name: FormatName) -> TextFormat:
-    """How texts of a format are edited."""
-    if name == "toml":
-        from agent.hosts.toml_text import TomlText
+def read_text(form: FormatName, text: str) -> dict[str, Any]:
+    """The settings in a text; an empty one has none.
 
-        return TomlText()
-    if name == "yaml":
-        from agent.hosts.toml_text import YamlText
+    Raises:
+        ValueError: It is not of this format; the message says where.
+    """
+    loads = {"json": lambda text: load_jsonc(text) if text.strip() else {}, "toml": tomllib.loads}
+    try:
+        found = loads.get(form, yaml.safe_load)(text)
+    except yaml.YAMLError as error:
+        raise ValueError(one_line(str(error), 300)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict | None):
+        raise ValueError("it holds no settings by name")
+    return found or {}
 
-        return YamlText()
-    return JsonText(comments=name == "jsonc")
+
+def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
+    """The text with an entry under a top-level key, in the place of one of that name; None takes it out.
+
+    Raises:
+        ValueError: The text has comments, which would be lost; those of TOML stay.
+    """
+    if form == "yaml":
+        return _edited_yaml(text, key, name, entry)
+    if form == "json" and text.strip() and has_comments(text):
+        raise _UneditableError("it has comments or trailing commas, which would be lost")
+    document: Any = tomlkit.parse(text) if form == "toml" else json.loads(text.strip() or "{}")
+    if key not in document:
+        document[key] = tomlkit.table(is_super_table=True) if form == "toml" else {}
+    if entry is None:
+        del document[key][name]
+    else:
+        document[key][name] = entry
+    if form == "toml":
+        return tomlkit.dumps(document)
+    indent = found[1] if (found := _INDENT.search(text)) else None if "{" in text and len(text) > 3 else 2
+    written = json.dumps(document, indent=indent, ensure_ascii=bool(text) and text.isascii())
+    return written if text and not text.endswith("\n") else f"{written}\n"
+
+
+def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
+    """Works on the nodes, so that every other value stays as it is written, whatever it means to the client."""
+    if _YAML_COMMENT.search(text):
+        raise _UneditableError("it seems to have comments, which would be lost")
+    root = yaml.compose(text) or yaml.compose("{}")
+    root.flow_style = False
+    servers = next((value for head, value in root.value if head.value == key), None)
+    if servers is None or not isinstance(servers, yaml.MappingNode):
+        root.value = [pair for pair in root.value if pair[0].value != key]
+        [(head, servers)] = yaml.compose(f"{key}: {{}}").value
+        root.value.append((head, servers))
+    new = yaml.compose(yaml.safe_dump({name: entry}, sort_keys=False, allow_unicode=True)).value if entry else []
+    places = [at for at, (head, _) in enumerate(servers.value) if head.value == name]
+    at = places[0] if places else len(servers.value)
+    servers.value[at : at + len(places)] = new
+    servers.flow_style = servers.flow_style and not new
+    return str(yaml.serialize(root, allow_unicode=True, width=4096))
 
 
 def snippet(host: Host, name: str, entry: dict[str, Any]) -> str:
     """The entry alone, as it is pasted into the client's settings."""
-    return text_format(host.format).put("", host.key, name, entry)
+    return edited(host.format, "", host.key, name, entry)
 
 
 def planned_entry(host: Host, path: Path, name: str, entry: dict[str, Any]) -> Change:
@@ -60,25 +120,7 @@ def planned_entry(host: Host, path: Path, name: str, entry: dict[str, Any]) -> C
     Raises:
         SettingsError: The file is damaged, or written in a way that only its owner can edit.
     """
-    before = _read(path)
-    form, text = text_format(host.format), (before or "").removeprefix(_BOM)
-    settings = _parsed(form, host, path, text)
-    servers = settings.get(host.key)
-    if isinstance(servers, dict) and servers.get(name) == entry:
-        return Change(path.resolve(), before, before or "")
-    wanted = copy.deepcopy(settings)
-    try:
-        if servers is not None and not isinstance(servers, dict):
-            raise UnusualTextError(f"{host.key!r} holds no servers by name")
-        wanted[host.key] = {**(servers or {}), name: entry}
-        after = form.put(text, host.key, name, entry)
-        _require_only(form, after, wanted, host.key)
-    except UnusualTextError as unusual:
-        pasted = snippet(host, name, entry)
-        raise SettingsError(
-            f"{path} is not edited: {unusual}.", remedy=f"Write this into it yourself:\n{pasted}"
-        ) from None
-    return _change(path, before, after)
+    return _planned(host, path, name, entry)
 
 
 def planned_removal(host: Host, path: Path, name: str) -> Change:
@@ -87,20 +129,36 @@ def planned_removal(host: Host, path: Path, name: str) -> Change:
     Raises:
         SettingsError: The file is damaged, or written in a way that only its owner can edit.
     """
+    return _planned(host, path, name, None)
+
+
+def _planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> Change:
     before = _read(path)
-    form, text = text_format(host.format), (before or "").removeprefix(_BOM)
-    settings = _parsed(form, host, path, text)
-    servers = settings.get(host.key)
-    if not isinstance(servers, dict) or name not in servers:
-        return Change(path.resolve(), before, before or "")
-    wanted = copy.deepcopy(settings)
-    del wanted[host.key][name]
+    text = (before or "").removeprefix(_BOM).replace("\r\n", "\n")
     try:
-        after = form.remove(text, host.key, name)
-        _require_only(form, after, wanted, host.key)
-    except UnusualTextError as unusual:
-        raise SettingsError(f"{path} is not edited: {unusual}.", remedy=f"Remove {name!r} from it yourself.") from None
-    return _change(path, before, after)
+        settings = read_text(host.format, text)
+    except ValueError as damage:
+        raise SettingsError(
+            f"{path} is damaged: {damage}.",
+            remedy=f"Correct that place; until then {host.title} cannot read it either. Nothing was changed.",
+        ) from None
+    servers = settings.get(host.key) or {}
+    if isinstance(servers, dict) and servers.get(name) == entry:
+        return Change(path.resolve(), before, before or "")
+    try:
+        if not isinstance(servers, dict):
+            raise _UneditableError(f"{host.key!r} holds no servers by name")
+        wanted = copy.deepcopy(settings)
+        wanted[host.key] = {**servers, name: entry} if entry else {k: v for k, v in servers.items() if k != name}
+        after = edited(host.format, text, host.key, name, entry)
+        if {host.key: {}, **read_text(host.format, after)} != wanted:
+            raise _UneditableError("the edit would change more than one entry")
+    except (_UneditableError, TOMLKitError) as problem:
+        what = f"Write this into it yourself:\n{snippet(host, name, entry)}" if entry else f"Remove {name!r} yourself."
+        raise SettingsError(f"{path} is not edited: {problem}.", remedy=what) from None
+    if "\r\n" in (before or ""):
+        after = after.replace("\n", "\r\n")
+    return Change(path.resolve(), before, (_BOM if (before or "").startswith(_BOM) else "") + after)
 
 
 def write(change: Change) -> Path | None:
@@ -114,7 +172,8 @@ def write(change: Change) -> Path | None:
         StorageError: It cannot be written.
     """
     path = change.path
-    if _is_read_only(path):
+    # Also for an administrator, whom the system lets write what is read-only.
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise SettingsError(f"{path} is read-only.", remedy=f"chmod u+w {path}, or paste what --print prints.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,47 +202,9 @@ def _read(path: Path) -> str | None:
         raise SettingsError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _parsed(form: TextFormat, host: Host, path: Path, text: str) -> dict[str, Any]:
-    try:
-        return form.parse(text)
-    except DamagedTextError as damage:
-        raise SettingsError(
-            f"{path} is damaged, {damage}.",
-            remedy=f"Correct that place; until then {host.title} cannot read it either. Nothing was changed.",
-        ) from None
-
-
-def _require_only(form: TextFormat, after: str, wanted: dict[str, Any], key: str) -> None:
-    """The proof of an edit: read again, the text says what it said, and our entry.
-
-    A key without servers and no key mean the same.
-    """
-    try:
-        found = form.parse(after)
-    except DamagedTextError as damage:
-        raise UnusualTextError(f"the result would be damaged, {damage}") from None
-    said, meant = ({name: value for name, value in one.items() if name != key or value} for one in (found, wanted))
-    if json.dumps(said, sort_keys=True, default=str) != json.dumps(meant, sort_keys=True, default=str):
-        raise UnusualTextError("the edit would change more than one entry")
-
-
-def _change(path: Path, before: str | None, after: str) -> Change:
-    mark = _BOM if (before or "").startswith(_BOM) else ""
-    return Change(path.resolve(), before, mark + after)
-
-
-def _is_read_only(path: Path) -> bool:
-    """Also for an administrator, whom the system lets write what is read-only."""
-    return path.exists() and not path.stat().st_mode & stat.S_IWUSR
-
-
 def _backup(path: Path) -> Path:
     """A copy beside the file, with its rights and its times."""
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S-%f")
     copy_at = path.with_name(f"{path.name}.backup-{moment}")
-    number = 1
-    while copy_at.exists():
-        number += 1
-        copy_at = path.with_name(f"{path.name}.backup-{moment}-{number}")
     shutil.copy2(path, copy_at)
     return copy_at

@@ -10,12 +10,12 @@ import contextlib
 import random
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
+from enum import Enum
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -64,34 +64,29 @@ _NO_CREDIT = re.compile(r"insufficient_quota|billing|exceeded your current quota
 _FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
 
 
-class Kind(StrEnum):
-    """What went wrong."""
+_CHOOSE = "{known}Choose one with --model NAME, and check the base URL {url}."
+_ANOTHER = "or name another model with --model."
+_REACH = "Check --base-url and the network; `alita doctor` shows what can be reached."
+_API = "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1)."
+_TIME = "Try again, or allow more time for each call with the setting `timeout`."
+_SHORTER = "Ask a shorter question, or name a model with a larger context with --model."
+_CHECK = "Check the model's name and what the endpoint supports."
 
-    AUTH = "auth"
-    UNKNOWN_MODEL = "unknown_model"
-    UNREACHABLE = "unreachable"
-    CUT = "cut"
+
+class Kind(Enum):
+    """What went wrong: its error, what that says, and what to do about it."""
+
+    AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs none.")
+    UNKNOWN_MODEL = (ModelUnknownError, "{host} knows no model {model!r}", _CHOOSE)
+    UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
+    CUT = (ModelUnreachableError, "{url} gave no whole answer", _API)
     """The answer broke off, or was no answer of this protocol."""
-    TIMEOUT = "timeout"
-    BUSY = "busy"
-    CREDIT = "credit"
-    TOO_LONG = "too_long"
-    FILTERED = "filtered"
-    REFUSED = "refused"
-
-
-_ERRORS: dict[Kind, type[ModelError]] = {
-    Kind.AUTH: ModelAuthError,
-    Kind.UNKNOWN_MODEL: ModelUnknownError,
-    Kind.UNREACHABLE: ModelUnreachableError,
-    Kind.CUT: ModelUnreachableError,
-    Kind.TIMEOUT: ModelUnreachableError,
-    Kind.BUSY: ModelBusyError,
-    Kind.CREDIT: ModelBusyError,
-    Kind.TOO_LONG: ModelTooLongError,
-    Kind.FILTERED: ModelDeclinedError,
-    Kind.REFUSED: ModelRefusedError,
-}
+    TIMEOUT = (ModelUnreachableError, "{host} did not answer in time", _TIME)
+    BUSY = (ModelBusyError, "{host} {busy}", f"Wait and try again with `alita resume`, {_ANOTHER}")
+    CREDIT = (ModelBusyError, "the account at {host} has no credit left", f"Check its billing, {_ANOTHER}")
+    TOO_LONG = (ModelTooLongError, "the request is too long for {model}", _SHORTER)
+    FILTERED = (ModelDeclinedError, "{host} filtered the request", f"Put the question differently, {_ANOTHER}")
+    REFUSED = (ModelRefusedError, "{host} refused the request to {model}", _CHECK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +138,7 @@ class Failure(Exception):
         """Seconds that the endpoint asked to wait."""
         self.parameter = parameter
         """The request's parameter that the endpoint objects to."""
-        super().__init__(f"{kind}: {self.detail}")
+        super().__init__(f"{kind.name}: {self.detail}")
 
     @property
     def is_about_pictures(self) -> bool:
@@ -156,60 +151,33 @@ class Failure(Exception):
         said = f"{self.parameter} {self.detail}"
         return "strict" not in said and re.search(r"\btools\W?\d|function '", said) is not None
 
-    def error(self, *, models: list[str] | None = None) -> ModelError:
-        """The error to raise, with what to do about it."""
-        return _ERRORS[self.kind](self._message(), remedy=self._remedy(models or []))
+    def error(self, *, models: Sequence[str] = ()) -> ModelError:
+        """The error to raise, with what to do about it.
 
-    def _message(self) -> str:
-        e = self.endpoint
-        what = {
-            Kind.AUTH: f"{e.host} refused the key" if e.api_key else f"{e.host} wants a key",
-            Kind.UNKNOWN_MODEL: f"{e.host} knows no model {e.model!r}",
-            Kind.UNREACHABLE: f"no connection to {e.shown_url}",
-            Kind.CUT: f"{e.shown_url} gave no whole answer",
-            Kind.TIMEOUT: f"{e.host} did not answer in time",
-            Kind.BUSY: f"{e.host} "
-            + ("returned a server error" if (self.status or 0) >= 500 else "limits the rate or is overloaded"),
-            Kind.CREDIT: f"the account at {e.host} has no credit left",
-            Kind.TOO_LONG: f"the request is too long for {e.model}",
-            Kind.FILTERED: f"{e.host} filtered the request",
-            Kind.REFUSED: f"{e.host} refused the request to {e.model}",
-        }[self.kind]
-        status = f" ({self.status})" if self.status else ""
-        return f"{what}{status}" + (f": {self.detail}" if self.detail else "")
-
-    def _remedy(self, models: list[str]) -> str:
-        e = self.endpoint
-        known = f"It offers: {', '.join(models)}. " if models else ""
-        choose = f"{known}Choose one with --model NAME, and check the base URL {e.shown_url}."
-        if e.model in models:
-            choose = f"{known}So it does offer that model: check the base URL {e.shown_url}; most end in /v1."
-        return {
-            Kind.AUTH: (
-                f"Set {e.key_variable} to a key that {e.host} accepts, "
-                if e.key_variable
-                else "Name the variable that holds its key in [models.NAME], "
-            )
-            + "or use --model embedded, which needs none.",
-            Kind.UNKNOWN_MODEL: choose,
-            Kind.UNREACHABLE: "Check --base-url and the network; `alita doctor` shows what can be reached.",
-            Kind.CUT: "Check that the base URL is the one of an OpenAI-compatible API (most end in /v1).",
-            Kind.TIMEOUT: "Try again, or allow more time for each call with the setting `timeout`.",
-            Kind.BUSY: "Wait and try again with `alita resume`, or name another model with --model.",
-            Kind.CREDIT: "Check the billing of the account, or name another model with --model.",
-            Kind.TOO_LONG: "Ask a shorter question, or name a model with a larger context with --model.",
-            Kind.FILTERED: "Put the question differently, or name another model with --model.",
-            Kind.REFUSED: "Check the model's name and what the endpoint supports.",
-        }[self.kind]
+        Args:
+            models: Names that the endpoint offers.
+        """
+        told: tuple[type[ModelError], str, str] = self.kind.value
+        e, (error, message, remedy) = self.endpoint, told
+        name_key = "Name the variable that holds its key in [models.NAME]"
+        values = {
+            "host": e.host,
+            "url": e.shown_url,
+            "model": e.model,
+            "key": "refused the key" if e.api_key else "wants a key",
+            "set_key": f"Set {e.key_variable} to a key that {e.host} accepts" if e.key_variable else name_key,
+            "busy": "returned a server error" if (self.status or 0) >= 500 else "limits the rate or is overloaded",
+            "known": f"It offers: {', '.join(models)}. " if models else "",
+        }
+        said = message.format(**values) + (f" ({self.status})" if self.status else "")
+        return error(f"{said}: {self.detail}" if self.detail else said, remedy=remedy.format(**values))
 
 
 def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
     """What an HTTP status of 400 or more means, given the body that came with it."""
     detail, code, parameter = _error_body(body)
-    said = f"{code} {detail}"
-    after = retry_after(headers or {})
-    kind = _kind(status, said)
-    return Failure(kind, endpoint, detail, status=status, after=after, parameter=parameter)
+    kind = _kind(status, f"{code} {detail}")
+    return Failure(kind, endpoint, detail, status=status, after=retry_after(headers or {}), parameter=parameter)
 
 
 def _kind(status: int, said: str) -> Kind:
@@ -281,18 +249,11 @@ def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
 
     if isinstance(exc, openai.APIStatusError):
         return status_failure(endpoint, exc.status_code, exc.body or exc.message, exc.response.headers)
-    if isinstance(exc, openai.APITimeoutError):
-        connecting = isinstance(exc.__cause__, httpx2.ConnectTimeout)
-        return Failure(Kind.UNREACHABLE if connecting else Kind.TIMEOUT, endpoint)
     if isinstance(exc, openai.APIConnectionError):
-        cause = exc.__cause__
-        if isinstance(cause, httpx2.HTTPError):
+        if isinstance(cause := exc.__cause__, httpx2.HTTPError):
             return transport_failure(endpoint, cause)
-        return Failure(Kind.UNREACHABLE, endpoint, str(cause or exc))
-    if isinstance(exc, openai.ContentFilterFinishReasonError):
-        return Failure(Kind.FILTERED, endpoint)
-    if isinstance(exc, openai.LengthFinishReasonError):
-        return Failure(Kind.TOO_LONG, endpoint, "the answer reached the output limit")
+        kind = Kind.TIMEOUT if isinstance(exc, openai.APITimeoutError) else Kind.UNREACHABLE
+        return Failure(kind, endpoint, str(cause or exc))
     if isinstance(exc, openai.APIError):
         return event_failure(endpoint, exc.body or exc.message, status=getattr(exc, "status_code", None))
     return None
@@ -336,12 +297,8 @@ class Retry:
 
     def limit(self, kind: Kind) -> int:
         """How often a failure of this kind is repeated."""
-        return {
-            Kind.BUSY: self.busy,
-            Kind.UNREACHABLE: self.unreachable,
-            Kind.CUT: self.unreachable,
-            Kind.TIMEOUT: self.timeout,
-        }.get(kind, 0)
+        limits = {Kind.BUSY: self.busy, Kind.TIMEOUT: self.timeout}
+        return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.CUT) else 0)
 
     def wait(self, failure: Failure, repetition: int) -> float:
         """Seconds before a repetition (1 is the first): what the endpoint asks, or doubling with jitter."""

@@ -36,11 +36,11 @@ def speech_models() -> Path:
     """The folder of models, with the weights of speech in it."""
     from agent.configuration.paths import find_folders
     from agent.errors import WeightsError
-    from agent.models.embedded.weights import WeightsSet
+    from agent.models.embedded.weights import speech_weights
 
     folder = Path(os.environ.get("ALITA_TEST_MODELS") or find_folders(os.environ).data / "models")
     try:
-        WeightsSet(folder).ready()
+        speech_weights(folder).ready()
     except WeightsError as missing:
         pytest.skip(f"{missing.message}: fetch it with `alita model pull speech`")
     return folder

@@ -23,7 +23,7 @@ from agent.files.media.audio import samples
 from agent.files.media.speech import Said, Speech, Transcript, from_settings, transcribe, use, wants_weights
 from agent.files.reading import preview
 from agent.models.embedded import downloads
-from agent.models.embedded.weights import FileSet, WeightsFile, WeightsSet
+from agent.models.embedded.weights import Weights, WeightsFile
 from support.file_server import FileServer
 from support.sounds import FOX
 
@@ -183,8 +183,8 @@ def test_weights_are_wanted_only_where_they_are_used() -> None:
 
 async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They come before the file is read; that they cannot be had is told and ends nothing."""
-    files = FileSet("tiny", (WeightsFile("model.bin", 4, hashlib.sha256(b"data").hexdigest(), "org/tiny"),))
-    monkeypatch.setattr(downloads, "WeightsSet", lambda folder: WeightsSet(folder, files))
+    files = (WeightsFile("model.bin", 4, hashlib.sha256(b"data").hexdigest(), "org/tiny"),)
+    monkeypatch.setattr(downloads, "speech_weights", lambda folder: Weights(folder / "tiny", files, model="speech"))
     told: list[Event] = []
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     await downloads.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())

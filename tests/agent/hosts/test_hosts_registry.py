@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.hosts import HOSTS, find_host, server_command
-from agent.hosts.clients import NAMES, Machine, ServerCommand
-from agent.hosts.settings_file import snippet, text_format
+from agent.hosts.clients import HOSTS, NAMES, Machine, ServerCommand, find_host, server_command
+from agent.hosts.settings_file import read_text, snippet
 from mcp_tools.errors import UsageError
 
 HOME = Path("/home/ada")
@@ -110,7 +109,7 @@ WRITTEN: dict[str, dict[str, Any]] = {
 def test_what_is_written_is_what_the_client_documents(name: str) -> None:
     host = find_host(name)
     text = snippet(host, "alita", host.entry(SERVER, "alita"))
-    assert text_format(host.format).parse(text) == WRITTEN[name]
+    assert read_text(host.format, text) == WRITTEN[name]
 
 
 def test_an_unknown_client_is_told_the_known_ones() -> None:

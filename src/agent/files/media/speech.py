@@ -161,7 +161,7 @@ def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
 
 
 def _weights(speech: Speech) -> tuple[Path, str]:
-    from agent.models.embedded.weights import WeightsSet
+    from agent.models.embedded.weights import speech_weights
 
     if speech.model:
         own = Path(speech.model).expanduser()
@@ -173,7 +173,7 @@ def _weights(speech: Speech) -> tuple[Path, str]:
             )
         return own, own.name
     try:
-        return WeightsSet(Path(speech.folder)).ready(), "tiny.en"
+        return speech_weights(Path(speech.folder)).ready(), "tiny.en"
     except WeightsError as error:
         raise FileProblem(
             "unsupported", f"What is said cannot be written down: {error.message}.", remedy=f"Run: {PULL}"

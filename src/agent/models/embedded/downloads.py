@@ -11,14 +11,11 @@ from pathlib import Path
 from agent.errors import StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note
 from agent.files.media.speech import Speech, wants_weights
-from agent.models.embedded.weights import Weights, WeightsSet
-
-_PACE_SECONDS = 1.0
-"""After which it is said how long a fetch still takes."""
+from agent.models.embedded.weights import Weights, speech_weights
 
 
 async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping: threading.Event) -> None:
-    """Returns when the verified weights are in the folder.
+    """Returns when the verified weights of the embedded model are in the folder.
 
     Args:
         folder: Where weights are kept.
@@ -37,25 +34,18 @@ async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping
 
     Weights that cannot be had are told and are no error: what a sound says about itself can still be read.
 
-    Args:
-        speech: Who writes it down.
-        listen: Told how far the fetch has come, and why it came to nothing.
-        stopping: Set by whoever wants the fetch to end early.
-
     Raises:
         StoppedError: The fetch was ended early.
     """
     if not wants_weights(speech):
         return
     try:
-        await _fetch(WeightsSet(Path(speech.folder)), "the model of speech", listen, stopping)
+        await _fetch(speech_weights(Path(speech.folder)), "the model of speech", listen, stopping)
     except WeightsError as failure:
         listen(Note(f"{failure.message} {failure.remedy}"))
 
 
-async def _fetch(
-    weights: Weights | WeightsSet, what: str, listen: Callable[[Event], None], stopping: threading.Event
-) -> None:
+async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], stopping: threading.Event) -> None:
     loop = asyncio.get_running_loop()
     began: list[tuple[float, int]] = []
 
@@ -63,18 +53,16 @@ async def _fetch(
         if stopping.is_set():
             raise StoppedError(f"{what} was being fetched; the next question goes on with that")
         began[1:] = [(time.monotonic(), done)]
-        detail = f"of {total / 1e6:,.0f} MB{_left(began, total)}" if total else ""
-        event = ModelStarting(f"fetching {what}", done / total if total else None, detail)
-        loop.call_soon_threadsafe(listen, event)
+        detail = f"of {total / 1e6:,.0f} MB{_left(began, total)}"
+        loop.call_soon_threadsafe(listen, ModelStarting(f"fetching {what}", done / total, detail))
 
     def fetch() -> None:
         try:
             weights.ready()
-            return
         except WeightsError as damage:
             if any(stored.state != "partial" for stored in weights.stored()):
                 loop.call_soon_threadsafe(listen, Note(f"{damage.message}; it is fetched again"))
-        weights.pull(progress)
+            weights.pull(progress)
 
     try:
         await asyncio.to_thread(fetch)
@@ -86,7 +74,7 @@ async def _fetch(
 def _left(seen: list[tuple[float, int]], total: int) -> str:
     """How long the rest takes at the pace so far, given the first and the newest time and bytes."""
     (began, before), (now, done) = seen[0], seen[-1]
-    if now - began < _PACE_SECONDS or done <= before:
+    if now - began < 1 or done <= before:
         return ""
     seconds = (total - done) * (now - began) / (done - before)
     return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"

@@ -25,6 +25,9 @@ from mcp_tools.text import one_line
 
 ALREADY_RUNNING = 75
 """Exit status of a server that found another one holding the lock."""
+_VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
+_STARTED: list[subprocess.Popen[bytes]] = []
+"""Servers outlive who started them; while both live, the starter must reap one that ends."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,15 @@ class ServerOptions:
         """The folder of this engine's prefixes."""
         return self.prefixes and self.prefixes / self.engine
 
+    @property
     def key(self) -> str:
         """Names this server among those of other weights or options."""
-        return _hash(
-            [self.engine, self.context, self.parallel, self.threads, str(self.prefixes and self.prefixes.resolve())]
-        )
+        prefixes = self.prefixes and str(self.prefixes.resolve())
+        return _hash([self.engine, self.context, self.parallel, self.threads, prefixes])
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,12 @@ class ServerState:
     def alive(self) -> bool:
         """Its process exists, and is no other that got its number."""
         return self.born == born(self.pid) != ""
+
+    def end(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Ends the server, and no other process that got its number meanwhile."""
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +145,6 @@ class ServerFiles:
             os.utime(self.state)
 
 
-def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
-
-
-def files_of(runtime: Path, options: ServerOptions) -> ServerFiles:
-    """The files of the server with these options."""
-    return ServerFiles(runtime / f"embedded-{options.key()}")
-
-
 def running(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
     """The servers that live."""
     found = [ServerFiles(path.with_suffix("")) for path in sorted(runtime.glob("embedded-*.json"))]
@@ -150,32 +154,23 @@ def running(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
 def born(pid: int) -> str:
     """When a process started, as /proc counts it; empty when there is no such process."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return "" if Path("/proc/self/stat").exists() else _born_without_proc(pid)
-    after_name = stat.rpartition(")")[2].split()
-    return "" if after_name[0] in "ZX" else after_name[19]
-
-
-def _born_without_proc(pid: int) -> str:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
         return ""
-    except PermissionError:
-        pass
-    return "unknown"
-
-
-_VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
-
-_STARTED: list[subprocess.Popen[bytes]] = []
-"""Servers outlive who started them; while both live, the starter must reap one that ends."""
+    return "" if after_name[0] in "ZX" else after_name[19]
 
 
 def started() -> list[subprocess.Popen[bytes]]:
     """The servers that this process started, and that outlive it."""
     return list(_STARTED)
+
+
+@atexit.register
+def _leave_running() -> None:
+    """Keeps the interpreter from warning of servers that outlive it, as they are meant to."""
+    for process in _STARTED:
+        if process.poll() is None:
+            process.returncode = 0
 
 
 class LocalServer:
@@ -200,7 +195,7 @@ class LocalServer:
     ) -> None:
         self._runtime = runtime
         self._options = options
-        self._notify = notify
+        self._notify = notify or (lambda _: None)
         self._start_timeout = start_timeout
         self._hung_after = hung_after
         self._starting = asyncio.Lock()
@@ -208,16 +203,7 @@ class LocalServer:
     @property
     def files(self) -> ServerFiles:
         """Its state, lock and log."""
-        return files_of(self._runtime, self._options)
-
-    def begin(self) -> None:
-        """Starts it, if need be, without waiting for it.
-
-        Raises:
-            ModelUnreachableError: The library is missing.
-            StorageError: The runtime folder cannot be written.
-        """
-        self._spawn(self.files)
+        return ServerFiles(self._runtime / f"embedded-{self._options.key}")
 
     async def find(self) -> ServerState:
         """The server, started if need be.
@@ -227,36 +213,36 @@ class LocalServer:
             StorageError: The runtime folder cannot be written.
         """
         async with self._starting:
-            files = self.files
-            state = files.read()
+            state = self.files.read()
             if state is not None and state.ready and await _answers(state):
                 return state
-            return await self._start(files)
+            return await self._start(self.files)
 
     async def _start(self, files: ServerFiles) -> ServerState:
-        if self._notify:
-            self._notify("loading the embedded model")
+        self._notify("loading the embedded model")
         began = tried = time.monotonic()
-        process = self._spawn(files)
+        process = self.begin()
         while time.monotonic() < began + self._start_timeout:
             state = files.read()
             if state is not None and state.ready:
                 if await _answers(state):
-                    if self._notify and self._options.prefixes and not state.prefixes:
+                    if self._options.prefixes and not state.prefixes:
                         self._notify(f"prompts are read anew each time: {self._options.prefixes} cannot be written")
                     return state
                 if time.monotonic() - began > self._hung_after:
-                    _kill(state)
+                    state.end()
             if process.poll() is not None:
                 if process.returncode != ALREADY_RUNNING:
+                    said = files.log.read_text(errors="replace").strip().splitlines() if files.log.exists() else []
                     raise ModelUnreachableError(
-                        f"the embedded model's server ended with status {process.returncode}: {_last_words(files)}",
+                        f"the embedded model's server ended with status {process.returncode}: "
+                        + one_line(said[-1] if said else "nothing said", 200),
                         remedy=f"Its log is {files.log}. `alita doctor` checks the weights; "
                         "loading them takes about 2 GB of memory.",
                     )
                 # Another one holds the lock. Should it end before it is of use, the next attempt takes its place.
                 if time.monotonic() - tried > 2.0:
-                    process, tried = self._spawn(files), time.monotonic()
+                    process, tried = self.begin(), time.monotonic()
             await asyncio.sleep(0.1)
         state = files.read()
         end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
@@ -264,29 +250,34 @@ class LocalServer:
             "the embedded model's server does not answer", remedy=f"{end}Its log is {files.log}."
         )
 
-    def _spawn(self, files: ServerFiles) -> subprocess.Popen[bytes]:
+    def begin(self) -> subprocess.Popen[bytes]:
+        """Starts it without waiting for it; where one runs already, the new process ends at once.
+
+        Raises:
+            ModelUnreachableError: The library is missing.
+            StorageError: The runtime folder cannot be written.
+        """
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelUnreachableError(
                 "the embedded model needs the package xllamacpp, which is not installed",
                 remedy='Install it with: pip install "alita[local]" — or set OPENAI_API_KEY or --base-url.',
             )
-        o = self._options
-        command = [sys.executable, "-P", "-m", "agent.models.embedded.server", "--weights", str(o.weights.resolve())]
-        command += ["--stem", str(files.stem), "--context", str(o.context), "--parallel", str(o.parallel)]
-        command += ["--threads", str(o.threads), "--idle", str(o.idle)]
-        command += ["--prefixes", str(o.prefixes.resolve())] if o.prefixes else []
+        files, options = self.files, asdict(self._options)
+        options |= {"weights": str(self._options.weights.resolve())}
+        options |= {"prefixes": str(self._options.prefixes.resolve()) if self._options.prefixes else None}
+        module = "agent.models.embedded.server"
+        command = [sys.executable, "-P", "-m", module, str(files.stem.absolute()), json.dumps(options)]
         try:
-            private_folder(files.stem.parent)
+            private_folder(self._runtime)
             # Appending: of two that start at once, the one that finds the lock taken must not empty the log.
             with open(files.log, "ab", opener=private) as log:
                 process = child.popen(command, env=child.environment(*_VARIABLES), stdout=log, stderr=log)
         except OSError as exc:
             raise StorageError(
-                f"the embedded model's server needs {files.stem.parent}: {exc.strerror or exc}",
+                f"the embedded model's server needs {self._runtime}: {exc.strerror or exc}",
                 remedy="Make the folder writable, or set ALITA_HOME to another one.",
             ) from None
-        _STARTED[:] = [earlier for earlier in _STARTED if earlier.poll() is None]
-        _STARTED.append(process)
+        _STARTED[:] = [*(earlier for earlier in _STARTED if earlier.poll() is None), process]
         return process
 
 
@@ -294,29 +285,14 @@ def stop_servers(runtime: Path, *, wait: float = 10.0) -> int:
     """Ends the embedded model's servers of this runtime folder and says how many there were."""
     found = running(runtime)
     for _, state in found:
-        _kill(state, signal.SIGTERM)
+        state.end(signal.SIGTERM)
     deadline = time.monotonic() + wait
     while any(state.alive for _, state in found) and time.monotonic() < deadline:
         time.sleep(0.05)
     for files, state in found:
-        _kill(state)
+        state.end()
         files.state.unlink(missing_ok=True)
     return len(found)
-
-
-def _kill(state: ServerState, number: signal.Signals = signal.SIGKILL) -> None:
-    """Ends the server, and no other process that got its number meanwhile."""
-    if state.alive:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(state.pid, number)
-
-
-@atexit.register
-def _leave_running() -> None:
-    """Keeps the interpreter from warning of servers that outlive it, as they are meant to."""
-    for process in _STARTED:
-        if process.poll() is None:
-            process.returncode = 0
 
 
 async def _answers(state: ServerState) -> bool:
@@ -324,15 +300,6 @@ async def _answers(state: ServerState) -> bool:
 
     try:
         async with httpx2.AsyncClient(trust_env=False, timeout=3.0) as client:
-            response = await client.get(f"http://127.0.0.1:{state.port}/health")
-            return response.status_code == 200
+            return (await client.get(f"http://127.0.0.1:{state.port}/health")).status_code == 200
     except httpx2.HTTPError:
         return False
-
-
-def _last_words(files: ServerFiles) -> str:
-    try:
-        lines = files.log.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        return "no log"
-    return one_line(lines[-1] if lines else "nothing said", 200)

@@ -65,6 +65,11 @@ class Prefix:
         """Names the text."""
         return hashlib.sha256(json.dumps(self.turns).encode()).hexdigest()[:16]
 
+    @property
+    def length(self) -> int:
+        """Characters of all turns."""
+        return sum(len(text) for _, text in self.turns)
+
     def begins(self, messages: Sequence[Message]) -> bool:
         """Whether these messages are the prompt, filled, and not a conversation that went on from it."""
         *whole, (role, head) = self.turns
@@ -85,13 +90,9 @@ def fixed_prefixes() -> tuple[Prefix, ...]:
     for file in (resources.files(_PACKAGE) / "prompts").iterdir():
         prompt = load_prompt(_PACKAGE, file.name.removesuffix(".md"))
         prefix = Prefix(prompt.fixed, len(prompt.turns))
-        if prompt.placeholders and _length(prefix) >= _SHORTEST:
+        if prompt.placeholders and prefix.length >= _SHORTEST:
             found[prefix.key] = prefix
-    return tuple(sorted(found.values(), key=_length, reverse=True))
-
-
-def _length(prefix: Prefix) -> int:
-    return sum(len(text) for _, text in prefix.turns)
+    return tuple(sorted(found.values(), key=lambda prefix: prefix.length, reverse=True))
 
 
 class KeptPrefixes:
@@ -173,18 +174,14 @@ class KeptPrefixes:
 
     def _make_room(self, size: int) -> None:
         """Removes the files that were not used for longest, but none of this engine that is still of use."""
-        in_use = {file for prefix in fixed_prefixes() if (file := self._file(prefix))}
+        in_use = {self._file(prefix) for prefix in fixed_prefixes()}
         taken = size + kept_bytes(self.folder.parent)
         for file in sorted(_files(self.folder.parent), key=lambda file: file.stat().st_mtime):
-            if taken <= self._most:
-                break
-            if file not in in_use:
+            if taken > self._most and file not in in_use:
                 taken -= file.stat().st_size
                 file.unlink()
-        if taken > self._most:
-            raise OSError(f"{self.folder.parent} is full")
-        if shutil.disk_usage(self.folder).free < _FREE:
-            raise OSError("the disk is nearly full")
+        if taken > self._most or shutil.disk_usage(self.folder).free < _FREE:
+            raise OSError(f"{self.folder.parent} or its disk is full")
 
 
 def kept_bytes(folder: Path) -> int:

@@ -1,14 +1,13 @@
 """The embedded model's server: llama.cpp's own, in a process that several `alita` processes share.
 
-`python -m agent.models.embedded.server` holds a lock for as long as it lives, so that of two started at once one ends
-immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. A server that
-found the machine busy when it started ends in a quiet moment: the next one gets all cores. In quiet moments it also
-reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.embedded.prefixes`.
+`python -m agent.models.embedded.server STEM OPTIONS` holds a lock for as long as it lives, so that of two started at
+once one ends immediately; it listens on 127.0.0.1 with a key that only its user can read, and ends when it is idle. A
+server that found the machine busy when it started ends in a quiet moment: the next one gets all cores. In quiet moments
+it also reads the prompts' fixed beginnings, and keeps what it computed: see `agent.models.embedded.prefixes`.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -28,6 +27,10 @@ from agent.models.embedded.prefixes import KeptPrefixes
 
 _MOST = 8
 """More threads gain little for a small model."""
+_LOOK_EVERY = 5.0
+"""Seconds between two looks at whether anyone still needs the server."""
+_SETTLED = 30.0
+"""Seconds without a request after which a server that got too few cores makes way for one that gets more."""
 
 
 def free_cores(seconds: float = 0.4) -> int:
@@ -36,49 +39,43 @@ def free_cores(seconds: float = 0.4) -> int:
     llama.cpp's threads wait for each other by spinning: with as many threads as cores it collapses (12 → 1 token/s)
     when another process keeps one core busy.
     """
-    allowed = _allowed()
+    allowed = os.sched_getaffinity(0)
     before = _idle_ticks()
     time.sleep(seconds)
     after = _idle_ticks()
     ticks = os.sysconf("SC_CLK_TCK") * seconds
-    busy = sum(1 for core in allowed if core in before and after.get(core, 0) - before[core] < ticks * 0.4)
+    busy = sum(core in before and after.get(core, 0) - before[core] < ticks * 0.4 for core in allowed)
     return max(1, min(len(allowed) - busy, most_cores()))
 
 
 def most_cores() -> int:
     """How many cores this process could use on a quiet machine."""
-    allowed = granted = len(_allowed())
+    allowed = granted = len(os.sched_getaffinity(0))
     with contextlib.suppress(OSError, ValueError):  # what the control group grants; `max` is no number
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         granted = int(quota) // int(period)
     return max(1, min(allowed, granted, _MOST))
 
 
-def _allowed() -> set[int]:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
-
-
 def _idle_ticks() -> dict[int, int]:
-    """For each core the ticks it spent idle or waiting for a disk; empty where /proc does not tell."""
-    try:
-        lines = Path("/proc/stat").read_text().splitlines()
-    except OSError:
-        return {}
+    """For each core the ticks it spent idle or waiting for a disk."""
+    lines = Path("/proc/stat").read_text().splitlines()
     cores = [line.split() for line in lines if line.startswith("cpu") and line[3:4].isdigit()]
     return {int(fields[0][3:]): int(fields[4]) + int(fields[5]) for fields in cores}
 
 
-_LOOK_EVERY = 5.0
-"""Seconds between two looks at whether anyone still needs the server."""
-_SETTLED = 30.0
-"""Seconds without a request after which a server that got too few cores makes way for one that gets more."""
+def main(stem: str, written: str) -> int:
+    """Serves until idle, told to end, or forgotten.
 
-
-def main(argv: list[str] | None = None) -> int:
-    """Serves until idle, told to end, or forgotten."""
+    Args:
+        stem: Where the state, lock and log files are, without their suffixes.
+        written: `ServerOptions` as JSON.
+    """
     from filelock import FileLock, Timeout
 
-    files, options = _arguments(argv)
+    files, given = ServerFiles(Path(stem)), json.loads(written)
+    folders = {name: Path(given[name]) for name in ("weights", "prefixes") if given[name]}
+    options = ServerOptions(**given | folders)
     try:
         lock = FileLock(files.lock, blocking=False)
         lock.acquire()
@@ -91,13 +88,17 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(number, lambda *_: ending.set())
     state = ServerState(os.getpid(), born(os.getpid()), str(options.weights), idle=options.idle, started=time.time())
     files.write(state)
-    threads = options.threads or free_cores()
-    token = secrets.token_urlsafe(24)
-    kept = _kept(options)
+    threads, token = options.threads or free_cores(), secrets.token_urlsafe(24)
+    kept = KeptPrefixes(options.kept) if options.kept else None
+    try:
+        if kept:
+            kept.prepare()
+    except OSError as exc:
+        print(f"no prefix is kept: {exc}", flush=True)
+        kept = None
     server = _load(options, threads, token, kept)
     port = int(server.listening_address.rpartition(":")[2])
-    folder = str(kept.folder) if kept else ""
-    state = replace(state, port=port, token=token, threads=threads, prefixes=folder)
+    state = replace(state, port=port, token=token, threads=threads, prefixes=str(kept.folder) if kept else "")
     files.write(state)
     print(f"listening on {server.listening_address} with {threads} threads", flush=True)
     _wait(files, state, options.threads, ending, kept)
@@ -106,19 +107,6 @@ def main(argv: list[str] | None = None) -> int:
     # Destructors of a server with requests in flight can wait for them; there is nothing left to save.
     sys.stdout.flush()
     os._exit(0)
-
-
-def _kept(options: ServerOptions) -> KeptPrefixes | None:
-    """Where prefixes are kept; None if nowhere."""
-    if options.kept is None:
-        return None
-    kept = KeptPrefixes(options.kept)
-    try:
-        kept.prepare()
-    except OSError as exc:
-        print(f"no prefix is kept: {exc}", flush=True)
-        return None
-    return kept
 
 
 def _load(options: ServerOptions, threads: int, token: str, kept: KeptPrefixes | None) -> Any:
@@ -200,21 +188,5 @@ def ask_engine(state: ServerState, path: str, body: dict[str, Any] | None = None
         return json.load(response)
 
 
-def _arguments(argv: list[str] | None) -> tuple[ServerFiles, ServerOptions]:
-    parser = argparse.ArgumentParser(prog="python -m agent.models.embedded.server", description=__doc__)
-    parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--stem", type=Path, required=True, help="where the state, lock and log files stand")
-    parser.add_argument("--context", type=int, default=ServerOptions.context)
-    parser.add_argument("--parallel", type=int, default=ServerOptions.parallel)
-    parser.add_argument("--threads", type=int, default=ServerOptions.threads)
-    parser.add_argument("--idle", type=float, default=ServerOptions.idle)
-    parser.add_argument("--prefixes", type=Path, help="where the beginnings of prompts are kept")
-    given = parser.parse_args(argv)
-    options = ServerOptions(
-        given.weights, given.context, given.parallel, given.idle, given.threads, prefixes=given.prefixes
-    )
-    return ServerFiles(given.stem), options
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(*sys.argv[1:]))

