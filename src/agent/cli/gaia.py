@@ -205,9 +205,7 @@ def report(
         print_text(str(path))
         print_note(f"{len(page.encode()) / 1e6:,.1f} MB; it needs no network: open it in any browser.")
     elif form == "json":
-        from agent.gaia.report.opened import as_json
-
-        _give(json.dumps(redactor.json(as_json(opened)), indent=2), output)
+        _give(json.dumps(redactor.json(opened.as_json()), indent=2), output)
     else:
         from agent.gaia.report.tables import shown
 
@@ -288,8 +286,8 @@ def _give(text: str, output: Path | None) -> None:
 
 
 def _give_shown(parts: Shown, form: str, output: Path | None, redactor: Redactor) -> None:
-    from agent.gaia.report.tables import as_markdown, as_terminal, masked
+    from agent.gaia.report.tables import as_markdown, as_terminal
 
-    parts = masked(parts, redactor)
+    parts = redactor.values(parts)
     width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
     _give(as_markdown(parts) if form == "markdown" else as_terminal(parts, width=width), output)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +16,43 @@ from agent.traces.trace import Call, Passage, Trace, TraceStep
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, call_text
 
-TITLE = 120
+_TITLE = 120
+_MEMBERS = {
+    "sandbox": ("read arguments source", "value problem message stdout stderr input_schema output_schema"),
+    "session": ("modules code", "value problem stdout stderr"),
+    "library": ("search source", "found name source"),
+    "external": ("search arguments", "reply tools"),
+    "approval": ("source", "approved reason"),
+    "conversation": ("message", "found"),
+    "answers": ("question", "answer"),
+    "file": ("path", "problem text summary beginning lost"),
+    "web": ("search read", "problem results title markdown told"),
+    "browse": ("task", "text problem steps files"),
+}
+"""Of each kind, the members of its request that are shown, the main one last, and of its output, the main one first.
+Of other kinds, and of what has none of these, everything is shown."""
+_LABELS = {"source": "code", "value": "result", "results": "found"}
 
 
 def call_of(record: Record) -> Call:
-    """A record as a call. One of an unknown kind, or of an unknown shape, is shown as JSON."""
-    describe = _KINDS.get(record.kind, _any)
+    """A record as a call. One of an unknown kind, or of an unknown shape, is shown as it stands."""
+    usage, failed = None, record.error is not None
     try:
-        return describe(record)
+        if record.kind == "model":
+            title, given, came, usage = _model(record)
+        else:
+            title, given, came, ok = _other(record)
+            failed = failed or not ok
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        return _any(record)
-
-
-def _call(
-    record: Record,
-    title: str,
-    given: list[Passage],
-    came: list[Passage],
-    *,
-    ok: bool = True,
-    usage: Usage | None = None,
-) -> Call:
+        title, given = record.kind, _all("request", record.request)
+        came = _all("output", record.output)
     if record.error is not None:
         came = [Passage("error", "\n".join(filter(None, (record.error["message"], record.error.get("remedy")))))]
-        ok = False
     kept = tuple(passage for passage in given if passage.text), tuple(passage for passage in came if passage.text)
-    return Call(record.seq, record.kind, one_line(title, TITLE), *kept, ok, record.seconds, usage, record.at)
+    return Call(record.seq, record.kind, one_line(title, _TITLE), *kept, not failed, record.seconds, usage, record.at)
 
 
-def _model(record: Record) -> Call:
+def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:
     request, output = record.request, record.output
     completions = output if isinstance(output, list) else [output] if output else []
     usage = sum((Usage(**c["usage"]) for c in completions), Usage())
@@ -53,170 +60,62 @@ def _model(record: Record) -> Call:
         usage = Usage(**record.error["usage"])
     first = completions[0] if completions else {}
     title = f"{first.get('role') or ''} {first.get('by') or request.get('model', '')}".strip()
-    samples = request.get("samples", 1)
-    given = [Passage(str(message["role"]), _content(message)) for message in request["messages"]]
+    given = [Passage(str(message["role"]), _said(message, "content", "tool_calls")) for message in request["messages"]]
     given += [Passage(name, _text(request[name])) for name in ("tools", "schema") if request.get(name)]
-    came = [
-        Passage("reply" if len(completions) == 1 else f"reply {n}", _reply(c)) for n, c in enumerate(completions, 1)
-    ]
-    return _call(record, f"{title} × {samples}" if samples > 1 else title, given, came, usage=usage)
+    return title, given, [Passage("reply", _said(c, "text", "tool_calls")) for c in completions], usage
 
 
-def _content(message: dict[str, Any]) -> str:
-    calls = message.get("tool_calls")
-    return "\n".join(filter(None, (_text(message.get("content") or ""), _text(calls) if calls else "")))
+def _said(message: dict[str, Any], *names: str) -> str:
+    return "\n".join(_text(message[name]) for name in names if message.get(name))
 
 
-def _reply(completion: dict[str, Any]) -> str:
-    calls = [f"{call['name']}({call['arguments']})" for call in completion.get("tool_calls", ())]
-    return "\n".join(filter(None, (completion["text"], *calls)))
-
-
-def _sandbox(record: Record) -> Call:
-    request, output = record.request, record.output or {}
-    source = Passage("code", request["source"])
-    if "describe" in request:
-        return _call(record, f"schema of {request['describe']}", [source], [Passage("schema", _text(output))])
-    entry, arguments = request["entry"], request["arguments"]
-    problem = output.get("problem")
-    given = [
-        Passage("arguments", _text(arguments) if arguments else ""),
-        source,
-        Passage("files", "\n".join(request.get("read", ()))),
-        Passage("tools", ", ".join(request.get("modules", ()))),
-    ]
-    failed = f"{problem['kind']}: {problem['message']}\n{problem['traceback']}".strip() if problem else ""
-    came = [
-        Passage("result", _text(output.get("value")) if output.get("ok") and entry else ""),
-        Passage("problem", failed),
-        Passage("stdout", output.get("stdout", "")),
-        Passage("stderr", output.get("stderr", "")),
-    ]
-    title = call_text(entry, arguments, longest=40) if entry else "program"
-    return _call(record, title, given, came, ok=bool(output.get("ok")))
-
-
-def _library(record: Record) -> Call:
+def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
     request, output = record.request, record.output
-    if "search" in request:
-        found = ", ".join(tool["name"] for tool in output or ()) or "nothing"
-        return _call(
-            record, f"search: {request['search']}", [Passage("query", request["search"])], [Passage("found", found)]
-        )
-    if "register" in request:
-        came = [Passage("kept", output["name"])] if output else []
-        return _call(record, f"register {request['register']}", [Passage("code", request["source"])], came)
-    if "get" in request:
-        came = [Passage("code", output["source"])] if output else []
-        return _call(record, f"get {request['get']}", [], came)
-    if "flaws" not in request:
-        return _any(record)
-    return _call(record, "look for damaged tools", [], [Passage("found", "\n".join(output or ()) or "none")])
+    if isinstance(output, dict):
+        output = output.get("outcome", output)
+    elif output is not None:
+        output = {"found": [item.get("name", item) if isinstance(item, dict) else item for item in output]}
+    asked, told = (names.split() for names in _MEMBERS.get(record.kind, ("", "")))
+    given = [Passage(_LABELS.get(name, name), _text(request[name])) for name in asked if name in request]
+    came = [Passage(_LABELS.get(name, name), _text(output[name])) for name in told if output and name in output]
+    said = output or {}
+    ok = bool(said.get("ok", True) and not said.get("problem") and said.get("reply", {}).get("ok", True))
+    given, came = given or _all("request", request), came or _all("output", output)
+    return _title(record.kind, request) or one_line(given[0].text.translate(_SIGNS), 100), given, came, ok
 
 
-def _external(record: Record) -> Call:
-    """A search among the tools of other people's servers, or a call of one."""
-    request, output = record.request, record.output or {}
-    if "search" in request:
-        found = ", ".join(tool["name"] for tool in output.get("tools", ())) or "nothing"
-        return _call(record, f"search: {request['search']}", [], [Passage("found", found)])
-    arguments, reply = request["arguments"], output["reply"]
-    title = call_text(request["call"], arguments, longest=40)
-    given = [Passage("arguments", _text(arguments) if arguments else "")]
-    return _call(record, title, given, [Passage("reply", _text(reply))], ok=bool(reply["ok"]))
+_SIGNS = str.maketrans("", "", '{}"')
 
 
-def _approval(record: Record) -> Call:
-    ruling = record.output or {}
-    said = "kept" if ruling.get("approved") else f"not kept: {ruling.get('reason', '')}"
-    code = Passage("code", record.request["source"])
-    return _call(record, f"keep {record.request['tool']}?", [code], [Passage("decision", said)])
+def _title(kind: str, request: dict[str, Any]) -> str:
+    match request:
+        case {"entry": str(name), "arguments": arguments} | {"call": str(name), "arguments": arguments}:
+            return call_text(name, arguments, longest=40)
+        case {"entry": None} | {"code": _, "modules": _}:
+            return "program"
+        case {"do": verb, "name": name}:
+            return f"{verb} {name}"
+        case {"url": url, "task": task}:
+            return f"browse {url}: {task}"
+        case {"tool": tool, "source": _}:
+            return f"keep {tool}?"
+        case {"flaws": _}:
+            return "look for damaged tools"
+    verbs = ("search", "register", "get", "read", "script", "describe")
+    titles = {"conversation": "earlier turns", "answers": "answers given before"}
+    return titles.get(kind) or next((f"{verb} {request[verb]}" for verb in verbs if verb in request), "")
 
 
-def _conversation(record: Record) -> Call:
-    message = Passage("message", record.request["message"])
-    return _call(record, "earlier turns", [message], [Passage("turns", _text(record.output))])
-
-
-def _answers(record: Record) -> Call:
-    found = record.output["answer"] if record.output else "not answered before"
-    return _call(
-        record, "answers given before", [Passage("question", record.request["question"])], [Passage("found", found)]
-    )
-
-
-def _file(record: Record) -> Call:
-    """A look at an attached file, or the reading of a part of it."""
-    request, output = record.request, record.output or {}
-    if "script" in request:
-        return _call(record, f"script {request['script']}", [], [Passage("code", output.get("text", ""))])
-    if problem := output.get("problem"):
-        title = f"{request['do']} {request['name']}"
-        return _call(record, title, [Passage("request", _text(request))], [Passage("problem", problem)], ok=False)
-    if request["do"] == "look":
-        came = [Passage("preview", _text(output))]
-        return _call(record, f"look at {request['name']}", [Passage("file", request["path"])], came)
-    came = [Passage("text", output["text"]), Passage("not shown", "\n".join(output["lost"]))]
-    return _call(record, f"read {request['name']}: {output['where']}", [Passage("file", request["path"])], came)
-
-
-def _web(record: Record) -> Call:
-    """A search, or the reading of what stands at an address."""
-    request, output = record.request, record.output or {}
-    problem = output.get("problem")
-    failed = Passage("problem", "\n".join(filter(None, (problem["message"], problem["remedy"]))) if problem else "")
-    if "search" in request:
-        told = "\n".join(f"{event['source']}: {event['message']}" for event in output.get("told", ()))
-        found = "\n\n".join(_hit(result) for result in output.get("results", ()))
-        came = [Passage("engines that gave nothing", told), Passage("found", found), failed]
-        return _call(record, f"search {request['search']}", [Passage("request", _text(request))], came, ok=not problem)
-    came = [Passage("page", output.get("markdown", "")), failed]
-    came.insert(0, Passage("title", output.get("title", "")))
-    return _call(record, f"read {request['read']}", [Passage("address", request["read"])], came, ok=not problem)
-
-
-def _hit(result: dict[str, Any]) -> str:
-    return f"{result['title']}\n{result['url']}\n{result['snippet']}".strip()
-
-
-def _browse(record: Record) -> Call:
-    """What was done in a browser."""
-    request, output = record.request, record.output or {}
-    steps = [
-        f"{step['step']}. {step['action']} — {step['url']}{' ✗ ' + step['message'] if step['message'] else ''}"
-        for step in output.get("steps", ())
-    ]
-    came = [
-        Passage("steps", "\n".join(steps)),
-        Passage("result", output.get("text", "")),
-        Passage("problem", output.get("problem", "")),
-        Passage("downloaded", "\n".join(output.get("files", ()))),
-    ]
-    title = f"browse {request['url']}: {request['task']}"
-    return _call(record, title, [Passage("task", request["task"])], came, ok=bool(output.get("ok")))
-
-
-def _any(record: Record) -> Call:
-    came = [] if record.error else [Passage("output", _text(record.output))]
-    return _call(record, record.kind, [Passage("request", _text(record.request))], came)
+def _all(label: str, value: Json) -> list[Passage]:
+    return [] if value is None else [Passage(label, _text(value))]
 
 
 def _text(value: Json) -> str:
+    if value in (None, "", [], {}):
+        return ""
+    if isinstance(value, dict) and "message" in value:  # a problem
+        return "\n".join(str(member) for member in value.values() if member)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-
-
-_KINDS: dict[str, Callable[[Record], Call]] = {
-    "model": _model,
-    "sandbox": _sandbox,
-    "library": _library,
-    "external": _external,
-    "approval": _approval,
-    "conversation": _conversation,
-    "answers": _answers,
-    "file": _file,
-    "browse": _browse,
-    "web": _web,
-}
 
 
 def read_trace(runs: Path, run_id: str | None = None) -> Trace:
@@ -235,8 +134,9 @@ def trace_of(runs: Path, run_id: str) -> Trace:
         RunError: There is no such run, or its `run.json` is damaged.
     """
     run = load_run(runs, run_id)
-    lines, flaws = _whole_lines(journal_path(runs, run.run_id))
-    journal, records = _recorded(journal_path(runs, run.run_id), lines, flaws)
+    path = journal_path(runs, run.run_id)
+    lines, flaws = _whole_lines(path)
+    journal, records = _recorded(path, lines, flaws)
     by_step: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         by_step[record.step].append(record)
@@ -247,36 +147,32 @@ def trace_of(runs: Path, run_id: str) -> Trace:
         action = mark.action if mark else "plan" if number == 0 else ""
         calls = tuple(call_of(record) for record in by_step[number])
         steps.append(TraceStep(number, action, mark.why if mark else "", calls))
-    return Trace(run, tuple(steps), tuple(flaws), _traceback(runs / run.run_id / TRACEBACK))
+    traceback = runs / run.run_id / TRACEBACK
+    broke = traceback.read_text(encoding="utf-8", errors="replace") if traceback.exists() else ""
+    return Trace(run, tuple(steps), tuple(flaws), broke)
 
 
 def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
     """The lines of a journal up to the first that is damaged, and what is wrong with the rest."""
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
+    if not path.exists():
         return [], ["the run has no journal"]
-    except OSError as error:
-        return [], [f"the journal cannot be read: {error.strerror}"]
-    whole, _, rest = raw.rpartition(b"\n")
+    whole, _, rest = path.read_bytes().rpartition(b"\n")
     flaws = ["the journal ends within a line: the run was stopped while it wrote"] if rest else []
     lines: list[dict[str, Json]] = []
     for number, line in enumerate(whole.split(b"\n") if whole else [], start=1):
         try:
             value = json.loads(line.decode("utf-8", "surrogatepass"))
-            if not isinstance(value, dict):
-                raise ValueError("no object")
         except (ValueError, RecursionError):
-            after = whole.count(b"\n") + 1 - number
-            also = f", nor the {after} lines behind it" if after else ""
-            return lines, [f"line {number} of the journal is damaged: neither it is shown{also}"]
+            value = None
+        if not isinstance(value, dict):
+            return lines, [f"line {number} of the journal is damaged: it and what stands behind it are not shown"]
         lines.append(value)
     return lines, flaws
 
 
 def _recorded(path: Path, lines: list[dict[str, Json]], flaws: list[str]) -> tuple[Journal | None, list[Record]]:
     """The calls of as many lines as make a journal."""
-    for count in _counts(len(lines)):
+    for count in range(len(lines), 0, -max(1, len(lines) // 50)):
         try:
             journal = Journal(path, Redactor(), lines[:count])
             records = list(journal.records())
@@ -289,16 +185,3 @@ def _recorded(path: Path, lines: list[dict[str, Json]], flaws: list[str]) -> tup
             flaws.append(f"the last {len(lines) - count} lines of the journal do not fit together: they are not shown")
         return journal, records
     return None, []
-
-
-def _counts(lines: int) -> Iterable[int]:
-    """All lines, and where these do not fit together, ever fewer."""
-    step = max(1, lines // 50)
-    return [*range(lines, 0, -step), 0]
-
-
-def _traceback(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

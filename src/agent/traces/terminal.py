@@ -6,25 +6,12 @@ from collections.abc import Iterator
 
 from agent.errors import UsageError
 from agent.steps import preview
-from agent.traces.trace import (
-    Call,
-    Passage,
-    Seen,
-    Trace,
-    TraceStep,
-    View,
-    call_facts,
-    sized_line,
-    step_facts,
-    trace_facts,
-)
+from agent.traces.trace import FORMS, Seen, Trace, TraceStep, call_facts, sized_line, step_facts, trace_facts
 from mcp_tools.text import one_line, printable
 
-PREVIEWED = 1_500
+_PREVIEWED = 1_500
 """Characters of each text that one step shows."""
 _LABEL = 12
-FORMS = {"schema", "tools"}
-"""What an outline leaves out: the form of a reply."""
 
 
 def render(trace: Trace, *, width: int, step: int | None = None, full: bool = False) -> str:
@@ -39,67 +26,46 @@ def render(trace: Trace, *, width: int, step: int | None = None, full: bool = Fa
     Raises:
         UsageError: There is no such step.
     """
-    view: View = "full" if full else "outline" if step is None else "step"
     shown = [each for each in trace.steps if step is None or each.number == step]
     if step is not None and not shown:
         numbers = ", ".join(str(each.number) for each in trace.steps) or "none"
         raise UsageError(f"The run {trace.run.run_id} has no step {step}.", remedy=f"It has: {numbers}")
-    lines = [] if step is not None else list(_head(trace, width, full=full))
+    lines = []
+    for name, value in trace_facts(trace) if step is None else ():
+        first, *more = printable(value).split("\n") if full else [sized_line(value, width - _LABEL)]
+        lines += [f"{name:<{_LABEL}}{first}", *(f"{'':{_LABEL}}{line}" for line in more)]
     lines += [f"! {printable(flaw)}" for flaw in trace.flaws]
-    tree = _Tree(view, width)
+    seen = Seen()
     for each in shown:
-        lines += ["", *tree.step(each)]
+        lines += ["", *_step_lines(each, width, seen, is_outline=step is None and not full, full=full)]
     if trace.traceback and step is None:
-        lines += ["", "Where it broke:", *_block(trace.traceback, view)]
+        lines += ["", "Where it broke:", *_block(trace.traceback, full=full)]
     return "\n".join(lines)
 
 
-def _head(trace: Trace, width: int, *, full: bool) -> Iterator[str]:
-    for name, value in trace_facts(trace):
-        if value:
-            first, *more = printable(value).split("\n") if full else [sized_line(value, width - _LABEL)]
-            yield f"{name:<{_LABEL}}{first}"
-            yield from (f"{'':{_LABEL}}{line}" for line in more)
-
-
-class _Tree:
-    """The lines of steps and their calls."""
-
-    def __init__(self, view: View, width: int) -> None:
-        self._view = view
-        self._width = width
-        self._seen = Seen()
-
-    def step(self, step: TraceStep) -> Iterator[str]:
-        name = f"step {step.number}" + (f": {one_line(step.action)}" if step.action else "")
-        facts = f"  ({step_facts(step)})"
-        why = f" — {step.why}" if step.why else ""
-        yield f"● {one_line(name + why, max(self._width - len(facts) - 2, 30))}{facts}"
-        for call in step.calls:
-            last = call is step.calls[-1]
-            yield from self._call(call, "└─" if last else "├─", "   " if last else "│  ")
-
-    def _call(self, call: Call, branch: str, margin: str) -> Iterator[str]:
+def _step_lines(step: TraceStep, width: int, seen: Seen, *, is_outline: bool, full: bool) -> Iterator[str]:
+    facts = f"  ({step_facts(step)})"
+    name = f"step {step.number}{step.action and f': {one_line(step.action)}'}{step.why and f' — {step.why}'}"
+    yield f"● {one_line(name, max(width - len(facts) - 2, 30))}{facts}"
+    for call in step.calls:
+        branch, margin = ("└─", "   ") if call is step.calls[-1] else ("├─", "│  ")
         facts = f"  {call_facts(call)}"
         head = f"{branch} {call.number} {call.kind}{'' if call.ok else ' ✗'}  "
-        yield head + one_line(call.title, max(self._width - len(head) - len(facts), 20)) + facts
+        yield head + one_line(call.title, max(width - len(head) - len(facts), 20)) + facts
         given, came = call.given, call.came
-        if self._view == "outline":
+        if is_outline:
             given, came = tuple(p for p in given if p.label not in FORMS)[-1:], came[:1]
-        for sign, passages in (("◂", given), ("▸", came)):
-            for passage in passages:
-                yield from self._passage(call, passage, margin, f"{margin}  {sign} {one_line(passage.label)}")
-
-    def _passage(self, call: Call, passage: Passage, margin: str, head: str) -> Iterator[str]:
-        before = None if self._view == "full" else self._seen.before(call, passage.text)
-        if before is not None:
-            yield f"{head}: the same as in call {before}"
-        elif self._view == "outline":
-            yield f"{head}: {sized_line(passage.text, self._width - len(head) - 2)}"
-        else:
-            yield f"{head} ({len(passage.text):,} characters)"
-            yield from (f"{margin}    {line}".rstrip() for line in _block(passage.text, self._view))
+        for sign, passage in [*(("◂", p) for p in given), *(("▸", p) for p in came)]:
+            head = f"{margin}  {sign} {one_line(passage.label)}"
+            before = None if full else seen.before(call, passage.text)
+            if before is not None:
+                yield f"{head}: the same as in call {before}"
+            elif is_outline:
+                yield f"{head}: {sized_line(passage.text, width - len(head) - 2)}"
+            else:
+                yield f"{head} ({len(passage.text):,} characters)"
+                yield from (f"{margin}    {line}".rstrip() for line in _block(passage.text, full=full))
 
 
-def _block(text: str, view: View) -> list[str]:
-    return (printable(text) if view == "full" else preview(text, PREVIEWED)).rstrip().split("\n")
+def _block(text: str, *, full: bool) -> list[str]:
+    return (printable(text) if full else preview(text, _PREVIEWED)).rstrip().split("\n")

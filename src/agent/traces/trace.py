@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from agent.models.protocol import Usage
 from agent.store.runs import Run
@@ -14,6 +12,8 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 SCHEMA = 1
+FORMS = {"schema", "tools"}
+"""Labels of the form of a reply, which says little of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,10 @@ class Call:
     kind: str
     """`model`, `sandbox`, `library`, `approval` …"""
     title: str
-    """Who or what was called, on one line."""
     given: tuple[Passage, ...]
-    """What went in, in the order in which it is read."""
+    """What went in, the main text last."""
     came: tuple[Passage, ...]
-    """What came out: results, printed text, or what went wrong."""
+    """What came out, the main text first."""
     ok: bool
     seconds: float
     usage: Usage | None = None
@@ -65,7 +64,7 @@ class TraceStep:
     @property
     def usage(self) -> Usage:
         """What its model calls cost together."""
-        return total(self.calls)
+        return _total(self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +85,14 @@ class Trace:
 
     def as_json(self) -> dict[str, Json]:
         """The object that `alita traces show --json` prints."""
-        steps = [
-            {**asdict(step), "seconds": round(step.seconds, 6), "usage": asdict(step.usage)} for step in self.steps
-        ]
-        return {
-            "schema": SCHEMA,
-            "run": self.run.as_json(),
-            "steps": steps,
-            "flaws": list(self.flaws),
-            "traceback": self.traceback,
-        }
+        sums = ({"seconds": round(step.seconds, 6), "usage": asdict(step.usage)} for step in self.steps)
+        steps: list[Json] = [{**asdict(step), **more} for step, more in zip(self.steps, sums, strict=True)]
+        told = {"flaws": list(self.flaws), "traceback": self.traceback}
+        return {"schema": SCHEMA, "run": self.run.as_json(), "steps": steps, **told}
 
 
-def total(calls: Iterable[Call]) -> Usage:
-    """What the model calls among these cost together."""
+def _total(calls: Iterable[Call]) -> Usage:
     return sum((call.usage for call in calls if call.usage is not None), Usage())
-
-
-View = Literal["outline", "step", "full"]
-"""How much of each text is shown: a line, a sized preview, or all of it."""
 
 
 def duration(seconds: float) -> str:
@@ -114,8 +102,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
 
 
-def cost(usage: Usage) -> str:
-    """Money; unknown is said, and never zero."""
+def _cost(usage: Usage) -> str:
     return "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
 
 
@@ -125,15 +112,13 @@ def call_facts(call: Call) -> str:
     if call.usage is not None:
         cached = f" ({call.usage.cached_tokens:,} cached)" if call.usage.cached_tokens else ""
         parts.append(f"{call.usage.input_tokens:,}{cached} + {call.usage.output_tokens:,} tokens")
-        parts += [cost(call.usage)] if call.usage.cost != 0 else []
+        parts += [_cost(call.usage)] if call.usage.cost != 0 else []
     return " · ".join(parts)
 
 
 def step_facts(step: TraceStep) -> str:
     """What one step took."""
-    usage = step.usage
-    tokens = usage.input_tokens + usage.output_tokens
-    count = len(step.calls)
+    tokens, count = step.usage.input_tokens + step.usage.output_tokens, len(step.calls)
     parts = [duration(step.seconds), f"{count} call{'' if count == 1 else 's'}"]
     return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
 
@@ -141,38 +126,38 @@ def step_facts(step: TraceStep) -> str:
 def trace_facts(trace: Trace) -> list[tuple[str, str]]:
     """Name and value of what is known of the whole run."""
     run, answer = trace.run, trace.run.answer
-    usage = answer.usage if answer else total(trace.calls)
-    models = sum(call.kind == "model" for call in trace.calls)
-    boxes = sum(call.kind == "sandbox" for call in trace.calls)
+    usage = answer.usage if answer else _total(trace.calls)
+    models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
     took = duration(answer.seconds if answer else sum(call.seconds for call in trace.calls))
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
-    return [
+    found = [
         ("run", f"{run.run_id} ({run.status.replace('_', ' ')})"),
         ("question", run.question),
-        *([("understood", answer.restated)] if answer and answer.restated else []),
+        ("understood", answer.restated or "" if answer else ""),
         ("answer", (answer.text or answer.error or "") if answer else ""),
         ("model", run.model),
         ("started", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))),
-        ("took", f"{took} · {models} model calls · {boxes} in the sandbox · {tokens} · {cost(usage)}"),
+        ("took", f"{took} · {models} model calls · {boxes} in the sandbox · {tokens} · {_cost(usage)}"),
         *(("file", file.path) for file in run.files),
-        *([("tools made", ", ".join(answer.tools_created))] if answer and answer.tools_created else []),
-        *([("tools used", ", ".join(answer.tools_used))] if answer and answer.tools_used else []),
-        *([("set apart", "; ".join(answer.set_apart))] if answer and answer.set_apart else []),
-        *([("forked from", run.parent)] if run.parent else []),
+        ("tools made", ", ".join(answer.tools_created) if answer else ""),
+        ("tools used", ", ".join(answer.tools_used) if answer else ""),
+        ("set apart", "; ".join(answer.set_apart) if answer else ""),
+        ("forked from", run.parent or ""),
     ]
+    return [(name, value) for name, value in found if value]
 
 
 def sized_line(text: str, width: int) -> str:
     """The text on one line; where that cannot hold it, with its size."""
-    short = one_line(text, max(width, 20))
-    whole = " ".join(text.split())
-    if len(whole) <= max(width, 20) or not short.endswith("…"):
+    width = max(width, 20)
+    short = one_line(text, width)
+    if not short.endswith("…") or len(" ".join(text.split())) <= width:
         return short
     size = f" ({len(text):,} characters)"
     return one_line(text, max(width - len(size), 20)) + size
 
 
-WORTH_SHARING = 300
+_WORTH_SHARING = 300
 """Characters from which on a text that came before is referred to."""
 
 
@@ -180,12 +165,9 @@ class Seen:
     """Remembers long texts while calls are shown in their order."""
 
     def __init__(self) -> None:
-        self._first: dict[bytes, int] = {}
+        self._first: dict[str, int] = {}
 
     def before(self, call: Call, text: str) -> int | None:
         """The number of the earlier call that has the same long text; None when there is none."""
-        if len(text) < WORTH_SHARING:
-            return None
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        first = self._first.setdefault(digest, call.number)
+        first = self._first.setdefault(text, call.number) if len(text) >= _WORTH_SHARING else call.number
         return None if first == call.number else first

@@ -38,7 +38,8 @@ def test_the_report_begins_with_the_accuracy_over_all_selected_questions(gaia, l
 def test_json_and_markdown_go_to_stdout_or_a_file(gaia, ledger, tmp_path):
     told = json.loads(gaia("report", ledger, "--format", "json"))
     assert told["schema"] == 1
-    assert told["overall"] == {"right": 1, "of": 4, "accuracy": 0.25, "interval95": told["overall"]["interval95"]}
+    assert (told["overall"]["right"], told["overall"]["of"], told["overall"]["accuracy"]) == (1, 4, 0.25)
+    assert told["level"][0]["interval95"] == told["overall"]["interval95"]
     assert len(told["attempts"]) == 4
     assert gaia("report", ledger, "-f", "markdown", "-o", tmp_path / "r.md") == f"{tmp_path / 'r.md'}\n"
     assert "**25.0 % right" in (tmp_path / "r.md").read_text()
@@ -118,10 +119,9 @@ def test_in_a_terminal_it_has_its_width(ledger):
     from agent.gaia.report.opened import open_report
     from agent.gaia.report.tables import as_terminal, shown
 
-    for width, hidden in ((120, False), (80, True)):
+    for width in (120, 80):
         text = as_terminal(shown(open_report(ledger)), width=width)
         lines = text.splitlines()
         assert lines[0].startswith("25.0 % right")
         assert max(map(len, lines)) <= width
         assert any(line.split()[:4] == ["1", "1", "of", "4"] for line in lines)
-        assert ("in a wider terminal: median tokens, attempted" in text) is hidden

@@ -281,7 +281,7 @@ def test_a_call_of_another_servers_tool_tells_its_reply():
     assert (call.title, call.ok) == ("files__read(path='a')", False)
     assert '"no"' in call.came[0].text
     found = call_of(record("external", {"search": "read", "limit": 3}, {"tools": [{"name": "files__read"}]}))
-    assert found.came[0].text == "files__read"
+    assert "files__read" in found.came[0].text
 
 
 @pytest.mark.parametrize("kind", ["web", "model", "sandbox", "library", "external", "approval", "conversation"])

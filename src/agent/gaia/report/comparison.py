@@ -6,34 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.report.figures import Counted, Effort, Share, by_question, effort_of, verdict
-from agent.gaia.report.opened import (
-    Report,
-    count,
-    effort_json,
-    interval_text,
-    money_text,
-    number,
-    of_text,
-    percent,
-    seconds_text,
-    share_json,
-)
+from agent.gaia.report.figures import Counted, Group, by_question, group_of, verdict
+from agent.gaia.report.opened import Report
 from agent.gaia.report.statistics import mcnemar
-from agent.gaia.report.tables import Shown, Table
+from agent.gaia.report.tables import Shown, Table, count, interval_text, money_text, number, percent, seconds_text
 from mcp_tools.tool import Json
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two runs, on the common questions only."""
-
-    name: str
-    share: Share
-    epochs: int
-    effort: Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +29,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs between two runs."""
+    """What differs between two runs; its names are those of JSON."""
 
-    first: Side
-    second: Side
+    first: Group
+    """One of the two runs, on the common questions only."""
+    second: Group
+    epochs: tuple[int, int]
     both: int
     """Questions that both got right."""
     neither: int
@@ -61,7 +42,11 @@ class Comparison:
     """Right in the first run only."""
     gained: tuple[Change, ...]
     """Right in the second run only."""
-    p_value: float
+    common: int
+    """Questions that are compared."""
+    difference: float
+    """By how much the second run's accuracy is higher, from -1 to 1."""
+    mcnemar_p: float
     """McNemar's exact test, two-sided."""
     only_first: tuple[str, ...]
     """Questions with an attempt in the first run only."""
@@ -73,35 +58,12 @@ class Comparison:
     flaws: tuple[str, ...] = ()
     """What is wrong with a ledger, each with the ledger's name."""
 
-    @property
-    def common(self) -> int:
-        """Questions that are compared."""
-        return self.both + self.neither + len(self.lost) + len(self.gained)
-
-    @property
-    def points(self) -> float:
-        """By how much the second run's accuracy is higher, from -1 to 1."""
-        return (len(self.gained) - len(self.lost)) / self.common if self.common else 0.0
-
     def as_json(self) -> dict[str, Json]:
         """The object that `alita gaia compare --format json` prints."""
-        return {
-            "schema": SCHEMA,
-            "common": self.common,
-            "first": _side_json(self.first),
-            "second": _side_json(self.second),
-            "both": self.both,
-            "neither": self.neither,
-            "lost": [asdict(change) for change in self.lost],
-            "gained": [asdict(change) for change in self.gained],
-            "difference": self.points,
-            "mcnemar_p": self.p_value,
-            "only_first": list(self.only_first),
-            "only_second": list(self.only_second),
-            "altered": list(self.altered),
-            "unscored": list(self.unscored),
-            "flaws": list(self.flaws),
-        }
+        told = asdict(self)
+        for side, epochs in zip(("first", "second"), told.pop("epochs"), strict=True):
+            told[side] |= {"ledger": told[side].pop("name"), "epochs": epochs}
+        return {"schema": SCHEMA, **told}
 
 
 def compare(first: Report, second: Report) -> Comparison:
@@ -118,16 +80,23 @@ def compare(first: Report, second: Report) -> Comparison:
     rights = {task_id: (verdict(here[task_id]), verdict(there[task_id])) for task_id in common}
     lost = [_change(here[t], there[t]) for t, pair in rights.items() if pair == (True, False)]
     gained = [_change(here[t], there[t]) for t, pair in rights.items() if pair == (False, True)]
-    values = list(rights.values())
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
+    sides = [
+        group_of(name, [cell for t in common for cell in run[t]], right=sum(pair[n] for pair in rights.values()))
+        for n, (name, run) in enumerate(zip(names, (here, there), strict=True))
+    ]
+    pairs = list(rights.values())
     return Comparison(
-        first=_side(names[0], first, [here[t] for t in common]),
-        second=_side(names[1], second, [there[t] for t in common]),
-        both=values.count((True, True)),
-        neither=values.count((False, False)),
+        first=sides[0],
+        second=sides[1],
+        epochs=(first.summary.epochs, second.summary.epochs),
+        both=pairs.count((True, True)),
+        neither=pairs.count((False, False)),
         lost=tuple(lost),
         gained=tuple(gained),
-        p_value=mcnemar(len(lost), len(gained)),
+        common=len(common),
+        difference=(len(gained) - len(lost)) / len(common) if common else 0.0,
+        mcnemar_p=mcnemar(len(lost), len(gained)),
         only_first=tuple(t for t in here if t not in there),
         only_second=tuple(t for t in there if t not in here),
         altered=tuple(altered),
@@ -161,28 +130,12 @@ def _first(cells: Sequence[Counted]) -> Attempt:
     return next(cell.attempt for cell in cells if cell.attempt is not None)
 
 
-def _side(name: str, report: Report, questions: Sequence[Sequence[Counted]]) -> Side:
-    right = sum(verdict(cells) for cells in questions)
-    last = [cell.attempt for cells in questions for cell in cells if cell.attempt is not None]
-    return Side(name, Share(right, len(questions), len(questions)), report.summary.epochs, effort_of(last))
-
-
-def _side_json(side: Side) -> dict[str, Json]:
-    return {
-        "ledger": side.name,
-        "epochs": side.epochs,
-        **share_json(side.share),
-        "effort": effort_json(side.effort),
-    }
-
-
 _NAMED = 20
 """Questions that are named where they are not compared."""
 
 
 def shown(comparison: Comparison) -> Shown:
     """What is shown of a comparison."""
-    title = f"{comparison.first.name} and {comparison.second.name}"
     facts = [
         ("right in both", f"{comparison.both:,}"),
         ("right in the first only", f"{len(comparison.lost):,}"),
@@ -190,9 +143,14 @@ def shown(comparison: Comparison) -> Shown:
         ("right in neither", f"{comparison.neither:,}"),
     ]
     head = ("run", "right", "accuracy", "95 % interval", "median time", "median tokens", "cost")
-    sides = Table("On the common questions", head, (_row(comparison.first), _row(comparison.second)))
-    changes = (("Gained", comparison.gained), ("Lost", comparison.lost))
-    tables = [sides, *(_changes(title, changed) for title, changed in changes if changed)]
+    tables = [Table("On the common questions", head, [_row(comparison.first), _row(comparison.second)])]
+    for title, changed in (("Gained", comparison.gained), ("Lost", comparison.lost)):
+        rows = [
+            (c.task_id, c.level, _said(c.first_status, c.first_answer), _said(c.second_status, c.second_answer))
+            for c in changed
+        ]
+        tables += [Table(title, ("question", "level", "first run", "second run"), rows)] if rows else []
+    title = f"{comparison.first.name} and {comparison.second.name}"
     return Shown(title, sentence(comparison), list(_notices(comparison)), facts, tables)
 
 
@@ -200,55 +158,34 @@ def sentence(comparison: Comparison) -> str:
     """What the comparison says, and how sure it is."""
     if not comparison.common:
         return "The runs have no scored question in common: nothing can be compared."
-    split = len(comparison.gained) + len(comparison.lost)
-    points = f"{100 * comparison.points:+.1f} points"
-    p_value = f"{comparison.p_value:.2g}" if comparison.p_value >= 0.0001 else "below 0.0001"
+    lost, gained = len(comparison.lost), len(comparison.gained)
+    p_value = f"{comparison.mcnemar_p:.2g}" if comparison.mcnemar_p >= 0.0001 else "below 0.0001"
     return (
-        f"{points} on {count(comparison.common, 'common question')}: {count(split, 'question')} changed, "
-        f"{len(comparison.gained):,} gained and {len(comparison.lost):,} lost; p = {p_value} "
+        f"{100 * comparison.difference:+.1f} points on {count(comparison.common, 'common question')}: "
+        f"{count(lost + gained, 'question')} changed, {gained:,} gained and {lost:,} lost; p = {p_value} "
         "(McNemar, exact, two-sided)"
     )
 
 
 def _notices(comparison: Comparison) -> Iterator[str]:
     yield from comparison.flaws
-    first, second = comparison.first, comparison.second
     for what, tasks in (
-        (f"attempted in {first.name} only", comparison.only_first),
-        (f"attempted in {second.name} only", comparison.only_second),
+        (f"attempted in {comparison.first.name} only", comparison.only_first),
+        (f"attempted in {comparison.second.name} only", comparison.only_second),
         ("with another text in each run", comparison.altered),
         ("without a true answer in one of the runs", comparison.unscored),
     ):
         if tasks:
-            yield f"{count(len(tasks), 'question')} {what}, not compared: {_named(tasks)}"
-    if max(first.epochs, second.epochs) > 1:
+            more = f" and {len(tasks) - _NAMED:,} more" if len(tasks) > _NAMED else ""
+            yield f"{count(len(tasks), 'question')} {what}, not compared: {', '.join(tasks[:_NAMED])}{more}"
+    if max(comparison.epochs) > 1:
         yield "a run has several epochs: the answer given most often counts (the vote never saw the truth)"
 
 
-def _named(tasks: Sequence[str]) -> str:
-    more = f" and {len(tasks) - _NAMED:,} more" if len(tasks) > _NAMED else ""
-    return ", ".join(tasks[:_NAMED]) + more
-
-
-def _row(side: Side) -> tuple[str, ...]:
-    share, effort = side.share, side.effort
-    return (
-        side.name,
-        of_text(share),
-        percent(share.value),
-        interval_text(share.interval),
-        seconds_text(effort.median_seconds),
-        number(effort.median_tokens),
-        money_text(effort.money),
-    )
-
-
-def _changes(title: str, changed: Sequence[Change]) -> Table:
-    rows = tuple(
-        (c.task_id, c.level, _said(c.first_status, c.first_answer), _said(c.second_status, c.second_answer))
-        for c in changed
-    )
-    return Table(title, ("question", "level", "first run", "second run"), rows, texts=(2, 3))
+def _row(side: Group) -> tuple[str, ...]:
+    right, effort = f"{side.right:,} of {side.of:,}", side.effort
+    middle = (seconds_text(effort.median_seconds), number(effort.median_tokens), money_text(effort))
+    return (side.name, right, percent(side.accuracy), interval_text(side.interval95), *middle)
 
 
 def _said(status: str, answer: str) -> str:

@@ -12,9 +12,6 @@ from statistics import fmean, median, stdev
 from agent.gaia.attempt import Attempt, Task
 from agent.gaia.report.statistics import Interval, pass_at_k, pass_hat_k, shown_ks, voted, wilson
 
-NO_FILE = "no file"
-NOT_ATTEMPTED = "not attempted"
-_NO_ROUTE = "no action"
 _NOT_OF_A_ROUTE = {"plan", "answer", "evaluate"}
 
 
@@ -35,14 +32,14 @@ class Counted:
         return self.attempt is not None and self.attempt.correct is True
 
     @property
-    def attempted(self) -> bool:
-        """Whether it was attempted to the end; what was interrupted goes on."""
-        return self.attempt is not None and self.attempt.status != "interrupted"
-
-    @property
     def status(self) -> str:
         """That of its attempt, or `missing`."""
         return self.attempt.status if self.attempt else "missing"
+
+    @property
+    def attempted(self) -> bool:
+        """Whether it was attempted to the end; what was interrupted goes on."""
+        return self.status not in {"missing", "interrupted"}
 
     @property
     def level(self) -> str:
@@ -53,17 +50,16 @@ class Counted:
     @property
     def file_type(self) -> str:
         """The extension of the question's file, without its dot."""
-        of_attempt = self.attempt.file_type if self.attempt else ""
-        suffix = PurePath(self.task.file_name).suffix or of_attempt
-        return suffix.lstrip(".").lower() or ("unknown" if self.task.file_name else NO_FILE)
+        suffix = PurePath(self.task.file_name).suffix or (self.attempt.file_type if self.attempt else "")
+        return suffix.lstrip(".").lower() or ("unknown" if self.task.file_name else "no file")
 
     @property
     def route(self) -> str:
         """The actions that were taken, each once, in the order of their first use."""
         if self.attempt is None:
-            return NOT_ATTEMPTED
+            return "not attempted"
         taken = dict.fromkeys(action for action in self.attempt.routes if action not in _NOT_OF_A_ROUTE)
-        return " → ".join(taken) or _NO_ROUTE
+        return " → ".join(taken) or "no action"
 
 
 def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int = 1) -> list[Counted]:
@@ -77,41 +73,13 @@ def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int =
     tasks = {task.task_id: task for task in selected}
     attempts = [attempt for attempt in attempts if attempt.task_id in tasks]
     last = {attempt.key: attempt for attempt in attempts}
-    tries: dict[tuple[str, int], int] = {}
-    for attempt in attempts:
-        tries[attempt.key] = tries.get(attempt.key, 0) + (attempt.status != "interrupted")
+    tries = Counter(attempt.key for attempt in attempts if attempt.status != "interrupted")
     numbers = sorted({*range(1, epochs + 1), *(attempt.epoch for attempt in attempts)})
     return [
-        Counted(task, epoch, last.get((task.task_id, epoch)), tries.get((task.task_id, epoch), 0))
+        Counted(task, epoch, last.get((task.task_id, epoch)), tries[task.task_id, epoch])
         for epoch in numbers
         for task in tasks.values()
     ]
-
-
-def tasks_of(attempts: Sequence[Attempt]) -> tuple[Task, ...]:
-    """The questions that a ledger holds, where nothing else says which were selected."""
-    known = {attempt.task_id: attempt for attempt in attempts}
-    return tuple(
-        Task(task_id, "", attempt.level, f"file.{attempt.file_type}" if attempt.file_type else "")
-        for task_id, attempt in known.items()
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Money:
-    """US dollars, as far as prices are known."""
-
-    known: float = 0.0
-    """Of the attempts whose price is known."""
-    unpriced: int = 0
-    """Attempts whose price is unknown."""
-    attempts: int = 0
-    """All of them."""
-
-    @property
-    def total(self) -> float | None:
-        """Of all attempts; None when the price of one is unknown."""
-        return None if self.unpriced else self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +90,12 @@ class Effort:
     input_tokens: int
     output_tokens: int
     steps: int
-    money: Money
+    cost: float | None
+    """US dollars; None when the price of one attempt is unknown."""
+    cost_of_priced: float
+    """Of the attempts whose price is known."""
+    unpriced: int
+    """Attempts whose price is unknown."""
     seconds: float
     """Of work, without queueing and without waiting for a rate limit."""
     waited: float
@@ -135,15 +108,18 @@ class Effort:
 
 
 def effort_of(attempts: Sequence[Attempt]) -> Effort:
-    """What these attempts took; a time that is no number counts as none."""
+    """What these attempts took; a time that is no number counts as none, and an unknown price as unknown."""
     seconds = sorted(finite(attempt.seconds) for attempt in attempts)
     tokens = [attempt.input_tokens + attempt.output_tokens for attempt in attempts]
+    known = [attempt.cost for attempt in attempts if attempt.cost is not None and isfinite(attempt.cost)]
     return Effort(
         attempts=len(attempts),
         input_tokens=sum(attempt.input_tokens for attempt in attempts),
         output_tokens=sum(attempt.output_tokens for attempt in attempts),
         steps=sum(attempt.steps for attempt in attempts),
-        money=money_of(attempts),
+        cost=sum(known) if len(known) == len(attempts) else None,
+        cost_of_priced=sum(known),
+        unpriced=len(attempts) - len(known),
         seconds=sum(seconds),
         waited=sum(finite(attempt.waited) for attempt in attempts),
         median_seconds=median(seconds) if seconds else None,
@@ -152,66 +128,51 @@ def effort_of(attempts: Sequence[Attempt]) -> Effort:
     )
 
 
-def money_of(attempts: Sequence[Attempt]) -> Money:
-    """What these attempts cost; an unknown price is counted as unknown, never as nothing."""
-    known = [attempt.cost for attempt in attempts if attempt.cost is not None and isfinite(attempt.cost)]
-    return Money(sum(known), len(attempts) - len(known), len(attempts))
-
-
 def finite(seconds: float) -> float:
     """The time, where it is one."""
     return seconds if isfinite(seconds) and seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """How many were right, of all of them."""
+class Group:
+    """What became of a part of the questions: a level, a type of file, a route, or all of them."""
 
+    name: str
     right: int
     of: int
     """Questions times epochs: the missing and the broken ones are among them."""
-    questions: int
-    """Different questions: what the interval counts as independent."""
-
-    @property
-    def value(self) -> float | None:
-        """From 0 to 1; None of nothing."""
-        return self.right / self.of if self.of else None
-
-    @property
-    def interval(self) -> Interval:
-        """Wilson's 95 % interval; epochs of one question are taken as one observation, their mean."""
-        return wilson(min(self.right * self.questions / self.of, self.questions) if self.of else 0, self.questions)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A part of the questions: a level, a type of file, a route."""
-
-    name: str
-    share: Share
+    accuracy: float | None
+    """From 0 to 1; None of nothing, and where no true answer is known."""
+    interval95: Interval | None
+    """Wilson's; epochs of one question are taken as one observation, their mean."""
     attempted: int
     errors: int
     effort: Effort
     """Of the attempts that count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """What the epochs say, each figure under its own name."""
+def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, right: int | None = None) -> Group:
+    """What became of these.
 
-    by_epoch: tuple[float, ...]
-    """Accuracy of each epoch, over all selected questions."""
-    mean: float
-    """Mean pass@1."""
-    spread: float | None
-    """Sample standard deviation of the epochs; None of a single one."""
-    pass_at: dict[int, float]
-    """Unbiased pass@k by k: at least one of k attempts is right."""
-    pass_hat: dict[int, float]
-    """pass^k by k: all of k attempts are right."""
-    majority: float | None
-    """Accuracy of the answer given most often, chosen without the truth; None of a single epoch."""
+    Args:
+        name: What they have in common.
+        cells: Each question and epoch.
+        is_scored: Whether a true answer is known for any question.
+        right: How many questions a vote of their epochs got right; then a question counts once.
+    """
+    questions = len({cell.task.task_id for cell in cells})
+    of = len(cells) if right is None else questions
+    right = sum(cell.right for cell in cells) if right is None else right
+    return Group(
+        name=name,
+        right=right,
+        of=of,
+        accuracy=right / of if of and is_scored else None,
+        interval95=wilson(min(right * questions / of, questions) if of else 0, questions) if is_scored else None,
+        attempted=sum(cell.attempted for cell in cells),
+        errors=sum(cell.status == "error" for cell in cells),
+        effort=effort_of([cell.attempt for cell in cells if cell.attempt is not None]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +189,9 @@ class ToolRecord:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Everything that a report says, derived from a ledger and its selected questions."""
+    """Everything that a report says, derived from a ledger and its selected questions; its names are those of JSON."""
 
-    share: Share
-    is_scored: bool
-    """False when no attempt could be compared with a true answer."""
+    overall: Group
     questions: int
     epochs: int
     attempted: int
@@ -243,11 +202,24 @@ class Summary:
     """Finished, but without a true answer to compare with: counted as not right."""
     retried: int
     """Attempts that a later one replaced; a run that went on is one."""
-    statuses: dict[str, int]
-    levels: tuple[Group, ...]
-    file_types: tuple[Group, ...]
-    routes: tuple[Group, ...]
-    repeats: Repeats
+    unselected: int
+    """Attempts at questions that were not selected: in no figure."""
+    status: dict[str, int]
+    level: tuple[Group, ...]
+    file_type: tuple[Group, ...]
+    route: tuple[Group, ...]
+    mean_pass_at_1: float | None
+    """Mean of the epochs' accuracies; None where no true answer is known."""
+    pass_at_1_stdev: float | None
+    """Sample standard deviation of the epochs; None of a single one."""
+    pass_at_1_by_epoch: tuple[float, ...]
+    """Accuracy of each epoch, over all selected questions."""
+    pass_at_k: dict[int, float]
+    """By k, unbiased: at least one of k attempts is right."""
+    pass_hat_k: dict[int, float]
+    """By k, unbiased: all of k attempts are right."""
+    majority_at_k: dict[int, float]
+    """Accuracy of the answer given most often in all epochs, chosen without the truth; empty of a single epoch."""
     effort: Effort
     """Of all attempts, the replaced ones too: it was spent. A run that went on is in it once."""
     tools: tuple[ToolRecord, ...]
@@ -256,10 +228,8 @@ class Summary:
     """What the leak guard met, by question."""
     leaked_right: int
     """Right answers of attempts that met a copy of the dataset."""
-    fingerprints: tuple[str, ...]
     models: tuple[str, ...]
-    unselected: int
-    """Attempts at questions that were not selected: in no figure."""
+    fingerprints: tuple[str, ...]
 
 
 def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: int = 1) -> Summary:
@@ -273,47 +243,48 @@ def summarise(attempts: Sequence[Attempt], selected: Sequence[Task], *, epochs: 
     chosen = {task.task_id for task in selected}
     mine = [attempt for attempt in attempts if attempt.task_id in chosen]
     cells = counted(mine, selected, epochs)
-    attempted = sum(cell.attempted for cell in cells)
     last = [cell.attempt for cell in cells if cell.attempt is not None]
+    is_scored = not last or any(attempt.correct is not None for attempt in last)
+    overall = group_of("all", cells, is_scored=is_scored)
     leaks: dict[str, tuple[str, ...]] = {}
     for attempt in mine:
         if attempt.leaks:
             leaks[attempt.task_id] = tuple(dict.fromkeys((*leaks.get(attempt.task_id, ()), *attempt.leaks)))
+    ends = {(attempt.key, attempt.run_id): attempt for attempt in mine}
+    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]
+    questions = list(by_question(cells).values())
+    epochs = len(questions[0]) if questions else epochs
+    by_epoch = tuple(fmean(question[n].right for question in questions) for n in range(epochs)) if questions else ()
+    rights = [sum(cell.right for cell in question) for question in questions]
+    ks = shown_ks(epochs) if questions else []
     return Summary(
-        share=share_of(cells),
-        is_scored=not last or any(attempt.correct is not None for attempt in last),
+        overall=overall,
         questions=len(chosen),
-        epochs=len({cell.epoch for cell in cells}) or epochs,
-        attempted=attempted,
-        errors=_errors(cells),
-        missing=len(cells) - attempted,
+        epochs=epochs,
+        attempted=overall.attempted,
+        errors=overall.errors,
+        missing=len(cells) - overall.attempted,
         unscored=sum(attempt.correct is None and attempt.status == "ok" for attempt in last),
         retried=sum(max(cell.tries - 1, 0) for cell in cells),
-        statuses=_frequent(cell.status for cell in cells),
-        levels=_groups(cells, lambda cell: cell.level, by_name=True),
-        file_types=_groups(cells, lambda cell: cell.file_type),
-        routes=_groups(cells, lambda cell: cell.route),
-        repeats=_repeats(cells),
-        effort=effort_of(_spent(mine)),
-        tools=_tools(_spent(mine)),
+        unselected=len(attempts) - len(mine),
+        status=_frequent(cell.status for cell in cells),
+        level=tuple(sorted(_groups(cells, lambda cell: cell.level, is_scored), key=lambda group: group.name)),
+        file_type=_groups(cells, lambda cell: cell.file_type, is_scored),
+        route=_groups(cells, lambda cell: cell.route, is_scored),
+        mean_pass_at_1=(fmean(by_epoch) if by_epoch else 0.0) if is_scored else None,
+        pass_at_1_stdev=stdev(by_epoch) if len(by_epoch) > 1 else None,
+        pass_at_1_by_epoch=by_epoch,
+        pass_at_k={k: fmean(pass_at_k(right, epochs, k) for right in rights) for k in ks},
+        pass_hat_k={k: fmean(pass_hat_k(right, epochs, k) for right in rights) for k in ks},
+        majority_at_k={epochs: fmean(map(verdict, questions))} if len(by_epoch) > 1 else {},
+        effort=effort_of(spent),
+        tools=_tools(spent),
         resolutions=_frequent(attempt.resolution for attempt in last if attempt.resolution),
         leaks=leaks,
         leaked_right=sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells),
-        fingerprints=tuple(dict.fromkeys(attempt.fingerprint for attempt in mine if attempt.fingerprint)),
         models=tuple(dict.fromkeys(attempt.model for attempt in mine if attempt.model)),
-        unselected=len(attempts) - len(mine),
+        fingerprints=tuple(dict.fromkeys(attempt.fingerprint for attempt in mine if attempt.fingerprint)),
     )
-
-
-def _spent(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Without those whose run a later attempt went on with: it holds what they took."""
-    last = {(attempt.key, attempt.run_id): attempt for attempt in attempts}
-    return [a for a in attempts if not a.run_id or last[a.key, a.run_id] is a]
-
-
-def share_of(cells: Sequence[Counted]) -> Share:
-    """How many of these are right."""
-    return Share(sum(cell.right for cell in cells), len(cells), len({cell.task.task_id for cell in cells}))
 
 
 def by_question(cells: Iterable[Counted]) -> dict[str, list[Counted]]:
@@ -334,39 +305,13 @@ def verdict(epochs: Sequence[Counted]) -> bool:
     return winner is not None and epochs[winner].right
 
 
-def _groups(cells: Sequence[Counted], name_of: Callable[[Counted], str], *, by_name: bool = False) -> tuple[Group, ...]:
+def _groups(cells: Sequence[Counted], name_of: Callable[[Counted], str], is_scored: bool) -> tuple[Group, ...]:
+    """The parts that have a name in common, the largest first."""
     found: dict[str, list[Counted]] = {}
     for cell in cells:
         found.setdefault(name_of(cell), []).append(cell)
-    groups = [_group(name, members) for name, members in found.items()]
-    return tuple(sorted(groups, key=lambda g: (g.name if by_name else -g.share.of, g.name)))
-
-
-def _group(name: str, cells: Sequence[Counted]) -> Group:
-    last = [cell.attempt for cell in cells if cell.attempt is not None]
-    return Group(name, share_of(cells), sum(cell.attempted for cell in cells), _errors(cells), effort_of(last))
-
-
-def _errors(cells: Sequence[Counted]) -> int:
-    return sum(cell.status == "error" for cell in cells)
-
-
-def _repeats(cells: Sequence[Counted]) -> Repeats:
-    questions = list(by_question(cells).values())
-    if not questions:
-        return Repeats((), 0.0, None, {}, {}, None)
-    epochs = len(questions[0])
-    by_epoch = tuple(fmean(question[n].right for question in questions) for n in range(epochs))
-    rights = [sum(cell.right for cell in question) for question in questions]
-    ks = shown_ks(epochs)
-    return Repeats(
-        by_epoch=by_epoch,
-        mean=fmean(by_epoch),
-        spread=stdev(by_epoch) if epochs > 1 else None,
-        pass_at={k: fmean(pass_at_k(right, epochs, k) for right in rights) for k in ks},
-        pass_hat={k: fmean(pass_hat_k(right, epochs, k) for right in rights) for k in ks},
-        majority=fmean(verdict(question) for question in questions) if epochs > 1 else None,
-    )
+    groups = (group_of(name, members, is_scored=is_scored) for name, members in found.items())
+    return tuple(sorted(groups, key=lambda group: (-group.of, group.name)))
 
 
 def _tools(attempts: Sequence[Attempt]) -> tuple[ToolRecord, ...]:

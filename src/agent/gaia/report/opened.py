@@ -1,4 +1,4 @@
-"""A report: the results of a benchmark as they are opened, in words and as JSON."""
+"""A report: the results of a benchmark as they are opened, and as JSON."""
 
 from __future__ import annotations
 
@@ -9,69 +9,12 @@ from pathlib import Path
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt, Task
 from agent.gaia.ledger import Records, chosen_of, read_ledger
-from agent.gaia.report.figures import Counted, Effort, Group, Money, Share, Summary, counted, summarise, tasks_of
-from agent.gaia.report.statistics import Interval
-from agent.traces.trace import duration
+from agent.gaia.report.figures import Counted, Summary, counted, summarise
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-UNKNOWN = "unknown"
-
-
-def percent(share: float | None) -> str:
-    """A share from 0 to 1."""
-    return UNKNOWN if share is None else f"{100 * share:.1f} %"
-
-
-def interval_text(interval: Interval, to: str = " to ") -> str:
-    """Both ends of an interval."""
-    return f"{100 * interval.low:.1f}{to}{100 * interval.high:.1f} %"
-
-
-def of_text(share: Share) -> str:
-    """How many of how many."""
-    return f"{share.right:,} of {share.of:,}"
-
-
-def price(dollars: float | None) -> str:
-    """One price; an unknown one is never nothing."""
-    if dollars is None:
-        return UNKNOWN
-    if dollars == 0:
-        return "$0"
-    return f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
-
-
-def money_text(money: Money) -> str:
-    """A sum of prices; where one is unknown, so is the sum."""
-    if not money.attempts:
-        return "none"
-    if not money.unpriced:
-        return price(money.known)
-    if money.unpriced == money.attempts:
-        return UNKNOWN
-    return f"{UNKNOWN} (at least {price(money.known)}; {money.unpriced:,} of {money.attempts:,} attempts have no price)"
-
-
-def seconds_text(seconds: float | None) -> str:
-    """A time, up to hours."""
-    if seconds is None:
-        return "–"
-    if seconds >= 3600:
-        return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
-    return "0 s" if seconds == 0 else duration(seconds)
-
-
-def number(value: float | None) -> str:
-    """A count."""
-    return "–" if value is None else f"{value:,.0f}"
-
-
-def count(how_many: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{how_many:,} {noun}{'' if how_many == 1 else 's'}"
-
-
+SCHEMA = 1
+"""Of the report as JSON: members are added within it, never changed or removed."""
 _SHOWN_FLAWS = 20
 
 
@@ -85,13 +28,27 @@ class Report:
     """When the ledger was begun; empty where it does not say."""
     configuration: dict[str, Json]
     attempts: tuple[Attempt, ...]
-    selected: tuple[Task, ...]
     cells: tuple[Counted, ...]
     summary: Summary
     notices: tuple[str, ...]
     """What a reader must know before believing a figure, one sentence each."""
     flaws: tuple[str, ...] = ()
     """Those of them that concern the ledger itself, and any figure that is made of it."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The object that `--format json` prints. What is unknown is null, never 0."""
+        return {
+            "schema": SCHEMA,
+            "ledger": self.name,
+            "created": self.created,
+            "configuration": self.configuration,
+            "notices": list(self.notices),
+            **asdict(self.summary),
+            "attempts": [
+                {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
+                for cell in self.cells
+            ],
+        }
 
 
 def open_report(
@@ -120,7 +77,7 @@ def open_report(
             f"see others with --configuration {', '.join(others)}"
         )
     chosen = chosen_of(records.choices, fingerprint) or next(reversed(records.choices), None)
-    selected = tuple(tasks) or (chosen.tasks if chosen else tasks_of(records.attempts))
+    known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in records.attempts}
     notices = []
     if not tasks and chosen is None:
         notices.append(
@@ -130,7 +87,7 @@ def open_report(
     header = next((h for h in reversed(records.headers) if h.fingerprint == fingerprint), None)
     return report_of(
         [attempt for attempt in records.attempts if attempt.fingerprint == fingerprint],
-        selected,
+        tuple(tasks) or (chosen.tasks if chosen else tuple(known.values())),
         epochs=epochs or (chosen.epochs if chosen else 1),
         name=path.name,
         created=header.created if header else "",
@@ -166,116 +123,26 @@ def report_of(
     flaws: Sequence[str] = (),
     notices: Sequence[str] = (),
 ) -> Report:
-    """A report of attempts that are at hand.
-
-    Args:
-        attempts: In the order of the ledger.
-        selected: Every question that was to be answered.
-        epochs: How often each.
-        name: What the ledger is called.
-        created: When it was begun.
-        configuration: What the answers depend on.
-        flaws: What is wrong with the ledger, whatever figure is made of it.
-        notices: What else is already known.
-    """
+    """A report of attempts that are at hand; see `Report`."""
     summary = summarise(attempts, selected, epochs=epochs)
+    found = [*flaws, *notices]
+    if summary.mean_pass_at_1 is not None and summary.unscored:
+        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with, and count as wrong")
+    if summary.unselected:
+        found.append(f"{summary.unselected:,} attempts at questions that were not selected are in no figure")
+    if summary.leaks:
+        met = f"{len(summary.leaks):,} question{'' if len(summary.leaks) == 1 else 's'}"
+        found.append(
+            f"the leak guard met copies of the dataset in {met}; "
+            f"right attempts among those that met one: {summary.leaked_right:,}"
+        )
     return Report(
         name=name,
         created=created,
         configuration=configuration or {},
         attempts=tuple(attempts),
-        selected=tuple(selected),
         cells=tuple(counted(attempts, selected, epochs)),
         summary=summary,
-        notices=(*flaws, *notices, *_notices(summary)),
+        notices=tuple(found),
         flaws=tuple(flaws),
     )
-
-
-def _notices(summary: Summary) -> list[str]:
-    found = []
-    if summary.is_scored and summary.unscored:
-        found.append(f"{summary.unscored:,} finished attempts have no true answer to compare with, and count as wrong")
-    if summary.unselected:
-        found.append(f"{summary.unselected:,} attempts at questions that were not selected are in no figure")
-    if summary.leaks:
-        found.append(
-            f"the leak guard met copies of the dataset in {count(len(summary.leaks), 'question')}; "
-            f"right attempts among those that met one: {summary.leaked_right:,}"
-        )
-    return found
-
-
-SCHEMA = 1
-"""Members are added within it, never changed or removed."""
-
-
-def as_json(report: Report) -> dict[str, Json]:
-    """The object that `--format json` prints. What is unknown is null, never 0."""
-    return {
-        "schema": SCHEMA,
-        "ledger": report.name,
-        "created": report.created,
-        "configuration": report.configuration,
-        "notices": list(report.notices),
-        **_summary(report.summary),
-        "attempts": [
-            {"task_id": cell.task.task_id, "epoch": cell.epoch, "status": cell.status, "right": cell.right}
-            for cell in report.cells
-        ],
-    }
-
-
-def share_json(share: Share) -> dict[str, Json]:
-    """Right, of how many, accuracy, and its interval."""
-    return {"right": share.right, "of": share.of, "accuracy": share.value, "interval95": list(share.interval)}
-
-
-def effort_json(effort: Effort) -> dict[str, Json]:
-    """What attempts took."""
-    money = effort.money
-    data = {name: value for name, value in asdict(effort).items() if name != "money"}
-    return {**data, "cost": money.total, "cost_of_priced": money.known, "unpriced": money.unpriced}
-
-
-def _summary(summary: Summary) -> dict[str, Json]:
-    repeats = summary.repeats
-    is_known = summary.is_scored
-    return {
-        "overall": share_json(summary.share) | ({} if is_known else {"accuracy": None, "interval95": None}),
-        "questions": summary.questions,
-        "epochs": summary.epochs,
-        "attempted": summary.attempted,
-        "errors": summary.errors,
-        "missing": summary.missing,
-        "unscored": summary.unscored,
-        "retried": summary.retried,
-        "unselected": summary.unselected,
-        "status": summary.statuses,
-        "level": [_group(group) for group in summary.levels],
-        "file_type": [_group(group) for group in summary.file_types],
-        "route": [_group(group) for group in summary.routes],
-        "mean_pass_at_1": repeats.mean if is_known else None,
-        "pass_at_1_stdev": repeats.spread,
-        "pass_at_1_by_epoch": list(repeats.by_epoch),
-        "pass_at_k": {str(k): value for k, value in repeats.pass_at.items()},
-        "pass_hat_k": {str(k): value for k, value in repeats.pass_hat.items()},
-        "majority_at_k": {str(summary.epochs): repeats.majority} if repeats.majority is not None else {},
-        "effort": effort_json(summary.effort),
-        "tools": [asdict(tool) for tool in summary.tools],
-        "resolutions": summary.resolutions,
-        "leaks": {question: list(met) for question, met in summary.leaks.items()},
-        "leaked_right": summary.leaked_right,
-        "models": list(summary.models),
-        "fingerprints": list(summary.fingerprints),
-    }
-
-
-def _group(group: Group) -> dict[str, Json]:
-    return {
-        "name": group.name,
-        **share_json(group.share),
-        "attempted": group.attempted,
-        "errors": group.errors,
-        "effort": effort_json(group.effort),
-    }

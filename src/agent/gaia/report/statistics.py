@@ -19,60 +19,30 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(right: float, of: int, *, z: float = Z95) -> Interval:
-    """Wilson's score interval without continuity correction.
+def wilson(right: float, of: int) -> Interval:
+    """Wilson's 95 % score interval without continuity correction; of nothing, every share is possible.
 
-    Args:
-        right: How many were right; a fraction where several epochs of one question count as one.
-        of: How many there were.
-        z: The normal quantile.
-
-    Returns:
-        Both ends; of nothing, every share is possible.
-
-    Raises:
-        ValueError: More were right than there were, or fewer than none.
-
-    Wilson 1927, as in Brown, Cai and DasGupta 2001, equation 4.
+    Wilson 1927, as in Brown, Cai and DasGupta 2001, equation 4. `right` may be a fraction: several epochs of one
+    question count as one observation.
     """
-    if not 0 <= right <= of:
-        raise ValueError(f"{right} of {of} cannot be right")
     if of == 0:
         return Interval(0.0, 1.0)
-    share = right / of
-    square = z * z / of
+    share, square = right / of, Z95 * Z95 / of
     middle = share + square / 2
-    half = z * sqrt(share * (1 - share) / of + square / (4 * of))
+    half = Z95 * sqrt(share * (1 - share) / of + square / (4 * of))
     low, high = (middle - half) / (1 + square), (middle + half) / (1 + square)
     return Interval(0.0 if right == 0 else max(0.0, low), 1.0 if right == of else min(1.0, high))
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The two-sided p-value of McNemar's exact test.
+    """The two-sided p-value of McNemar's exact test; 1 when no question is split.
 
-    Args:
-        only_first: Questions that the first run alone got right.
-        only_second: Questions that the second run alone got right.
-
-    Returns:
-        The chance of a split at least as uneven, if each of these questions were as likely to fall to either run: the
-        binomial test with one half (Fay 2010, "Two-sided exact tests"). 1 when no question is split.
-
-    Raises:
-        ValueError: A count is negative.
+    The chance of a split at least as uneven, if each question that one run alone got right were as likely to fall to
+    either: the binomial test with one half (Fay 2010, "Two-sided exact tests").
     """
-    if only_first < 0 or only_second < 0:
-        raise ValueError(f"{min(only_first, only_second)} questions")
     split = only_first + only_second
-    ways, tail = 1, 0
-    for k in range(min(only_first, only_second) + 1):
-        tail += ways
-        ways = ways * (split - k) // (k + 1)  # from C(split, k) to C(split, k + 1)
+    tail = sum(comb(split, k) for k in range(min(only_first, only_second) + 1))
     return float(min(Fraction(1), Fraction(2 * tail, 2**split)))
-
-
-_NUMBER = re.compile(r"[$€£]?\s*([-+]?[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+)\s*%?")
-"""A number as people write it: with thousands in groups, a currency or a per cent sign."""
 
 
 def pass_at_k(right: int, of: int, k: int) -> float:
@@ -80,42 +50,33 @@ def pass_at_k(right: int, of: int, k: int) -> float:
 
     Chen et al. 2021, "Evaluating large language models trained on code", equation 1: of all choices of k among
     the attempts, the share that holds a right one.
-
-    Raises:
-        ValueError: There are fewer attempts than `k`.
     """
-    _check(right, of, k)
     return 1.0 - comb(of - right, k) / comb(of, k)
 
 
 def pass_hat_k(right: int, of: int, k: int) -> float:
-    """The chance that all of `k` attempts are right, unbiased, from `of` attempts of one question.
+    """The chance that all of `k` attempts are right, unbiased: of all choices of k, the share in which each is right.
 
-    Yao et al. 2024, "tau-bench": of all choices of k among the attempts, the share in which each is right.
-
-    Raises:
-        ValueError: There are fewer attempts than `k`.
+    Yao et al. 2024, "tau-bench".
     """
-    _check(right, of, k)
     return comb(right, k) / comb(of, k)
 
 
 def voted(answers: Sequence[str]) -> int | None:
-    """The place of the answer that the vote chooses; it never sees the truth.
+    """The place of the answer that the vote chooses, None when all are empty; it never sees the truth.
 
     The answer given most often wins, written as it was the first time. Of answers given equally often the one that
     came first wins. An empty answer has no vote.
-
-    Returns:
-        A place in `answers`, or None when all are empty.
     """
     ballots: dict[str, list[int]] = {}
     for place, answer in enumerate(answers):
         if form := ballot(answer):
             ballots.setdefault(form, []).append(place)
-    if not ballots:
-        return None
-    return max(ballots.values(), key=lambda places: (len(places), -places[0]))[0]
+    return max(ballots.values(), key=lambda places: (len(places), -places[0]))[0] if ballots else None
+
+
+_NUMBER = re.compile(r"[$€£]?\s*([-+]?[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+)\s*%?")
+"""A number as people write it: with thousands in groups, a currency or a per cent sign."""
 
 
 def ballot(answer: str) -> str:
@@ -123,16 +84,9 @@ def ballot(answer: str) -> str:
     number = _NUMBER.fullmatch(answer.strip())
     if number is None:
         return " ".join(answer.casefold().split()).rstrip(".")
-    value = float(re.sub(r"[$€£,]", "", number[1]))
-    return repr(value + 0.0)
+    return repr(float(re.sub(r"[$€£,]", "", number[1])) + 0.0)
 
 
 def shown_ks(epochs: int) -> list[int]:
     """The k that a report shows: all up to 4, then powers of two, and the number of epochs."""
-    powers = (2**exponent for exponent in range(3, 31))
-    return sorted({k for k in (1, 2, 3, 4, *powers, epochs) if k <= epochs})
-
-
-def _check(right: int, of: int, k: int) -> None:
-    if not (0 <= right <= of and 1 <= k <= of):
-        raise ValueError(f"no choice of {k} among {of} attempts, {right} of them right")
+    return sorted({k for k in (1, 2, 3, 4, *(2**power for power in range(3, 31)), epochs) if k <= epochs})

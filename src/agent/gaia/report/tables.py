@@ -1,183 +1,80 @@
-"""A report as tables: in Markdown and on a terminal."""
+"""Figures in words, a report as tables, and tables in Markdown and on a terminal."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
 
-from agent.gaia.report.figures import Group, Summary
-from agent.gaia.report.opened import (
-    UNKNOWN,
-    Report,
-    count,
-    interval_text,
-    money_text,
-    number,
-    of_text,
-    percent,
-    seconds_text,
-)
+from agent.gaia.report.figures import Effort, Group, Summary
+from agent.gaia.report.opened import Report
+from agent.gaia.report.statistics import Interval
+from agent.traces.trace import duration
 from mcp_tools.text import one_line
 
-if TYPE_CHECKING:
-    from agent.store.redact import Redactor
-
-
+UNKNOWN = "unknown"
 _LONGEST = 40
 """Rows of one table; what is left out is told."""
-_ALL = "tokens, cost and time hold the earlier ones too"
-_ROUTE = "actions in the order of their first use"
+_LONGEST_CELL = 400
+_FIGURE = 25
+"""Characters from which on a cell may be broken."""
+
+
+def percent(share: float | None) -> str:
+    """A share from 0 to 1."""
+    return UNKNOWN if share is None else f"{100 * share:.1f} %"
+
+
+def interval_text(interval: Interval | None, to: str = " to ") -> str:
+    """Both ends of an interval."""
+    return UNKNOWN if interval is None else f"{100 * interval.low:.1f}{to}{100 * interval.high:.1f} %"
+
+
+def price(dollars: float | None) -> str:
+    """One price; an unknown one is never nothing."""
+    if dollars is None:
+        return UNKNOWN
+    return "$0" if dollars == 0 else f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
+
+
+def money_text(effort: Effort) -> str:
+    """A sum of prices; where one is unknown, so is the sum."""
+    if not effort.attempts:
+        return "none"
+    if effort.unpriced in (0, effort.attempts):
+        return price(effort.cost)
+    known = f"at least {price(effort.cost_of_priced)}"
+    return f"{UNKNOWN} ({known}; {effort.unpriced:,} of {effort.attempts:,} attempts have no price)"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """A time, up to hours."""
+    if seconds is not None and seconds >= 3600:
+        return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+    return "–" if seconds is None else "0 s" if seconds == 0 else duration(seconds)
+
+
+def number(value: float | None) -> str:
+    """A count."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def count(how_many: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{how_many:,} {noun}{'' if how_many == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under a title. The first column is text, the others are figures, the dearest first."""
+    """Rows of cells under a title, the dearest columns first."""
 
     title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
     note: str = ""
-    texts: tuple[int, ...] = ()
-    """Places of other columns that are text."""
 
 
-def headline(summary: Summary) -> str:
-    """The one figure that stands first: over all selected questions."""
-    of = count(summary.questions, "selected question")
-    if summary.epochs > 1:
-        of += f" × {summary.epochs} epochs"
-    if not summary.is_scored:
-        return f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
-    share = summary.share
-    if not share.of:
-        return "no question was selected"
-    return (
-        f"{percent(share.value)} right: {of_text(share)} ({of}), 95 % interval {interval_text(share.interval)} (Wilson)"
-    )
-
-
-def facts(report: Report) -> list[tuple[str, str]]:
-    """Name and value of what is known of the whole run."""
-    summary, effort = report.summary, report.summary.effort
-    each = f"median {number(effort.median_tokens)} a question"
-    waited = f", and {seconds_text(effort.waited)} of waiting for endpoints" if effort.waited else ""
-    middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
-    return [
-        ("attempted", f"{summary.attempted:,} of {summary.share.of:,}"),
-        ("errors", f"{summary.errors:,}"),
-        ("missing", f"{summary.missing:,}"),
-        ("status", ", ".join(f"{name} {n:,}" for name, n in summary.statuses.items())),
-        ("mean pass@1", _pass_at_1(summary)),
-        ("model", ", ".join(summary.models)),
-        ("tokens", f"{effort.input_tokens:,} read + {effort.output_tokens:,} written; {each}"),
-        ("cost", money_text(effort.money)),
-        ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
-        ("tried again", f"{count(summary.retried, 'attempt')}; {_ALL}" if summary.retried else ""),
-        ("begun", report.created),
-        ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
-    ]
-
-
-def tables(summary: Summary) -> list[Table]:
-    """Every table that has a row."""
-    repeats = tuple(_repeats(summary)) if summary.epochs > 1 and summary.is_scored else ()
-    shown = [
-        _of_groups("By level", "level", summary.levels, is_scored=summary.is_scored),
-        _of_groups("By file type", "file", summary.file_types, is_scored=summary.is_scored),
-        _of_groups("By route", "route", summary.routes, is_scored=summary.is_scored, note=_ROUTE),
-        Table("Over the epochs", ("figure", "value", "what it says"), repeats, texts=(2,)),
-        _tools(summary),
-        Table(
-            "How attempts resolved",
-            ("resolution", "attempts"),
-            _cut([(name, f"{n:,}") for name, n in summary.resolutions.items()]),
-        ),
-        Table(
-            "Leak guard", ("question", "met"), _cut([(q, ", ".join(m)) for q, m in summary.leaks.items()]), texts=(1,)
-        ),
-    ]
-    return [table for table in shown if table.rows]
-
-
-def _pass_at_1(summary: Summary) -> str:
-    repeats = summary.repeats
-    if not summary.is_scored:
-        return UNKNOWN
-    if repeats.spread is None:
-        return f"{percent(repeats.mean)} (one epoch: its spread is unknown)"
-    low, high = percent(min(repeats.by_epoch)), percent(max(repeats.by_epoch))
-    spread = f"standard deviation {100 * repeats.spread:.1f} points"
-    return f"{percent(repeats.mean)} ± {spread}, {low} to {high} over {summary.epochs} epochs"
-
-
-def _of_groups(title: str, noun: str, groups: Sequence[Group], *, is_scored: bool, note: str = "") -> Table:
-    head = (noun, "right", "accuracy", "95 % interval", "errors", "median time", "cost", "median tokens", "attempted")
-    return Table(title, head, _cut([_of_group(group, is_scored=is_scored) for group in groups]), note)
-
-
-def _of_group(group: Group, *, is_scored: bool) -> tuple[str, ...]:
-    share, effort = group.share, group.effort
-    money = money_text(effort.money).partition(" (")[0]
-    return (
-        group.name,
-        of_text(share) if is_scored else UNKNOWN,
-        percent(share.value) if is_scored else UNKNOWN,
-        interval_text(share.interval) if is_scored else UNKNOWN,
-        f"{group.errors:,}",
-        seconds_text(effort.median_seconds),
-        money,
-        number(effort.median_tokens),
-        f"{group.attempted:,}",
-    )
-
-
-def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
-    repeats = summary.repeats
-    for epoch, accuracy in enumerate(repeats.by_epoch, start=1):
-        yield (f"epoch {epoch}", percent(accuracy), "accuracy over all selected questions")
-    for k, value in repeats.pass_at.items():
-        said = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
-        yield (f"pass@{k}", percent(value), said)
-    for k, value in repeats.pass_hat.items():
-        if k > 1:
-            yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
-    yield (
-        f"majority@{summary.epochs}",
-        percent(repeats.majority),
-        "the answer given most often; the vote never saw the truth",
-    )
-
-
-def _tools(summary: Summary) -> Table:
-    rows = [
-        (tool.name, f"{tool.created:,}", f"{tool.reused:,}", f"{tool.reused_right:,}", f"{tool.failed:,}")
-        for tool in summary.tools
-    ]
-    total = (
-        f"created {sum(t.created for t in summary.tools):,}, reused {sum(t.reused for t in summary.tools):,} times, "
-        f"failed {sum(t.failed for t in summary.tools):,} times"
-    )
-    return Table("Tools", ("tool", "created", "reused", "reused and right", "failed"), _cut(rows), total)
-
-
-def _cut(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    if len(rows) <= _LONGEST:
-        return tuple(rows)
-    told = (f"… and {len(rows) - _LONGEST:,} more", *("" for _ in rows[0][1:]))
-    return (*rows[:_LONGEST], told)
-
-
-_LONGEST_CELL = 400
-_MEANS_SOMETHING = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
-_WIDEST = 60
-"""Characters of a first column, which may be the text of a model."""
-_KEPT = 5
-"""Columns that every terminal shows."""
-
-
-class Shown(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shown:
     """What is shown: a title, one sentence, what a reader must know, what is known of the whole, and tables."""
 
     title: str
@@ -189,39 +86,124 @@ class Shown(NamedTuple):
 
 def shown(report: Report) -> Shown:
     """What is shown of a report."""
-    known = [(name, value) for name, value in facts(report) if value]
-    return Shown(report.name or "Benchmark", headline(report.summary), report.notices, known, tables(report.summary))
+    facts = [(name, value) for name, value in _facts(report) if value]
+    tables = [table for table in _tables(report.summary) if table.rows]
+    return Shown(report.name or "Benchmark", headline(report.summary), report.notices, facts, tables)
 
 
-def masked(parts: Shown, redactor: Redactor) -> Shown:
-    """The same without keys."""
-    clean = redactor.text
-    return Shown(
-        clean(parts.title),
-        clean(parts.headline),
-        [clean(notice) for notice in parts.notices],
-        [(name, clean(value)) for name, value in parts.facts],
-        [replace(table, rows=tuple(tuple(map(clean, row)) for row in table.rows)) for table in parts.tables],
+def headline(summary: Summary) -> str:
+    """The one figure that stands first: over all selected questions."""
+    of, group = count(summary.questions, "selected question"), summary.overall
+    if summary.epochs > 1:
+        of += f" × {summary.epochs} epochs"
+    if group.interval95 is None:
+        return f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
+    if not group.of:
+        return "no question was selected"
+    interval = f"95 % interval {interval_text(group.interval95)} (Wilson)"
+    return f"{percent(group.accuracy)} right: {group.right:,} of {group.of:,} ({of}), {interval}"
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    """Name and value of what is known of the whole run."""
+    summary, effort = report.summary, report.summary.effort
+    each = f"median {number(effort.median_tokens)} a question"
+    waited = f", and {seconds_text(effort.waited)} of waiting for endpoints" if effort.waited else ""
+    middle = f"median {seconds_text(effort.median_seconds)} a question, nine of ten within"
+    again = f"{count(summary.retried, 'attempt')}; tokens, cost and time hold the earlier ones too"
+    return [
+        ("attempted", f"{summary.attempted:,} of {summary.overall.of:,}"),
+        ("errors", f"{summary.errors:,}"),
+        ("missing", f"{summary.missing:,}"),
+        ("status", ", ".join(f"{name} {n:,}" for name, n in summary.status.items())),
+        ("mean pass@1", _pass_at_1(summary)),
+        ("model", ", ".join(summary.models)),
+        ("tokens", f"{effort.input_tokens:,} read + {effort.output_tokens:,} written; {each}"),
+        ("cost", money_text(effort)),
+        ("time", f"{seconds_text(effort.seconds)} of work; {middle} {seconds_text(effort.p90_seconds)}{waited}"),
+        ("tried again", again if summary.retried else ""),
+        ("begun", report.created),
+        ("configuration", " · ".join(f"{name} {value}" for name, value in report.configuration.items() if value)),
+    ]
+
+
+def _pass_at_1(summary: Summary) -> str:
+    if summary.mean_pass_at_1 is None:
+        return UNKNOWN
+    mean = percent(summary.mean_pass_at_1)
+    if summary.pass_at_1_stdev is None:
+        return f"{mean} (one epoch: its spread is unknown)"
+    low, high = percent(min(summary.pass_at_1_by_epoch)), percent(max(summary.pass_at_1_by_epoch))
+    spread = f"standard deviation {100 * summary.pass_at_1_stdev:.1f} points"
+    return f"{mean} ± {spread}, {low} to {high} over {summary.epochs} epochs"
+
+
+def _tables(summary: Summary) -> Iterator[Table]:
+    figures = ("right", "accuracy", "95 % interval", "errors", "time", "tokens", "cost")
+    for noun, groups in (("level", summary.level), ("file type", summary.file_type), ("route", summary.route)):
+        note = "time and tokens: medians" + ("; actions in the order of their first use" if noun == "route" else "")
+        yield Table(f"By {noun}", (noun, *figures), _cut([_of_group(group) for group in groups]), note)
+    if summary.epochs > 1 and summary.mean_pass_at_1 is not None:
+        yield Table("Over the epochs", ("figure", "value", "what it says"), list(_repeats(summary)))
+    tools = summary.tools
+    created, reused, failed = (sum(getattr(tool, name) for tool in tools) for name in ("created", "reused", "failed"))
+    rows = [[t.name, *(f"{n:,}" for n in (t.created, t.reused, t.reused_right, t.failed))] for t in tools]
+    head = ("tool", "created", "reused", "reused and right", "failed")
+    yield Table("Tools", head, _cut(rows), f"created {created:,}, reused {reused:,} times, failed {failed:,} times")
+    resolved = [(name, f"{n:,}") for name, n in summary.resolutions.items()]
+    yield Table("How attempts resolved", ("resolution", "attempts"), resolved)
+    yield Table("Leak guard", ("question", "met"), _cut([(q, ", ".join(met)) for q, met in summary.leaks.items()]))
+
+
+def _of_group(group: Group) -> tuple[str, ...]:
+    return (
+        group.name,
+        UNKNOWN if group.interval95 is None else f"{group.right:,} of {group.of:,}",
+        percent(group.accuracy),
+        interval_text(group.interval95),
+        f"{group.errors:,}",
+        seconds_text(group.effort.median_seconds),
+        number(group.effort.median_tokens),
+        money_text(group.effort).partition(" (")[0],
     )
+
+
+def _repeats(summary: Summary) -> Iterator[tuple[str, ...]]:
+    for epoch, accuracy in enumerate(summary.pass_at_1_by_epoch, start=1):
+        yield (f"epoch {epoch}", percent(accuracy), "accuracy over all selected questions")
+    for k, value in summary.pass_at_k.items():
+        said = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
+        yield (f"pass@{k}", percent(value), said)
+    for k, value in summary.pass_hat_k.items():
+        if k > 1:
+            yield (f"pass^{k}", percent(value), f"all of {k} attempts are right, unbiased")
+    for k, value in summary.majority_at_k.items():
+        yield (f"majority@{k}", percent(value), "the answer given most often; the vote never saw the truth")
+
+
+def _cut(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    told = [[f"… and {len(rows) - _LONGEST:,} more", *("" for _ in rows[0][1:])]] if len(rows) > _LONGEST else []
+    return [*rows[:_LONGEST], *told]
+
+
+_MEANS_SOMETHING = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 
 
 def as_markdown(parts: Shown) -> str:
     """The whole as Markdown; nothing in a text of others is markup."""
+
+    def plain(text: str) -> str:
+        return one_line(text, _LONGEST_CELL).translate(_MEANS_SOMETHING)
+
     lines = [f"# {plain(parts.title)}", "", f"**{plain(parts.headline)}**", ""]
     for notice in parts.notices:
         lines += [f"> Note: {plain(notice)}", ">"]
     lines += ["", *(f"- {name}: {plain(value)}" for name, value in parts.facts), ""]
     for table in parts.tables:
-        sides = ("---" if place in (0, *table.texts) else "--:" for place in range(len(table.head)))
         lines += [f"## {plain(table.title)}", "", *([plain(table.note), ""] if table.note else [])]
-        lines += [f"| {' | '.join(map(plain, table.head))} |", f"|{'|'.join(sides)}|"]
+        lines += [f"| {' | '.join(map(plain, table.head))} |", f"|{'|'.join('---' for _ in table.head)}|"]
         lines += [*(f"| {' | '.join(map(plain, row))} |" for row in table.rows), ""]
     return "\n".join(lines) + "\n"
-
-
-def plain(text: str) -> str:
-    """The text on one line, with every character that Markdown or HTML would take for markup escaped."""
-    return one_line(text, _LONGEST_CELL).translate(_MEANS_SOMETHING)
 
 
 def as_terminal(parts: Shown, *, width: int | None = None) -> str:
@@ -231,32 +213,24 @@ def as_terminal(parts: Shown, *, width: int | None = None) -> str:
         parts: What is shown.
         width: Columns of the terminal; lines are as long as they like if not given.
     """
+    from rich.console import Console
+    from rich.table import Table as Columns
+    from rich.text import Text
 
-    def filled(text: str, indent: int = 0) -> str:
-        return textwrap.fill(text, width, subsequent_indent=" " * indent) if width else text
+    def add(columns: Columns, rows: Sequence[Sequence[str]]) -> Columns:
+        for row in rows:
+            columns.add_row(*(Text(one_line(cell, _LONGEST_CELL)) for cell in row))
+        return columns
 
-    lines = [filled(parts.headline), *(filled(f"! {one_line(notice, 400)}", 2) for notice in parts.notices), ""]
-    longest = max((len(name) for name, _ in parts.facts), default=0)
-    lines += [filled(f"{name.ljust(longest)}  {one_line(value, 400)}", longest + 2) for name, value in parts.facts]
-    for table in (_fitting(table, width) if width else table for table in parts.tables):
-        lines += ["", filled(table.title + (f" ({table.note})" if table.note else ""))]
-        limit = _WIDEST if width else _LONGEST_CELL
-        whole = (table.head, *table.rows)
-        rows = [[one_line(row[0], _WIDEST), *(one_line(cell, limit) for cell in row[1:])] for row in whole]
-        widths = [*(max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)), 0]
-        lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _fitting(table: Table, width: int) -> Table:
-    """The table without its last columns, where a narrow terminal would break every line of it; this is told."""
-    rows = [table.head, *table.rows]
-    widths = [max(min(len(row[place]), _WIDEST) for row in rows) + 2 for place in range(len(table.head))]
-    kept = len(widths)
-    while kept > _KEPT and sum(widths[:kept]) > width:
-        kept -= 1
-    left_out = table.head[kept:]
-    if not left_out:
-        return table
-    note = "; ".join(filter(None, (table.note, f"in a wider terminal: {', '.join(left_out)}")))
-    return replace(table, head=table.head[:kept], rows=tuple(row[:kept] for row in table.rows), note=note)
+    console = Console(width=width or 10_000, color_system=None)
+    with console.capture() as capture:
+        console.print(Text(parts.headline))
+        console.print(add(Columns.grid(padding=(0, 1)), [("!", notice) for notice in parts.notices]))
+        console.print(add(Columns.grid(padding=(0, 2)), parts.facts))
+        for table in parts.tables:
+            console.print(Text(f"\n{table.title}" + (f" ({table.note})" if table.note else "")))
+            columns = Columns(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+            for place, name in enumerate(table.head):
+                columns.add_column(name, no_wrap=place > 0 and all(len(row[place]) < _FIGURE for row in table.rows))
+            console.print(add(columns, table.rows))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"

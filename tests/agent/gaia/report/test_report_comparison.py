@@ -21,7 +21,7 @@ def test_changed_questions_and_the_test_are_told():
     assert [c.task_id for c in found.lost] == ["q1", "q2", "q3"]
     assert [c.task_id for c in found.gained] == ["q5", "q6", "q7", "q8", "q9", "q10"]
     assert (found.both, found.neither, found.common) == (1, 0, 10)
-    assert found.p_value == mcnemar(3, 6) == 0.5078125
+    assert found.mcnemar_p == mcnemar(3, 6) == 0.5078125
     assert sentence(found) == (
         "+30.0 points on 10 common questions: 9 questions changed, 6 gained and 3 lost; p = 0.51 "
         "(McNemar, exact, two-sided)"
@@ -61,7 +61,7 @@ def test_of_several_epochs_the_vote_counts():
 def test_runs_without_a_common_question_are_not_compared():
     found = compare(report_of([attempt("q1")], tasks(2)), report_of([attempt("q2")], tasks(2)))
     assert sentence(found).startswith("The runs have no scored question in common")
-    assert found.p_value == 1.0
+    assert found.mcnemar_p == 1.0
 
 
 @given(st.lists(st.tuples(st.sampled_from([True, False]), st.sampled_from([True, False])), min_size=1, max_size=12))
@@ -72,5 +72,5 @@ def test_turned_round_gains_are_losses(pairs):
     ]
     there, back = compare(*reports), compare(*reversed(reports))
     assert [c.task_id for c in there.gained] == [c.task_id for c in back.lost]
-    assert (there.p_value, there.both, there.neither) == (back.p_value, back.both, back.neither)
-    assert there.second.share.right - there.first.share.right == len(there.gained) - len(there.lost)
+    assert (there.mcnemar_p, there.both, there.neither) == (back.mcnemar_p, back.both, back.neither)
+    assert there.second.right - there.first.right == len(there.gained) - len(there.lost)

@@ -8,15 +8,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.gaia.attempt import Task
-from agent.gaia.report import html
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import report_of
 from agent.gaia.report.page_rows import rows_of, timeline_of
+from agent.gaia.report.plots import MOST_MARKS, plots_of
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
 from support.played_run import CODE, SECRET
@@ -90,7 +89,7 @@ def test_texts_of_others_are_escaped_wherever_they_stand(tmp_path):
     assert seen.rows[0]["answer"] == EVIL.replace("\u202e", "")
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_a_page(one, other):
     told = attempt("q1", answer=one, error=other, raw_answer=other, tools_created=(one,), routes=(other,), model=one)
@@ -166,7 +165,7 @@ def test_an_unknown_price_is_unknown_on_the_page():
     assert not re.search(r"\$\d", seen.words)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(
@@ -183,24 +182,22 @@ def test_every_mark_of_a_plot_has_a_place(values):
         attempt(f"q{n}", correct, seconds=seconds, cost=cost, input_tokens=tokens, tools_created=("t",) * (n % 3))
         for n, (correct, seconds, cost, tokens) in enumerate(values)
     ]
-    drawn = [html.accuracy_by_cost(attempts), html.outcomes(attempts), html.reuse_of_tools(attempts)]
-    drawn.append(html.accuracy_by_level(report_of(attempts, tasks(12)).summary))
-    for svg in drawn:
-        assert "nan" not in svg
-        assert "inf" not in svg.replace("information", "")
-        for number in re.findall(r'(?:c?[xy][12]?)="(-?[\d.]+)"', svg):
-            assert -60 <= float(number) <= html.WIDTH + 20
+    for plot in plots_of(report_of(attempts, tasks(12)).summary, attempts, attempts):
+        places = [*(x for x, _ in plot.x), *(y for y, _ in plot.y), *(place for dot in plot.dots for place in dot[:2])]
+        places += [place for whisker in plot.whiskers for place in whisker]
+        places += [place for line in plot.lines.values() for point in line for place in point]
+        assert all(0 <= place <= 1 for place in places)
 
 
 def test_of_many_attempts_a_plot_draws_a_sample_and_tells_it():
     attempts = [attempt(f"q{n}") for n in range(4_000)]
-    svg = html.outcomes(attempts)
-    assert svg.count("<circle") <= html.MOST_MARKS
-    assert "one of 3 attempts is drawn" in svg
+    outcomes = plots_of(report_of([], []).summary, attempts, attempts)[2]
+    assert len(outcomes.dots) <= MOST_MARKS
+    assert "one of 3 attempts is drawn" in outcomes.note
 
 
-@pytest.mark.parametrize("count", [10_000])
-def test_ten_thousand_attempts_are_a_page_of_a_few_megabytes(count):
+def test_ten_thousand_attempts_are_a_page_of_a_few_megabytes():
+    count = 10_000
     attempts = [attempt(f"q{n}", n % 2 == 0) for n in range(1, count + 1)]
     html = page_of(attempts, tasks(count))
     assert len(html) < 8_000_000

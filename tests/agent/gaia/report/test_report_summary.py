@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agent.errors import RunError
 from agent.gaia.attempt import Task
 from agent.gaia.report.figures import summarise
-from agent.gaia.report.opened import as_json, money_text, open_report, report_of, seconds_text
-from agent.gaia.report.tables import as_markdown, as_terminal, shown
+from agent.gaia.report.opened import open_report, report_of
+from agent.gaia.report.tables import as_markdown, as_terminal, money_text, seconds_text, shown
 from support.attempts import attempt, tasks, write_ledger
 
 STATUSES = ("ok", "error", "timeout", "limit", "missing-file", "interrupted")
@@ -29,25 +29,25 @@ def test_accuracy_is_right_by_all_selected_questions_and_epochs(lines, selected,
     summary = summarise(attempts, tasks(selected), epochs=epochs)
     last = {a.key: a for a in attempts if int(a.task_id[1:]) <= selected}
     numbers = {*range(1, epochs + 1), *(a.epoch for a in last.values())}
-    assert summary.share.of == selected * (len(numbers) if selected else 0)
-    assert summary.share.right == sum(a.correct is True for a in last.values())
-    assert summary.attempted + summary.missing == summary.share.of
-    assert sum(summary.statuses.values()) == summary.share.of
-    for groups in (summary.levels, summary.file_types, summary.routes):
-        assert sum(group.share.of for group in groups) == summary.share.of
-        assert sum(group.share.right for group in groups) == summary.share.right
-    if selected:
-        assert summary.repeats.mean == pytest.approx(summary.share.right / summary.share.of)
-        assert summary.repeats.pass_at[1] == pytest.approx(summary.repeats.mean)
-        low, high = summary.share.interval
-        assert low <= summary.repeats.mean <= high
-    json.dumps(as_json(report_of(attempts, tasks(selected), epochs=epochs)), allow_nan=False)
+    assert summary.overall.of == selected * (len(numbers) if selected else 0)
+    assert summary.overall.right == sum(a.correct is True for a in last.values())
+    assert summary.attempted + summary.missing == summary.overall.of
+    assert sum(summary.status.values()) == summary.overall.of
+    for groups in (summary.level, summary.file_type, summary.route):
+        assert sum(group.of for group in groups) == summary.overall.of
+        assert sum(group.right for group in groups) == summary.overall.right
+    if selected and summary.mean_pass_at_1 is not None:
+        assert summary.mean_pass_at_1 == pytest.approx(summary.overall.right / summary.overall.of)
+        assert summary.pass_at_k[1] == pytest.approx(summary.mean_pass_at_1)
+        low, high = summary.overall.interval95
+        assert low <= summary.mean_pass_at_1 <= high
+    json.dumps(report_of(attempts, tasks(selected), epochs=epochs).as_json(), allow_nan=False)
 
 
 def test_missing_and_broken_questions_stay_in_the_denominator():
     attempts = [attempt("q1"), attempt("q2", None, status="error", error="it broke"), attempt("q3", False)]
     summary = summarise(attempts, tasks(5))
-    assert (summary.share.right, summary.share.of, summary.errors, summary.missing) == (1, 5, 1, 2)
+    assert (summary.overall.right, summary.overall.of, summary.errors, summary.missing) == (1, 5, 1, 2)
     assert as_terminal(shown(report_of(attempts, tasks(5)))).startswith(
         "20.0 % right: 1 of 5 (5 selected questions), 95 % interval 3.6 to 62.4 % (Wilson)\n"
     )
@@ -56,38 +56,38 @@ def test_missing_and_broken_questions_stay_in_the_denominator():
 def test_the_last_attempt_counts_and_what_came_before_was_paid():
     attempts = [attempt("q1", None, status="error", cost=0.5), attempt("q1", True, cost=0.25)]
     summary = summarise(attempts, tasks(1))
-    assert (summary.share.right, summary.errors, summary.retried) == (1, 0, 1)
-    assert summary.effort.money.total == 0.75
+    assert (summary.overall.right, summary.errors, summary.retried) == (1, 0, 1)
+    assert summary.effort.cost == 0.75
 
 
 def test_what_an_interrupted_run_took_is_counted_once():
     """The attempt that goes on with a run holds what it took before."""
     interrupted = attempt("q1", None, status="interrupted", run_id="r", cost=0.5)
     effort = summarise([interrupted, attempt("q1", run_id="r", cost=0.75, seconds=3.0)], tasks(1)).effort
-    assert (effort.money.total, effort.seconds, effort.input_tokens) == (0.75, 3.0, 100)
+    assert (effort.cost, effort.seconds, effort.input_tokens) == (0.75, 3.0, 100)
 
 
 def test_an_unknown_price_is_unknown_and_never_nothing():
     text = as_terminal(shown(report_of([attempt("q1", cost=None)], tasks(1))))
     assert "$" not in text
     mixed = summarise([attempt("q1", cost=None), attempt("q2", cost=0.5)], tasks(2))
-    assert money_text(mixed.effort.money) == "unknown (at least $0.5000; 1 of 2 attempts have no price)"
-    told = as_json(report_of([attempt("q1", cost=None)], tasks(1)))
+    assert money_text(mixed.effort) == "unknown (at least $0.5000; 1 of 2 attempts have no price)"
+    told = report_of([attempt("q1", cost=None)], tasks(1)).as_json()
     assert told["effort"]["cost"] is None
     assert told["effort"]["unpriced"] == 1
-    assert money_text(summarise([attempt("q1", cost=0.0)], tasks(1)).effort.money) == "$0"
+    assert money_text(summarise([attempt("q1", cost=0.0)], tasks(1)).effort) == "$0"
 
 
 def test_several_epochs_have_each_figure_under_its_own_name():
     rights = {"q1": (True, True, True), "q2": (True, False, False), "q3": (False, False, False), "q4": (False,) * 3}
     attempts = [attempt(q, right, epoch=n) for q, three in rights.items() for n, right in enumerate(three, 1)]
-    repeats = summarise(attempts, tasks(4), epochs=3).repeats
-    assert repeats.by_epoch == (0.5, 0.25, 0.25)
-    assert repeats.mean == pytest.approx(1 / 3)
-    assert repeats.spread == pytest.approx(0.1443, abs=1e-4)
-    assert repeats.pass_at == pytest.approx({1: 1 / 3, 2: (1 + 2 / 3) / 4, 3: 0.5})
-    assert repeats.pass_hat == pytest.approx({1: 1 / 3, 2: 0.25, 3: 0.25})
-    assert repeats.majority == 0.25
+    summary = summarise(attempts, tasks(4), epochs=3)
+    assert summary.pass_at_1_by_epoch == (0.5, 0.25, 0.25)
+    assert summary.mean_pass_at_1 == pytest.approx(1 / 3)
+    assert summary.pass_at_1_stdev == pytest.approx(0.1443, abs=1e-4)
+    assert summary.pass_at_k == pytest.approx({1: 1 / 3, 2: (1 + 2 / 3) / 4, 3: 0.5})
+    assert summary.pass_hat_k == pytest.approx({1: 1 / 3, 2: 0.25, 3: 0.25})
+    assert summary.majority_at_k == {3: 0.25}
     text = as_markdown(shown(report_of(attempts, tasks(4), epochs=3)))
     for name in ("mean pass@1", "pass@3", "pass^3", "majority@3"):
         assert name in text.replace("\\", "")
@@ -96,28 +96,28 @@ def test_several_epochs_have_each_figure_under_its_own_name():
 def test_a_majority_does_not_look_at_the_truth():
     """Two wrong answers that agree beat a right one; of answers given once the first wins, right or not."""
     agree = [attempt("q1", False, epoch=n, answer="7") for n in (1, 2)] + [attempt("q1", True, epoch=3)]
-    assert summarise(agree, tasks(1), epochs=3).repeats.majority == 0
+    assert summarise(agree, tasks(1), epochs=3).majority_at_k == {3: 0}
     tie = [attempt("q1", False, epoch=1), attempt("q1", True, epoch=2)]
-    assert summarise(tie, tasks(1), epochs=2).repeats.majority == 0
-    assert summarise([replace(a, epoch=3 - a.epoch) for a in tie], tasks(1), epochs=2).repeats.majority == 1
+    assert summarise(tie, tasks(1), epochs=2).majority_at_k == {2: 0}
+    assert summarise([replace(a, epoch=3 - a.epoch) for a in tie], tasks(1), epochs=2).majority_at_k == {2: 1}
 
 
 def test_the_text_of_a_failure_has_no_vote():
     attempts = [attempt("q1", None, epoch=n, status="error", answer="it broke") for n in (1, 2)]
-    assert summarise([*attempts, attempt("q1", epoch=3)], tasks(1), epochs=3).repeats.majority == 1
+    assert summarise([*attempts, attempt("q1", epoch=3)], tasks(1), epochs=3).majority_at_k == {3: 1}
 
 
 def test_epochs_of_one_question_do_not_make_the_interval_narrower():
-    one = summarise([attempt("q1"), attempt("q2", False)], tasks(2)).share.interval
+    one = summarise([attempt("q1"), attempt("q2", False)], tasks(2)).overall.interval95
     many = [attempt(q, q == "q1", epoch=n) for n in range(1, 6) for q in ("q1", "q2")]
-    assert summarise(many, tasks(2), epochs=5).share.interval == pytest.approx(one)
+    assert summarise(many, tasks(2), epochs=5).overall.interval95 == pytest.approx(one)
 
 
 def test_without_true_answers_the_accuracy_is_unknown():
     report = report_of([attempt("q1", None), attempt("q2", None)], tasks(2))
     assert as_terminal(shown(report)).startswith("accuracy unknown: no attempt")
     assert "0.0 %" not in as_terminal(shown(report))
-    assert as_json(report)["overall"]["accuracy"] is None
+    assert report.as_json()["overall"]["accuracy"] is None
 
 
 def test_questions_are_grouped_by_level_file_and_route():
@@ -127,9 +127,9 @@ def test_questions_are_grouped_by_level_file_and_route():
         attempt("q2", level=2, routes=()),
     ]
     summary = summarise(attempts, selected)
-    assert {g.name for g in summary.levels} == {"1", "2", "no level"}
-    assert {g.name for g in summary.file_types} == {"xlsx", "pdf", "no file"}
-    assert {g.name for g in summary.routes} == {"read_file → run_code", "no action", "not attempted"}
+    assert {g.name for g in summary.level} == {"1", "2", "no level"}
+    assert {g.name for g in summary.file_type} == {"xlsx", "pdf", "no file"}
+    assert {g.name for g in summary.route} == {"read_file → run_code", "no action", "not attempted"}
 
 
 def test_tools_resolutions_and_leaks_are_counted():
@@ -152,7 +152,7 @@ def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path
     with path.open("ab") as file:
         file.write(b'{"kind":"attempt","task_id":5}\n\xff\xfe rubbish\n[1]\n{"kind":"other"}\n{"kind":"attempt","task')
     report = open_report(path)
-    assert (report.summary.share.right, report.summary.share.of) == (1, 3)
+    assert (report.summary.overall.right, report.summary.overall.of) == (1, 3)
     assert len(report.notices) == 3
     assert report.created.startswith("2026-01-02")
 
@@ -171,7 +171,7 @@ def test_a_ledger_without_attempts_has_a_report(tmp_path):
 def test_where_the_ledger_does_not_say_what_was_selected_this_is_told(tmp_path):
     path = write_ledger(tmp_path / "l.jsonl", [attempt("q1")])
     assert any("does not say which questions were selected" in notice for notice in open_report(path).notices)
-    assert open_report(path, tasks(4)).summary.share.of == 4
+    assert open_report(path, tasks(4)).summary.overall.of == 4
 
 
 def test_no_ledger_is_an_error_of_the_user(tmp_path):
@@ -183,7 +183,7 @@ def test_of_mixed_configurations_the_newest_counts_and_the_others_can_be_asked_f
     attempts = [attempt("q1", False), attempt("q2"), attempt("q1", fingerprint="e2")]
     path = write_ledger(tmp_path / "l.jsonl", attempts, tasks(2))
     report = open_report(path)
-    assert (report.summary.share.right, report.summary.share.of, report.summary.retried) == (1, 2, 0)
+    assert (report.summary.overall.right, report.summary.overall.of, report.summary.retried) == (1, 2, 0)
     assert any("figures are of e2; see others with --configuration f1" in notice for notice in report.notices)
     assert open_report(path, configuration="f").summary.attempted == 2
     with pytest.raises(RunError, match="no configurations that begin with 'x'"):
@@ -203,7 +203,7 @@ def test_texts_of_others_cannot_steer_a_terminal_or_be_markup():
 def test_times_that_are_no_numbers_are_not_added():
     summary = summarise([attempt("q1", seconds=float("nan"), cost=float("inf")), attempt("q2")], tasks(2))
     assert summary.effort.seconds == 1.0
-    assert summary.effort.money.total is None
+    assert summary.effort.cost is None
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(None, "–"), (0, "0 s"), (75, "1 min 15 s"), (7_260, "2 h 1 min")])
