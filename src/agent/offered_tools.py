@@ -8,7 +8,7 @@ from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.state import State
 from mcp_tools.clients.definitions import plain_schema
-from mcp_tools.library.trust import SERVED
+from mcp_tools.library.approvals import SERVED
 from mcp_tools.prompt import data_block
 from mcp_tools.tool import Json, Tool
 

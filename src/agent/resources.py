@@ -19,7 +19,7 @@ from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Library
-from mcp_tools.library.trust import SERVED
+from mcp_tools.library.approvals import SERVED
 
 if TYPE_CHECKING:
     from agent.answering.answer import Answer

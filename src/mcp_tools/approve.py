@@ -18,9 +18,10 @@ from mcp_tools.create.same_answer import agree, answer_key
 from mcp_tools.definition import Flag, definition_of, flag, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import Approval, Flaw, Library
+from mcp_tools.library.approvals import SERVED
+from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.folder import read as read_file
-from mcp_tools.library.tool_files import CAPABILITIES, EXAMPLES, META_HASH, META_PROVENANCE, object_path
-from mcp_tools.library.trust import SERVED
+from mcp_tools.library.tool_files import CAPABILITIES, EXAMPLES, META_PROVENANCE, object_path
 from mcp_tools.packages import imported
 from mcp_tools.run import limits_of
 from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox

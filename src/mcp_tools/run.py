@@ -10,7 +10,7 @@ from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.library import validate_arguments, validate_result
-from mcp_tools.library.trust import SERVED
+from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Description, Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json, Tool

@@ -14,19 +14,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
+import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    CallToolRequestParams,
-    CompleteRequestParams,
-    GetPromptRequestParams,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-)
 from pydantic import ValidationError
 
 from mcp_tools.library import Library
@@ -34,10 +27,10 @@ from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.serving.audit import AuditLog
 from mcp_tools.serving.call import ConstantTool, ServerLimits
 from mcp_tools.serving.calling import Calling, Runner
-from mcp_tools.serving.catalogue import Catalogue, Offer
+from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.changes import Watch
 from mcp_tools.serving.constant_tools import Agent, ConstantTools
-from mcp_tools.serving.listing import Announcer, Completions, Listing, Watcher
-from mcp_tools.serving.resources import Document, Prompt, Prompts, Resources
+from mcp_tools.serving.resources import Completions, Document, Prompt, Prompts, Resources
 
 INSTRUCTIONS = (
     "Tools that were written, tested and kept by alita; each runs in a sandbox without network and files. "
@@ -94,57 +87,31 @@ def build_server(
         extra: More of each kind.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
-    reserved = {*CONSTANT_TOOLS, *(tool.name for tool in extra.tools)}
-    catalogue = Catalogue(library, Offer(offered), reserved)
-    runner = Runner(library, sandbox, limits)
-    constant = [*ConstantTools(catalogue, runner, sandbox, agent, limits).tools(), *extra.tools]
-    announcer = Announcer()
-    watcher = Watcher(catalogue, announcer, tell=_to_stderr)
-    server = _bare_server(watcher)
-    server.middleware.append(announcer.observe)
-    server.middleware.append(_without_exceptions)
-    server.add_request_handler("subscriptions/listen", _listen_params(), ListenHandler(announcer.bus))
-    calling = Calling(catalogue, runner, {tool.name: tool for tool in constant}, limits, audit)
-    listing = Listing(catalogue, [tool.definition for tool in constant], sandbox, limits)
-    _add_tools(server, listing, calling)
+    catalogue = Catalogue(library, offered, {*CONSTANT_TOOLS, *(tool.name for tool in extra.tools)})
+    runner, watch = Runner(catalogue, sandbox, limits), Watch(catalogue)
+    constant = [*ConstantTools(catalogue, runner, agent, limits).tools(), *extra.tools]
+    calling = Calling(catalogue, runner, constant, limits, audit)
     resources = Resources(catalogue, limits, extra.documents)
     prompts = Prompts(resources, extra.prompts)
-    _add_readings(server, resources, prompts)
-    completions = Completions(catalogue, prompts, resources)
-    server.add_request_handler("completion/complete", CompleteRequestParams, completions.complete)
-    return server
 
-
-def _bare_server(watcher: Watcher) -> ToolServer:
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
-        async with watcher.watching():
+        async with watch.watching():
             yield {}
 
-    return ToolServer("alita", version=version("alita"), title="alita", instructions=INSTRUCTIONS, lifespan=lifespan)
-
-
-def _listen_params() -> type[Any]:
-    from mcp_types import SubscriptionsListenRequestParams
-
-    return SubscriptionsListenRequestParams
-
-
-def _add_tools(server: ToolServer, listing: Listing, calling: Calling) -> None:
-    server.add_request_handler("tools/list", PaginatedRequestParams, listing.list)
-    server.add_request_handler("tools/call", CallToolRequestParams, calling.call)
-
-
-def _add_readings(server: ToolServer, resources: Resources, prompts: Prompts) -> None:
-    server.add_request_handler("resources/list", PaginatedRequestParams, resources.list)
-    server.add_request_handler("resources/templates/list", PaginatedRequestParams, resources.templates)
-    server.add_request_handler("resources/read", ReadResourceRequestParams, resources.read)
-    server.add_request_handler("prompts/list", PaginatedRequestParams, prompts.list)
-    server.add_request_handler("prompts/get", GetPromptRequestParams, prompts.get)
-
-
-def _to_stderr(text: str) -> None:
-    print(f"alita: {text}", file=sys.stderr, flush=True)
+    server = ToolServer("alita", version=version("alita"), title="alita", instructions=INSTRUCTIONS, lifespan=lifespan)
+    server.middleware += [watch.observe, _without_exceptions]
+    add = server.add_request_handler
+    add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(watch.bus))
+    add("tools/list", types.PaginatedRequestParams, calling.list)
+    add("tools/call", types.CallToolRequestParams, calling.call)
+    add("resources/list", types.PaginatedRequestParams, resources.list)
+    add("resources/templates/list", types.PaginatedRequestParams, resources.list_templates)
+    add("resources/read", types.ReadResourceRequestParams, resources.read)
+    add("prompts/list", types.PaginatedRequestParams, prompts.list)
+    add("prompts/get", types.GetPromptRequestParams, prompts.get)
+    add("completion/complete", types.CompleteRequestParams, Completions(catalogue, prompts, resources).complete)
+    return server
 
 
 async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -157,7 +124,7 @@ async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: Ca
         error_id = secrets.token_hex(4)
         text = "".join(traceback.format_exception(failure))
         print(f"alita: error {error_id} in {ctx.method}: {text}", file=sys.stderr, flush=True)
-        raise MCPError(INTERNAL_ERROR, f"Internal server error (error {error_id})") from None
+        raise MCPError(types.INTERNAL_ERROR, f"Internal server error (error {error_id})") from None
 
 
 async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:

@@ -12,7 +12,7 @@ from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.offered_tools import SHOWN_EXTERNAL_TOOLS, SHOWN_TOOLS, shown_tool
 from agent.state import State
-from mcp_tools.library.trust import SERVED, errors_of
+from mcp_tools.library.approvals import SERVED, errors_of
 
 SHOWN_FLAWS = 3
 """`alita tools list` tells them all."""

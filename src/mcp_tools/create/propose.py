@@ -26,7 +26,7 @@ from mcp_tools.create.written import Written, read_function
 from mcp_tools.definition import definition_of
 from mcp_tools.errors import LibraryError, ModelFixableError, StoppedError
 from mcp_tools.library import validate_result
-from mcp_tools.library.trust import SERVED
+from mcp_tools.library.approvals import SERVED
 from mcp_tools.packages import imported, with_header
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox

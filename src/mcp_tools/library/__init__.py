@@ -1,11 +1,10 @@
 """The tools on disk: their files, their evidence, and the search over them."""
 
-from mcp_tools.library.approvals import Approval
+from mcp_tools.library.approvals import Approval, Withheld
 from mcp_tools.library.arguments import validate_arguments, validate_result
 from mcp_tools.library.calls import Stats
 from mcp_tools.library.library import Hit, Library
 from mcp_tools.library.tool_files import Flaw, free_name, valid_name
-from mcp_tools.library.trust import Withheld
 
 __all__ = [
     "Approval",

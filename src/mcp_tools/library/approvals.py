@@ -1,7 +1,7 @@
-"""Approvals: which source and which definition of a tool somebody vouched for, as hashes in one JSON file.
+"""Approvals: which source and which definition of a tool somebody vouched for, and whether it may therefore be served.
 
-The file may be shared by several libraries and written by several processes. One that is damaged approves nothing: the
-damage is told, and the file is put aside by the next approval.
+The hashes are in one JSON file, which may be shared by several libraries and written by several processes. One that is
+damaged approves nothing: the damage is told, and the file is put aside by the next approval.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.folder import PRIVATE, within
-from mcp_tools.tool import Capabilities, Json, Tool
+from mcp_tools.tool import Capabilities, Json, Status, Tool
 
+SERVED = (Status.VERIFIED, Status.TRUSTED)
 _LOCK_SECONDS = 30.0
 _VERSION = 1
 _HERE = "."
@@ -42,14 +43,37 @@ class Approval:
     @classmethod
     def of(cls, tool: Tool) -> Approval:
         """The approval of a tool as it is now."""
-        from mcp_tools.definition import definition_hash
-
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment)
 
     def differences(self, now: Approval) -> list[str]:
         """What is not as it was approved: `source`, `definition`, `capabilities`."""
         return [part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)]
+
+
+@functools.lru_cache(maxsize=256)
+def _hash_of(capabilities: Capabilities) -> str:
+    """A limit that is not declared is not in it."""
+    declared = {name: value for name, value in asdict(capabilities).items() if value is not None}
+    return hashlib.sha256(canonical(declared)).hexdigest()
+
+
+def errors_of(tool: Tool) -> tuple[Flag, ...]:
+    """What of a tool's definition must not be served."""
+    return tuple(lint(definition_of(tool), warnings=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A tool that clients do not get."""
+
+    name: str
+    reason: str
+    """What is wrong, for people."""
+    remedy: str
+    """What to do, if possible the command."""
+    is_approvable: bool = True
+    """Whether somebody may approve it, once it is as it should be; a tool that was retired is not for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +83,29 @@ class Found:
     by_name: Mapping[str, Approval] = field(default_factory=dict)
     damage: str = ""
     """Why the file cannot be believed; then nothing is approved."""
+
+    def approves(self, tool: Tool, now: Approval) -> bool:
+        """Whether a tool is served: nothing with an error is ever approved."""
+        approved = self.by_name.get(tool.name)
+        return tool.status in SERVED and approved is not None and not approved.differences(now)
+
+    def objection(self, tool: Tool, now: Approval) -> Withheld:
+        """Why a tool is not served."""
+        name = tool.name
+        if tool.status not in SERVED:
+            remedy = f"ask for it anew, or remove it: alita tools delete {name}"
+            return Withheld(name, f"it is {tool.status}", remedy, is_approvable=False)
+        if errors := errors_of(tool):
+            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            reason = f"its definition breaks the rule {errors[0].rule}: {errors[0].where}: {errors[0].message}{more}"
+            return Withheld(name, reason, f"correct {name}.json and {name}.py, then: alita tools approve {name}")
+        if self.damage:
+            return Withheld(name, f"nothing counts as approved: {self.damage}", "alita tools approve --all")
+        if (approved := self.by_name.get(name)) is None:
+            return Withheld(name, "it was never approved here", f"alita tools approve {name} (or --all)")
+        changed = " and ".join(approved.differences(now))
+        reason = f"its {changed} changed since it was approved on {approved.approved[:10]}"
+        return Withheld(name, reason, f"alita tools approve {name}")
 
 
 class Approvals:
@@ -73,59 +120,69 @@ class Approvals:
         self.path = path or folder / PRIVATE / "approvals.json"
         self._folder = folder
         self._is_own = path is None
-        self._seen: tuple[tuple[int, int, int], dict[str, Json] | str] | None = None
-        self._found: tuple[dict[str, Json], Found] | None = None
+        self._seen: tuple[object, Found] | None = None
 
     @property
     def _key(self) -> str:
         return _HERE if self._is_own else str(self._folder.resolve())
 
+    def stamp(self) -> tuple[int, ...]:
+        """What changes with the file; empty where there is none."""
+        try:
+            state = self.path.stat()
+        except OSError:
+            return ()
+        return state.st_mtime_ns, state.st_size, state.st_ino
+
     def read(self) -> Found:
         """What is approved now."""
-        content = self._content()
-        if isinstance(content, str):
-            return Found(damage=content)
-        if self._found is None or self._found[0] is not content:
-            self._found = (content, self._entries(content))
-        return self._found[1]
+        stamp = self.stamp()
+        if self._seen is None or self._seen[0] != stamp:
+            try:
+                entries = self._content()["libraries"].get(self._key, {})
+                found = Found({name: _approval(entry) for name, entry in entries.items()})
+            except LibraryError as error:
+                found = Found(damage=error.message)
+            except (TypeError, AttributeError):
+                found = Found(damage=f"{self.path} is damaged: it holds no approvals")
+            self._seen = (stamp, found)
+        return self._seen[1]
 
-    def _entries(self, content: dict[str, Json]) -> Found:
-        try:
-            entries = content["libraries"].get(self._key, {})
-            return Found({name: _approval(entry) for name, entry in entries.items()})
-        except (KeyError, TypeError, AttributeError, ValueError):
-            return Found(damage=f"{self.path} is damaged: it holds no approvals")
-
-    def put(self, name: str, approval: Approval) -> Path | None:
-        """Keeps an approval in the place of an older one.
-
-        Returns:
-            Where a damaged file was put aside, if there was one.
+    def put(self, name: str, approval: Approval) -> None:
+        """Keeps an approval in the place of an older one. A damaged file is put aside.
 
         Raises:
             LibraryError: The file cannot be written.
         """
-        return self._change(lambda entries: entries.update({name: asdict(approval)}))
+        self._change(lambda entries: entries.update({name: asdict(approval)}))
 
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""
         if name in self.read().by_name:
             self._change(lambda entries: entries.pop(name, None))
 
-    def _content(self) -> dict[str, Json] | str:
-        """The file's content, or why it has none; read again only when it was replaced."""
+    def _content(self) -> dict[str, Json]:
+        """What the file holds.
+
+        Raises:
+            LibraryError: It cannot be read, is damaged, or is of another version.
+        """
         try:
-            state = self.path.stat()
-            stamp = (state.st_mtime_ns, state.st_size, state.st_ino)
-            if self._seen is None or self._seen[0] != stamp:
-                self._seen = (stamp, _parsed(self.path))
-            return self._seen[1]
+            content = json.loads(self.path.read_bytes())
         except FileNotFoundError:
             return {"version": _VERSION, "libraries": {}}
         except OSError as error:
-            return f"{self.path} cannot be read: {error.strerror or error}"
+            reason = f"{self.path} cannot be read: {error.strerror or error}"
+            raise LibraryError(reason, remedy=f"make it readable: chmod u+rw {self.path}") from error
+        except (ValueError, RecursionError) as error:
+            raise LibraryError(f"{self.path} is damaged: {error}") from error
+        if not isinstance(content, dict) or not isinstance(content.get("libraries"), dict):
+            raise LibraryError(f"{self.path} is damaged: it holds no approvals")
+        if content.get("version") != _VERSION:
+            raise LibraryError(f"{self.path} is of another version of alita: {content.get('version')!r}")
+        return content
 
-    def _change(self, change: Callable[[dict[str, Json]], object]) -> Path | None:
+    def _change(self, change: Callable[[dict[str, Json]], object]) -> None:
         from filelock import FileLock, Timeout
 
         try:
@@ -133,16 +190,12 @@ class Approvals:
                 within(self._folder, PRIVATE, self.path.name)
             private_folder(self.path.parent)
             with FileLock(self.path.with_suffix(".lock"), timeout=_LOCK_SECONDS):
-                aside = self._put_aside() if self.read().damage else None
+                if self.read().damage:
+                    label = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+                    self.path.rename(self.path.with_name(f"{self.path.stem}.damaged-{label}.json"))
                 content = self._content()
-                if isinstance(content, str):
-                    raise LibraryError(content, remedy=f"make it readable: chmod u+rw {self.path}")
-                libraries = content["libraries"]
-                entries = dict(libraries.get(self._key, {}))
-                change(entries)
-                new = {**content, "libraries": {**libraries, self._key: entries}}
-                write_whole(self.path, _text(new).encode())
-                return aside
+                change(content["libraries"].setdefault(self._key, {}))
+                write_whole(self.path, json.dumps(content).encode())
         except Timeout as error:
             raise LibraryError(
                 f"another process has held the lock of {self.path} for {_LOCK_SECONDS:.0f} seconds",
@@ -154,50 +207,8 @@ class Approvals:
                 remedy="make space, or make the folder writable",
             ) from error
 
-    def _put_aside(self) -> Path | None:
-        label = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        aside = self.path.with_name(f"{self.path.stem}.damaged-{label}.json")
-        self.path.rename(aside)
-        return aside
-
-
-def _parsed(path: Path) -> dict[str, Json] | str:
-    try:
-        content = json.loads(path.read_bytes(), object_hook=_shared)
-    except (ValueError, RecursionError) as error:
-        return f"{path} is damaged: {error}"
-    if not isinstance(content, dict) or not isinstance(content.get("libraries"), dict):
-        return f"{path} is damaged: it holds no approvals"
-    if content.get("version") != _VERSION:
-        return f"{path} is of another version of alita: {content.get('version')!r}"
-    return content
-
-
-def _shared(entry: dict[str, Json]) -> dict[str, Json]:
-    """The same hash is one object: it also stands in a verdict and in a catalogue, for each of many tools."""
-    return {name: sys.intern(value) if isinstance(value, str) else value for name, value in entry.items()}
-
-
-@functools.lru_cache(maxsize=256)
-def _hash_of(capabilities: Capabilities) -> str:
-    """Nearly all tools may touch the same, which is nothing. A limit that is not declared is not in it."""
-    from mcp_tools.definition import canonical
-
-    declared = {name: value for name, value in asdict(capabilities).items() if value is not None}
-    return hashlib.sha256(canonical(declared)).hexdigest()
-
 
 def _approval(entry: Json) -> Approval:
     if not all(isinstance(value, str) for value in entry.values()):
-        raise ValueError("a hash is no text")
+        raise TypeError("a hash is no text")
     return Approval(**entry)
-
-
-def _text(content: dict[str, Json]) -> str:
-    """JSON with one approval a line: indenting all of it takes ten times as long, and no longer reads better."""
-    libraries = []
-    for folder, entries in sorted(content["libraries"].items()):
-        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in sorted(entries.items()))
-        libraries.append(f" {json.dumps(folder)}: {{\n{lines}\n }}")
-    others = {key: value for key, value in content.items() if key != "libraries"}
-    return f'{json.dumps(others)[:-1]}, "libraries": {{\n' + ",\n".join(libraries) + "\n}}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,6 @@ from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
-
-from collections.abc import Callable
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
@@ -25,80 +23,46 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
-_NOTES = frozenset({"title", "description", "default", "examples"})
 _DEEPEST = 50
 
 
 def surely_fits(value: Any, schema: Any, depth: int = 0) -> bool:
-    """True when the value fits; False when it does not, or when the schema says more than is known here."""
+    """True when the value fits; False when it does not, or when the schema says more than is known here.
+
+    It spares most calls the import of jsonschema, which takes longer than the call.
+    """
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return False
-    return all(
-        keyword in _NOTES or ((test := _TESTS.get(keyword)) is not None and test(value, wanted, schema, depth))
-        for keyword, wanted in schema.items()
-    )
+    return all(_surely_keeps(keyword, wanted, value, schema, depth + 1) for keyword, wanted in schema.items())
 
 
-def _has_type(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    kinds = [wanted] if isinstance(wanted, str) else wanted
-    return isinstance(kinds, list) and any(
-        isinstance(kind, str) and kind in _KINDS and _KINDS[kind](value) for kind in kinds
-    )
-
-
-def _has_properties(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    if not isinstance(value, dict) or not isinstance(wanted, dict):
-        return False
-    return all(surely_fits(value[name], inner, depth + 1) for name, inner in wanted.items() if name in value)
-
-
-def _has_required(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    if not isinstance(value, dict) or not isinstance(wanted, list):
-        return False
-    return all(isinstance(name, str) and name in value for name in wanted)
-
-
-def _has_no_others(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    properties = schema.get("properties", {})
-    if not isinstance(value, dict) or not isinstance(properties, dict) or "patternProperties" in schema:
-        return False
-    others = [inner for name, inner in value.items() if name not in properties]
-    if isinstance(wanted, bool):
-        return wanted or not others
-    return all(surely_fits(inner, wanted, depth + 1) for inner in others)
-
-
-def _has_items(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    return isinstance(value, list) and all(surely_fits(item, wanted, depth + 1) for item in value)
-
-
-def _is_one_of(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    return isinstance(value, str) and isinstance(wanted, list) and value in wanted
-
-
-def _is_const(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    return isinstance(value, str) and value == wanted
-
-
-def _fits_any(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    return isinstance(wanted, list) and any(surely_fits(value, branch, depth + 1) for branch in wanted)
-
-
-def _is_short(value: Any, wanted: Any, schema: dict[str, Any], depth: int) -> bool:
-    return isinstance(value, str) and type(wanted) is int and len(value) <= wanted
-
-
-_TESTS: dict[str, Callable[[Any, Any, dict[str, Any], int], bool]] = {
-    "type": _has_type,
-    "properties": _has_properties,
-    "required": _has_required,
-    "additionalProperties": _has_no_others,
-    "items": _has_items,
-    "enum": _is_one_of,
-    "const": _is_const,
-    "anyOf": _fits_any,
-    "maxLength": _is_short,
-}
+def _surely_keeps(keyword: str, wanted: Any, value: Any, schema: dict[str, Any], depth: int) -> bool:
+    match keyword, wanted:
+        case (("title" | "description" | "default" | "examples"), _):
+            return True
+        case "type", str() | list():
+            kinds = [wanted] if isinstance(wanted, str) else wanted
+            return any(isinstance(kind, str) and kind in _KINDS and _KINDS[kind](value) for kind in kinds)
+        case "properties", dict() if isinstance(value, dict):
+            return all(surely_fits(value[name], inner, depth) for name, inner in wanted.items() if name in value)
+        case "required", list() if isinstance(value, dict):
+            return all(isinstance(name, str) and name in value for name in wanted)
+        case "additionalProperties", _ if isinstance(value, dict) and "patternProperties" not in schema:
+            if not isinstance(properties := schema.get("properties", {}), dict):
+                return False
+            others = [inner for name, inner in value.items() if name not in properties]
+            return wanted is True or all(surely_fits(inner, wanted, depth) for inner in others)
+        case "items", _ if isinstance(value, list):
+            return all(surely_fits(item, wanted, depth) for item in value)
+        case "anyOf", list():
+            return any(surely_fits(value, branch, depth) for branch in wanted)
+        case "enum", list() if isinstance(value, str):
+            return value in wanted
+        case "const", str():
+            return bool(value == wanted)
+        case "maxLength", int() if isinstance(value, str):
+            return type(wanted) is int and len(value) <= wanted
+    return False
 
 
 _MOST_SHOWN = 8

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcp_tools.library.folder import PRIVATE, opened, within
 
@@ -45,7 +44,9 @@ class Calls:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: _Open | None = None
+        self._database: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        """Device and inode of the open file."""
         self._threads = threading.Lock()
 
     def record(self, name: str, ok: bool, kind: str | None = None) -> None:
@@ -73,8 +74,9 @@ class Calls:
 
     def close(self) -> None:
         """Closes the file. It is opened again when needed."""
-        with self._threads:
-            self._drop()
+        if self._database is not None:
+            self._database.close()
+        self._database = self._identity = None
 
     def _path(self) -> Path:
         return within(self._folder, PRIVATE, "calls.sqlite")
@@ -82,50 +84,31 @@ class Calls:
     def _execute(self, path: Path, statement: str, values: tuple[object, ...]) -> list[Any]:
         with self._threads:
             try:
-                return self._database(path).execute(statement, values).fetchall()
+                return self._opened(path).execute(statement, values).fetchall()
             except sqlite3.OperationalError:
-                self._drop()
+                self.close()
                 raise
             except sqlite3.DatabaseError:
-                self._drop()
+                self.close()
                 path.replace(path.with_suffix(f".damaged-{time.time_ns()}"))
-                return self._database(path).execute(statement, values).fetchall()
+                return self._opened(path).execute(statement, values).fetchall()
 
-    def _database(self, path: Path) -> sqlite3.Connection:
-        """The open file, if it still is the one of that name and not a parent process's."""
-        if self._open is None or self._open.identity != _identity(path):
-            self._drop()
-            database = _connected(path)
-            self._open = _Open(database, _identity(path))
-        return self._open.database
+    def _opened(self, path: Path) -> sqlite3.Connection:
+        """The open file, while it still is the one of that name."""
+        if self._database is None or self._identity != _identity(path):
+            self.close()
+            database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._database = database
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            database.execute(_SCHEMA)
+            self._identity = _identity(path)
+        return self._database
 
-    def _drop(self) -> None:
-        was, self._open = self._open, None
-        if was is not None and was.identity[0] == os.getpid():
-            was.database.close()
 
-
-def _identity(path: Path) -> tuple[int, ...]:
+def _identity(path: Path) -> tuple[int, int] | None:
     try:
         state = path.stat()
     except FileNotFoundError:
-        return ()
-    return os.getpid(), state.st_dev, state.st_ino
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        database.execute(_SCHEMA)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-class _Open(NamedTuple):
-    database: sqlite3.Connection
-    identity: tuple[int, ...]
-    """Process, device and inode."""
+        return None
+    return state.st_dev, state.st_ino

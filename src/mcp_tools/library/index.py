@@ -5,12 +5,18 @@ from __future__ import annotations
 import contextlib
 import heapq
 import math
+import os
 import re
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from mcp_tools.errors import LibraryError
+from mcp_tools.library import tool_files
+from mcp_tools.library.folder import PENDING, PRIVATE, opened, within, writing
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.tool import Status, Tool
 
@@ -53,16 +59,20 @@ def search_words(text: str) -> list[str]:
 
 _SCHEMA_VERSION = 1
 _SCHEMA = f"""
-CREATE TABLE tools (
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS tools (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL,
     flaw_kind TEXT, flaw_message TEXT, flaw_remedy TEXT
 );
-CREATE VIRTUAL TABLE words USING fts5(name, description, parameters, tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE IF NOT EXISTS words
+    USING fts5(name, description, parameters, tokenize = 'porter unicode61 remove_diacritics 2');
 PRAGMA user_version = {_SCHEMA_VERSION};
+COMMIT;
 """
 _BUSY_SECONDS = 10.0
-ACTIVE = (Status.DRAFT, Status.VERIFIED, Status.TRUSTED)
+_ACTIVE = (Status.DRAFT, Status.VERIFIED, Status.TRUSTED)
 """The statuses of tools that may be used."""
+Read = Callable[[str], Tool | Flaw | None]
 
 
 class Found(NamedTuple):
@@ -73,70 +83,52 @@ class Found(NamedTuple):
 
 
 class Index:
-    """The index of one folder, in a file that several processes share, or in memory.
+    """An index of tools, in a file that several processes share, or in memory.
 
     Args:
-        path: The file; None keeps the index in memory, for a folder that cannot be written.
+        path: The file; None keeps the index in memory.
+
+    Raises:
+        sqlite3.Error: The file is damaged, of another version, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._database = self._opened()
-
-    def _opened(self) -> sqlite3.Connection:
-        if self.path is None:
-            return _connected(":memory:")
+        place = ":memory:" if path is None else path
+        self._database = sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
-            return _connected(str(self.path))
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                return _connected(":memory:")  # no space, no permission: searching works all the same
-            for suffix in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            return _connected(str(self.path))
-
-    def rebuild(self) -> None:
-        """Starts anew from nothing, after damage was met."""
-        with contextlib.suppress(sqlite3.Error):
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = OFF")  # derived: what a power cut damages is built anew
+            version = self._database.execute("PRAGMA user_version").fetchone()[0]
+            if version not in {0, _SCHEMA_VERSION}:
+                raise sqlite3.DatabaseError("it is of another version of alita")
+            if not version:
+                self._database.executescript(_SCHEMA)
+        except BaseException:
             self._database.close()
-        if self.path is not None:
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        self._database = self._opened()
+            raise
 
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
 
-    def refresh(self, current: Stamps, read: Callable[[str], Tool | Flaw | None]) -> None:
+    def refresh(self, current: Stamps, read: Read) -> None:
         """Makes the index say what the files say, reading only those whose stamps differ."""
         known = dict(self._database.execute("SELECT name, stamp FROM tools"))
         gone = known.keys() - current.keys()
         changed = [name for name, stamp in current.items() if known.get(name) != stamp]
         if not gone and not changed:
             return
-        with self._transaction() as database:
-            for name in gone:
-                _remove(database, name)
-            for name in changed:
-                _put(database, name, current[name], read(name))
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
         self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._database
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+        with self._database:
+            for name in gone:
+                _remove(self._database, name)
+            for name in changed:
+                _put(self._database, name, current[name], read(name))
 
     def names(self) -> list[str]:
         """The names of all tools that have no flaw."""
-        return [
-            name for (name,) in self._database.execute("SELECT name FROM tools WHERE flaw_kind IS NULL ORDER BY name")
-        ]
+        rows = self._database.execute("SELECT name FROM tools WHERE flaw_kind IS NULL ORDER BY name")
+        return [name for (name,) in rows]
 
     def flaws(self) -> list[Flaw]:
         """What is wrong in the folder."""
@@ -207,29 +199,6 @@ def _stem(word: str) -> str:
     return f"_{word[: max(4, len(word) - 3)]}" if len(word) > 2 else f"_{word}_"
 
 
-def _connected(path: str) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = OFF")  # derived: what a power cut damages is built anew
-        if database.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
-            _create(database)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _create(database: sqlite3.Connection) -> None:
-    database.execute("BEGIN IMMEDIATE")
-    if database.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
-        database.execute("DROP TABLE IF EXISTS words")
-        database.execute("DROP TABLE IF EXISTS tools")
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            database.execute(statement)
-    database.execute("COMMIT")
-
-
 def _remove(database: sqlite3.Connection, name: str) -> None:
     database.execute("DELETE FROM words WHERE rowid = (SELECT id FROM tools WHERE name = ?)", (name,))
     database.execute("DELETE FROM tools WHERE name = ?", (name,))
@@ -244,7 +213,7 @@ def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw 
         "INSERT INTO tools (name, stamp, flaw_kind, flaw_message, flaw_remedy) VALUES (?, ?, ?, ?, ?)",
         (name, stamp, *flaw),
     ).lastrowid
-    if isinstance(tool, Tool) and tool.status in ACTIVE:
+    if isinstance(tool, Tool) and tool.status in _ACTIVE:
         parameters = " ".join(_parameter_words(tool))
         database.execute(
             "INSERT INTO words (rowid, name, description, parameters) VALUES (?, ?, ?, ?)",
@@ -258,3 +227,122 @@ def _parameter_words(tool: Tool) -> Iterator[str]:
         yield str(name)
         if isinstance(schema, dict):
             yield str(schema.get("description", ""))
+
+
+_LOOK_AGAIN_SECONDS = 2.0
+"""How long an edit inside a file may go unseen; new, replaced and deleted files are seen at once."""
+_SCAN_SHARE = 100
+"""Looking at every file takes at most this part of the time."""
+_SETTLED_NS = 50_000_000
+"""A folder changed so recently may change again within one tick of its clock."""
+
+T = TypeVar("T")
+
+
+class CurrentIndex:
+    """The index of one folder, which says what the files say: looked after before each question, built anew if damaged.
+
+    Args:
+        folder: Where the tools are; it need not exist.
+        read: Reads the tool of a name.
+    """
+
+    def __init__(self, folder: Path, read: Read) -> None:
+        self._folder = folder
+        self._read = read
+        self._index: Index | None = None
+        self._existed = False
+        """Whether there was a folder when the index was opened."""
+        self._stamps: Stamps = {}
+        self._indexed: Stamps | None = None
+        self._seen = -1
+        self._due = 0.0
+        self._threads = threading.RLock()
+
+    def look_again(self) -> None:
+        """A file was edited in place since it was indexed: the next question compares all stamps."""
+        self._seen = -1
+
+    def close(self) -> None:
+        """Closes the index; the next question opens it again."""
+        with self._threads:
+            if self._index is not None:
+                self._index.close()
+            self._index, self._indexed, self._seen = None, None, -1
+
+    def asked(self, ask: Callable[[Index], T]) -> T:
+        """Asks the index. Damage is answered by building it anew, then in memory.
+
+        Raises:
+            LibraryError: The folder cannot be read.
+        """
+        with self._threads:
+            stamps = self.stamps()
+            for anew in (False, True):
+                with contextlib.suppress(sqlite3.Error):
+                    return ask(self._current(self._opened(anew=anew), stamps))
+            self.close()
+            self._index = Index(None)
+            return ask(self._current(self._index, stamps))
+
+    def _current(self, index: Index, stamps: Stamps) -> Index:
+        if self._indexed is not stamps:
+            index.refresh(stamps, self._read)
+            self._indexed = stamps
+        return index
+
+    def _opened(self, *, anew: bool) -> Index:
+        exists = self._folder.is_dir()
+        if anew or self._index is None or exists != self._existed:
+            self.close()
+            path = self._path() if exists else None
+            for suffix in ("", "-wal", "-shm") if anew and path else ():
+                with contextlib.suppress(OSError):
+                    Path(f"{path}{suffix}").unlink()
+            self._index, self._existed = Index(path), exists
+        return self._index
+
+    def _path(self) -> Path | None:
+        """The index's file; None where nothing can be written."""
+        with contextlib.suppress(OSError), opened(self._folder, PRIVATE, create=True):
+            path = within(self._folder, PRIVATE, "index.sqlite")
+            return path if os.access(path.parent, os.W_OK) else None
+        return None
+
+    def is_due(self) -> bool:
+        """Whether the stamps must be taken again before they can be told."""
+        return self._changed() != self._seen or time.monotonic() >= self._due
+
+    def _changed(self) -> int:
+        try:
+            return self._folder.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def stamps(self) -> Stamps:
+        """The stamps of all files, the same object while they are the same.
+
+        Raises:
+            LibraryError: The folder cannot be read.
+        """
+        with self._threads:
+            if not self.is_due():
+                return self._stamps
+            changed, started = self._changed(), time.monotonic()
+            pending = self._folder.joinpath(*PENDING)
+            try:
+                if pending.is_dir() and any(pending.iterdir()):
+                    with contextlib.suppress(LibraryError), writing(self._folder):
+                        pass  # a writer was killed: taking the lock settles what it left
+                stamps = tool_files.stamps(self._folder)
+            except OSError as error:
+                raise LibraryError(
+                    f"the tool library {self._folder} cannot be read: {error.strerror or error}",
+                    remedy="make the folder readable, or choose another with --tools-dir",
+                ) from error
+            if stamps != self._stamps:
+                self._stamps = stamps
+            now = time.monotonic()
+            self._due = now + max(_LOOK_AGAIN_SECONDS, _SCAN_SHARE * (now - started))
+            self._seen = changed if time.time_ns() - changed > _SETTLED_NS else -1
+            return self._stamps

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library import commit, tool_files
-from mcp_tools.library.approvals import Approval, Approvals
+from mcp_tools.library import folder as files
+from mcp_tools.library import tool_files
+from mcp_tools.library.approvals import SERVED, Approval, Approvals, Withheld, errors_of
 from mcp_tools.library.calls import Calls, Stats
-from mcp_tools.library.commit import writing
-from mcp_tools.library.current import CurrentIndex
-from mcp_tools.library.folder import read, require_own_place
+from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, free_name, renamed, valid_name
-from mcp_tools.library.trust import SERVED, Served, Standing, Withheld, errors_of
-from mcp_tools.tool import Tool
+from mcp_tools.tool import Status, Tool
+
+_MOST_CACHED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,15 @@ class Hit:
     tool: Tool
     score: float
     """Higher is better; comparable within one search only."""
+
+
+class _Whole(NamedTuple):
+    """A tool as its files have it."""
+
+    stamp: str
+    tool: Tool
+    now: Approval
+    """The hashes that must have been approved."""
 
 
 Tools = list[Tool]
@@ -54,12 +63,11 @@ class Library:
 
     def __init__(self, folder: Path, approvals: Path | None = None) -> None:
         self.folder = Path(folder)
-        require_own_place(self.folder)
+        files.require_own_place(self.folder)
         self.approvals = Approvals(self.folder, approvals)
         self._calls = Calls(self.folder)
-        self._standing = Standing(self.folder)
-        self._index = CurrentIndex(self.folder, self._standing.read)
-        self._served = Served(self.approvals, self._index, self._standing)
+        self._index = CurrentIndex(self.folder, self._read)
+        self._cache: dict[str, _Whole] = {}
 
     # Writing
 
@@ -82,21 +90,23 @@ class Library:
                 f"{tool.name!r} cannot name a tool",
                 remedy="use snake_case: ^[a-z][a-z0-9_]{0,63}$, no keyword or builtin",
             )
-        with writing(self.folder):
-            standing = tool_files.read_tool(self.folder, tool.name)
+        with files.writing(self.folder):
             if replace:
+                standing = tool_files.read_tool(self.folder, tool.name)
                 if standing is not None:
-                    commit.keep_version(self.folder, tool.name)
-                tool = _succeeding(tool, standing)
+                    files.keep_version(self.folder, tool.name)
+                if isinstance(standing, Tool) and standing.source_hash != tool.source_hash:
+                    tool = _with_provenance(tool, parent_version=standing.source_hash)
             else:
                 tool, standing = self._placed(tool)
                 if isinstance(standing, Tool):
                     if _is_same(standing, tool):
                         self._vouch(standing)
                     return standing
-            tool = _dated(tool)
-            commit.write_pair(self.folder, tool.name, tool.source.encode(), tool_files.encoded(tool))
-            commit.keep_version(self.folder, tool.name)
+            if not tool.provenance.get("created"):
+                tool = _with_provenance(tool, created=datetime.now(UTC).isoformat(timespec="seconds"))
+            files.write_pair(self.folder, tool.name, tool.source.encode(), tool_files.encoded(tool))
+            files.keep_version(self.folder, tool.name)
             self._vouch(tool)
         return tool
 
@@ -111,22 +121,18 @@ class Library:
         taken: set[str] = set()
         while True:
             name = free_name(tool.name, taken)
-            candidate = tool if name == tool.name else _renamed(tool, name)
+            candidate = tool
+            if name != tool.name:
+                candidate = replace(tool, name=name, source=renamed(tool.source, tool.name, name))
+                candidate = _with_provenance(candidate, wanted_name=tool.name)
             standing = tool_files.read_tool(self.folder, name)
             if standing is None or (isinstance(standing, Tool) and standing.source_hash == candidate.source_hash):
                 return candidate, standing
-            if isinstance(standing, Flaw) and self._is_left_over(standing, candidate):
-                return candidate, standing
+            if isinstance(standing, Flaw) and standing.kind == "incomplete":
+                with contextlib.suppress(OSError):  # only the JSON file of the very same source may be missing
+                    if files.read(tool_files.source_path(self.folder, name)) == candidate.source.encode():
+                        return candidate, standing
             taken.add(name)
-
-    def _is_left_over(self, standing: Flaw, candidate: Tool) -> bool:
-        """Whether only the JSON file of the very same source is missing."""
-        if standing.kind != "incomplete":
-            return False
-        try:
-            return read(tool_files.source_path(self.folder, candidate.name)) == candidate.source.encode()
-        except OSError:
-            return False
 
     def delete(self, name: str) -> None:
         """Removes a tool, or what is left of one; its files are kept among the versions.
@@ -137,9 +143,9 @@ class Library:
         """
         if not tool_files.stamp(self.folder, self._named(name)):
             raise self._unknown(name)
-        with writing(self.folder):
-            commit.keep_version(self.folder, name)
-            commit.remove_pair(self.folder, name)
+        with files.writing(self.folder):
+            files.keep_version(self.folder, name)
+            files.remove_pair(self.folder, name)
         with contextlib.suppress(LibraryError):  # hashes of a tool that is gone approve nothing else
             self.approvals.drop(name)
 
@@ -157,36 +163,51 @@ class Library:
             LibraryError: Its files are damaged, its definition has errors, its status keeps it from being served, it is
                 another than the one seen, or the approvals cannot be written.
         """
-        tool = self._whole(name)[1]
-        if tool.status not in SERVED:
+        whole = self._whole(name)
+        if whole.tool.status not in SERVED:
             raise LibraryError(
-                f"{name} is {tool.status}: only verified and trusted tools are served",
+                f"{name} is {whole.tool.status}: only verified and trusted tools are served",
                 remedy=f"ask for it anew, or remove it: alita tools delete {name}",
             )
-        if errors := errors_of(tool):
+        if errors := errors_of(whole.tool):
             listed = "\n".join(f"  {error}" for error in errors)
             raise LibraryError(f"the definition of {name} must not be served:\n{listed}", remedy="correct its files")
-        if seen is not None and not _is_same(tool, seen):
+        if seen is not None and not _is_same(whole.tool, seen):
             raise LibraryError(f"{name} was changed meanwhile", remedy=f"look again: alita tools approve {name}")
-        with contextlib.suppress(LibraryError), writing(self.folder):  # a folder that is only read has no versions
-            commit.keep_version(self.folder, name)
-        self.approvals.put(name, Approval.of(tool))
-        return tool
+        with (
+            contextlib.suppress(LibraryError),
+            files.writing(self.folder),
+        ):  # a folder that is only read has no versions
+            files.keep_version(self.folder, name)
+        self.approvals.put(name, Approval.of(whole.tool))
+        return whole.tool
 
     def served(self) -> Tools:
         """The tools that clients get: verified or trusted, approved as they stand, with a clean definition.
 
         Each holds in `source` the very text whose hash was approved: run that, never the file.
         """
-        return [*self.each_served()]
+        return [tool for tool, _ in self.each_served()]
 
-    def each_served(self) -> Iterator[Tool]:
+    def each_served(self) -> Iterator[tuple[Tool, Approval]]:
         """The tools of `served`, one after the other: a large library need not be in memory at once."""
-        return self._served.each()
+        found = self.approvals.read()
+        for name in self._names():
+            standing = self._standing(name)
+            if isinstance(standing, _Whole) and found.approves(standing.tool, standing.now):
+                yield standing.tool, standing.now
 
     def withheld(self) -> AllWithheld:
         """Everything in the folder that clients do not get, by name, with the reason and the remedy."""
-        return self._served.withheld()
+        found = self.approvals.read()
+        all_withheld = {flaw.name: Withheld(flaw.name, flaw.message, flaw.remedy) for flaw in self.flaws()}
+        for name in self._names():
+            standing = self._standing(name)
+            if isinstance(standing, Flaw):  # edited in place since it was indexed
+                all_withheld[name] = Withheld(name, standing.message, standing.remedy)
+            elif standing and not found.approves(standing.tool, standing.now):
+                all_withheld[name] = found.objection(standing.tool, standing.now)
+        return [all_withheld[name] for name in sorted(all_withheld)]
 
     # Reading
 
@@ -206,7 +227,7 @@ class Library:
             LibraryError: It cannot be read.
         """
         try:
-            return read(self.path(name))
+            return files.read(self.path(name))
         except FileNotFoundError:
             raise self._unknown(name) from None
         except OSError as error:
@@ -219,17 +240,20 @@ class Library:
             UnknownToolError: There is none; the nearest names are told.
             LibraryError: Its files are damaged, or were changed since they were checked.
         """
-        stamp, tool = self._whole(name)
-        return self._served.believed(tool, stamp)
+        return self._believed(self._whole(name))
 
-    def _whole(self, name: str) -> tuple[str, Tool]:
-        """The stamp of a tool's files, and the tool as they have it."""
-        stamp, found = self._standing.stamped(self._named(name))
+    def _believed(self, whole: _Whole) -> Tool:
+        if whole.tool.status not in SERVED or self.approvals.read().approves(whole.tool, whole.now):
+            return whole.tool
+        return replace(whole.tool, status=Status.DRAFT)
+
+    def _whole(self, name: str) -> _Whole:
+        found = self._standing(self._named(name))
         if found is None:
             raise self._unknown(name)
         if isinstance(found, Flaw):
             raise LibraryError(found.message, remedy=found.remedy)
-        return stamp, found
+        return found
 
     def standing(self, name: str) -> Tool | Flaw:
         """What stands under a name, as the files have it: a tool, or what is wrong with them.
@@ -237,24 +261,50 @@ class Library:
         Raises:
             UnknownToolError: Nothing does.
         """
-        found = self._standing.of(self._named(name))
+        found = self._standing(self._named(name))
         if found is None:
             raise self._unknown(name)
+        return found.tool if isinstance(found, _Whole) else found
+
+    def _standing(self, name: str) -> _Whole | Flaw | None:
+        stamp = tool_files.stamp(self.folder, name)
+        known = self._cache.get(name)
+        if known and known.stamp == stamp:
+            return known
+        found = self._read(name)
+        if not isinstance(found, Tool):
+            return found
+        try:
+            known = _Whole(stamp, found, Approval.of(found))
+        except RecursionError:
+            return Flaw(name, "corrupt", f"{name}.json is nested too deeply", f"alita tools delete {name}")
+        if stamp == tool_files.stamp(self.folder, name):  # else they changed while they were read
+            if len(self._cache) >= _MOST_CACHED:
+                self._cache.clear()
+            self._cache[name] = known
+        return known
+
+    def _read(self, name: str) -> Tool | Flaw | None:
+        """Reads a tool. What looks half-written is read again under the lock, when no write is under way."""
+        found = tool_files.read_tool(self.folder, name)
+        if isinstance(found, Flaw) and found.kind in {"changed", "incomplete"}:
+            with contextlib.suppress(LibraryError), files.writing(self.folder):
+                found = tool_files.read_tool(self.folder, name)
         return found
 
     def kept(self, name: str, source_hash: str) -> Tool | None:
         """An old version of a tool, if it was kept whole."""
-        files_kept = commit.kept_version(self.folder, self._named(name), source_hash)
+        files_kept = files.kept_version(self.folder, self._named(name), source_hash)
         version = tool_files.parsed(name, *files_kept) if files_kept else None
         return version if isinstance(version, Tool) else None
 
     def list(self) -> Tools:
         """All tools that have no flaw, by name; those that are not approved here as drafts."""
-        return [tool for name in self._index.names() if (tool := self._listed(name)) is not None]
+        standing = map(self._standing, self._names())
+        return [self._believed(found) for found in standing if isinstance(found, _Whole)]
 
-    def _listed(self, name: str) -> Tool | None:
-        stamp, found = self._standing.stamped(name)
-        return self._served.believed(found, stamp) if isinstance(found, Tool) else None
+    def _names(self) -> Iterator[str]:
+        yield from self._index.asked(lambda index: index.names())
 
     def flaws(self) -> Flaws:
         """What stands in the folder and is no tool, with its remedy."""
@@ -266,12 +316,13 @@ class Library:
         Quarantined and retired tools are left out.
         """
         for _ in range(2):
-            found = self._index.asked(lambda index: index.search(query, limit))
-            tools = [(self._listed(match.name), match.score) for match in found]
-            if all(tool is not None for tool, _ in tools):
+            matches = self._index.asked(lambda index: index.search(query, limit))
+            found = [(self._standing(match.name), match.score) for match in matches]
+            hits = [Hit(self._believed(whole), score) for whole, score in found if isinstance(whole, _Whole)]
+            if len(hits) == len(found):
                 break
             self._index.look_again()
-        return [Hit(tool, score) for tool, score in tools if tool is not None]
+        return hits
 
     def _named(self, name: str) -> str:
         """The name, which every verb that makes a path of it takes from here.
@@ -284,9 +335,23 @@ class Library:
         return name
 
     def _unknown(self, name: str) -> UnknownToolError:
-        near = difflib.get_close_matches(name, self._index.names(), n=3)
+        near = difflib.get_close_matches(name, self._names(), n=3)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         return UnknownToolError(f"no tool {name!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all")
+
+    # Watching
+
+    def state(self) -> tuple[object, ...]:
+        """What changes with anything that is served; equal while nothing did. A large folder takes a while.
+
+        Raises:
+            LibraryError: The folder cannot be read.
+        """
+        return self._index.stamps(), self.approvals.stamp()
+
+    def is_still(self, state: tuple[object, ...] | None) -> bool:
+        """Whether that is surely the state now; cheap, and sometimes false although it is."""
+        return state is not None and not self._index.is_due() and self.state() == state
 
     # Counting
 
@@ -298,19 +363,10 @@ class Library:
         """How the calls of a tool went."""
         return self._calls.stats(name)
 
-    # The index
-
     def close(self) -> None:
         """Closes the index and the counts. The library may be used again after."""
         self._index.close()
         self._calls.close()
-
-
-def _succeeding(tool: Tool, standing: Tool | Flaw | None) -> Tool:
-    """The tool with the version it replaces in its provenance."""
-    if not isinstance(standing, Tool) or standing.source_hash == tool.source_hash:
-        return tool
-    return dataclasses.replace(tool, provenance={**tool.provenance, "parent_version": standing.source_hash})
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
@@ -318,11 +374,5 @@ def _is_same(one: Tool, other: Tool) -> bool:
     return not errors_of(one) and not errors_of(other) and not Approval.of(one).differences(Approval.of(other))
 
 
-def _renamed(tool: Tool, name: str) -> Tool:
-    provenance = {**tool.provenance, "wanted_name": tool.name}
-    return dataclasses.replace(tool, name=name, source=renamed(tool.source, tool.name, name), provenance=provenance)
-
-
-def _dated(tool: Tool) -> Tool:
-    created = tool.provenance.get("created") or datetime.now(UTC).isoformat(timespec="seconds")
-    return dataclasses.replace(tool, provenance={**tool.provenance, "created": created})
+def _with_provenance(tool: Tool, **more: str) -> Tool:
+    return replace(tool, provenance={**tool.provenance, **more})

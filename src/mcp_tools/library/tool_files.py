@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mcp_tools.library.folder import read
+from mcp_tools.errors import LibraryError
+from mcp_tools.library.folder import META_HASH, read
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
-LONGEST = 64
-_SHAPE = re.compile(rf"[a-z][a-z0-9_]{{0,{LONGEST - 1}}}", re.ASCII)
+_LONGEST = 64
+_SHAPE = re.compile(rf"[a-z][a-z0-9_]{{0,{_LONGEST - 1}}}", re.ASCII)
 _RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
 
 
@@ -36,7 +37,7 @@ def free_name(name: str, taken: Container[str]) -> str:
     if name not in taken:
         return name
     number = 2
-    while (candidate := f"{name[: LONGEST - len(str(number)) - 1]}_{number}") in taken:
+    while (candidate := f"{name[: _LONGEST - len(str(number)) - 1]}_{number}") in taken:
         number += 1
     return candidate
 
@@ -47,35 +48,26 @@ def renamed(source: str, old: str, new: str) -> str:
     Attributes, keywords and parameters of the same name are left alone, and so are texts and comments, except for the
     calls that a docstring shows behind `>>>`.
     """
-    if old == new:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
+    places = {
+        (node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == old
+    }
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == old:
+            places.add((node.lineno, len("async def " if isinstance(node, ast.AsyncFunctionDef) else "def ")))
     lines = source.encode().splitlines(keepends=True)
-    for line, column in sorted(_places(source, old), reverse=True):
+    for line, column in sorted(places, reverse=True):
         text = lines[line - 1]
-        if text[column : column + len(old)] == old.encode():
+        if text[column:].startswith(old.encode()):
             lines[line - 1] = text[:column] + new.encode() + text[column + len(old) :]
     shown = re.compile(rf"^([ \t]*>>> .*?)\b{re.escape(old)}\(", re.MULTILINE)
     return shown.sub(rf"\g<1>{new}(", b"".join(lines).decode())
 
 
-def _places(source: str, name: str) -> set[tuple[int, int]]:
-    """Line and byte column of each place where the name stands for the function."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    places = {
-        (node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name
-    }
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-            keyword = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
-            places.add((node.lineno, node.col_offset + len(keyword)))
-    return places
-
-
 META_STATUS = "alita/status"
-META_HASH = "alita/source-hash"
 META_PROVENANCE = "alita/provenance"
 
 EXAMPLES = "examples"
@@ -110,19 +102,15 @@ def object_path(folder: Path, name: str) -> Path:
 
 def as_document(tool: Tool) -> dict[str, Json]:
     """The MCP tool object, with what alita knows of the tool under `_meta`."""
-    document: dict[str, Json] = {"name": tool.name}
-    if title := tool.annotations.get("title"):
-        document["title"] = title
-    return document | {
+    title = tool.annotations.get("title")
+    return {
+        "name": tool.name,
+        **({"title": title} if title else {}),
         "description": tool.description,
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": tool.annotations,
-        "_meta": {
-            META_STATUS: str(tool.status),
-            META_HASH: tool.source_hash,
-            META_PROVENANCE: tool.provenance,
-        },
+        "_meta": {META_STATUS: str(tool.status), META_HASH: tool.source_hash, META_PROVENANCE: tool.provenance},
     }
 
 
@@ -130,41 +118,36 @@ def encoded(tool: Tool) -> bytes:
     """The JSON file of a tool, made to be read and compared.
 
     Raises:
-        ValueError: The tool holds something that JSON cannot carry.
+        LibraryError: The tool holds something that JSON cannot carry.
     """
     try:
         text = json.dumps(as_document(tool), indent=2, ensure_ascii=False, allow_nan=False)
-    except (TypeError, RecursionError) as error:
-        raise ValueError(f"the tool {tool.name!r} cannot be written as JSON: {error}") from error
-    return (text + "\n").encode()
+        return (text + "\n").encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LibraryError(f"the tool {tool.name!r} cannot be written as JSON: {error}") from error
 
 
 def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
     """The tool of that name, what is wrong with its files, or None where there is nothing."""
-    source, document = _read(source_path(folder, name)), _read(object_path(folder, name))
+    contents: dict[str, bytes | None] = {}
+    for path in (source_path(folder, name), object_path(folder, name)):
+        try:
+            contents[path.suffix] = read(path)
+        except FileNotFoundError:
+            contents[path.suffix] = None
+        except OSError as error:
+            remedy = f"chmod u+r {path}" if error.errno == errno.EACCES else _restore(name)
+            return Flaw(name, "unreadable", f"{path.name} cannot be read: {error.strerror or error}", remedy)
+    source, document = contents[".py"], contents[".json"]
     if source is None and document is None:
         return None
-    for content, path in ((source, source_path(folder, name)), (document, object_path(folder, name))):
-        if isinstance(content, OSError):
-            reason = content.strerror or str(content)
-            remedy = f"chmod u+r {path}" if content.errno == errno.EACCES else _restore(name)
-            return Flaw(name, "unreadable", f"{path.name} cannot be read: {reason}", remedy)
     if not valid_name(name):
         return Flaw(name, "name", f"{name!r} cannot name a tool", "rename its files and its function to snake_case")
-    if not isinstance(source, bytes):
+    if source is None:
         return Flaw(name, "incomplete", f"{name}.json has no {name}.py beside it", _restore(name))
-    if not isinstance(document, bytes):
+    if document is None:
         return Flaw(name, "incomplete", f"{name}.py has no {name}.json beside it", _check(name))
     return parsed(name, source, document)
-
-
-def _read(path: Path) -> bytes | OSError | None:
-    try:
-        return read(path)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return error
 
 
 def _check(name: str) -> str:
@@ -183,9 +166,10 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
     except (ValueError, RecursionError) as error:
         which = "py" if isinstance(error, UnicodeDecodeError) and error.object == source else "json"
         return Flaw(name, "corrupt", f"{name}.{which} is damaged: {error}", _restore(name))
+    untried = f"{_check(name)}; or remove it: alita tools delete {name}"
     if isinstance(content, dict) and (written := [key for key in (EXAMPLES, CAPABILITIES) if key in content]):
         message = f"the {' and '.join(written)} in {name}.json were not tried yet; it is a draft and not listed"
-        return Flaw(name, "changed", message, f"{_check(name)}; or remove it: alita tools delete {name}")
+        return Flaw(name, "changed", message, untried)
     if misfit := _misfit(name, content):
         return Flaw(name, "corrupt", f"{name}.json is damaged: {misfit}", _restore(name))
     meta = content["_meta"]
@@ -201,7 +185,7 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
     )
     if tool.source_hash != meta[META_HASH]:
         message = f"{name}.py was changed since it was checked; it is a draft and not listed"
-        return Flaw(name, "changed", message, f"{_check(name)}; or remove it: alita tools delete {name}")
+        return Flaw(name, "changed", message, untried)
     return tool
 
 
@@ -257,10 +241,9 @@ def stamp(folder: Path, name: str) -> str:
     found = []
     for extension in ("json", "py"):
         try:
-            state = os.lstat(f"{folder}/{name}.{extension}")  # half the time of Path.stat
+            found.append(_state(extension, os.lstat(f"{folder}/{name}.{extension}")))
         except OSError:
             continue
-        found.append(_state(extension, state))
     return " ".join(found)
 
 

@@ -7,24 +7,24 @@ import asyncio
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.sandbox.protocol import Job, Sandbox
+from mcp_tools.sandbox.protocol import Job
 from mcp_tools.serving.call import (
-    FILES_SCHEMA,
     Call,
     ConstantTool,
     Reply,
     ServerLimits,
-    can_ask,
     error_reply,
-    granted,
+    heartbeat,
+    outcome_meta,
     problem_reply,
     value_reply,
 )
-from mcp_tools.serving.calling import Runner, heartbeat, outcome_meta
+from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -193,12 +193,9 @@ _RUN_CODE = definition(
 class ConstantTools:
     """Find, describe and call tools of the library, run a program; and, with an agent, ask it or have a tool made."""
 
-    def __init__(
-        self, catalogue: Catalogue, runner: Runner, sandbox: Sandbox, agent: Agent | None, limits: ServerLimits
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, runner: Runner, agent: Agent | None, limits: ServerLimits) -> None:
         self._catalogue = catalogue
         self._runner = runner
-        self._sandbox = sandbox
         self._agent = agent
         self._limits = limits
 
@@ -208,7 +205,7 @@ class ConstantTools:
             ConstantTool(_SEARCH, self._search),
             ConstantTool(_DESCRIBE, self._describe),
             ConstantTool(_CALL, self._call),
-            ConstantTool(_CREATE, self._create),
+            ConstantTool(_CREATE, self._ask),
             ConstantTool(_ASK, self._ask),
             ConstantTool(_RUN_CODE, self._run),
         ]
@@ -231,15 +228,13 @@ class ConstantTools:
         return self._reply({"tool": self._catalogue.definition(name), "calls": calls})
 
     async def _call(self, call: Call) -> Reply | InputRequiredResult:
-        name, arguments = call.arguments["name"], call.arguments.get("arguments", {})
-        await self._catalogue.renew()
-        tool = self._catalogue.tool(name)
+        name, files = call.arguments["name"], call.arguments.get("files", [])
+        tool = await self._catalogue.tool(name)
         if tool is None:
             return self._unknown(name)
-        files = call.arguments.get("files", [])
         if files and not tool.capabilities.read:
             return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
-        return await self._runner.run(tool, arguments, call, files=files)
+        return await self._runner.run(tool, call.arguments.get("arguments", {}), call, files=files)
 
     def _unknown(self, name: str) -> Reply:
         near = difflib.get_close_matches(name, self._catalogue.all_names(), n=3)
@@ -247,16 +242,13 @@ class ConstantTools:
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
     async def _ask(self, call: Call) -> Reply | InputRequiredResult:
-        return await self._with_agent(call, "alita", create=False)
-
-    async def _create(self, call: Call) -> Reply | InputRequiredResult:
-        return await self._with_agent(call, "a new tool", create=True)
-
-    async def _with_agent(self, call: Call, who: str, *, create: bool) -> Reply | InputRequiredResult:
+        """Both calls of the agent: `ask` and `create_tool`."""
         if self._agent is None:
             return error_reply("no_agent", "this server has no agent", remedy="Use the tools of its library.")
+        creates = call.params.name == _CREATE["name"]
         files: tuple[Path, ...] = ()
         if names := call.arguments.get("files"):
+            who = "a new tool" if creates else "alita"
             answer = await granted(call, names, who, self._limits.consent_seconds)
             if not isinstance(answer, tuple):
                 return answer
@@ -265,7 +257,7 @@ class ConstantTools:
         async def tell(text: str) -> None:
             await call.tell(one_line(text, _LONGEST_LINE))
 
-        act = self._agent.create_tool if create else self._agent.ask
+        act = self._agent.create_tool if creates else self._agent.ask
         try:
             async with asyncio.timeout(self._limits.agent_seconds):
                 content = await act(call.arguments["question"], files=files, tell=tell)
@@ -283,23 +275,21 @@ class ConstantTools:
 
     async def _run(self, call: Call) -> Reply:
         source, arguments = call.arguments["source"], call.arguments.get("arguments")
-        await self._catalogue.renew()
         names, functions = _imports_and_functions(source)
         entry = call.arguments.get("function") or (functions[-1] if arguments is not None and functions else None)
-        modules = {name: tool.source for name in names if (tool := self._catalogue.tool(name)) is not None}
+        modules = {name: tool.source for name in names if (tool := await self._catalogue.tool(name)) is not None}
         job = Job(source, entry, arguments or {}, modules=modules, limits=self._limits.program)
         async with heartbeat(call, "the program", self._limits.program.wall_seconds):
-            outcome = await self._sandbox.run(job)
+            outcome = await self._runner.sandbox.run(job)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
             reply = problem_reply(outcome.problem, who="the program", meta=meta)
             if printed := outcome.stdout[-4000:]:
                 reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
             return reply
-        content = {key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}
-        return self._reply(content, meta)
+        return self._reply({key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}, meta)
 
-    def _reply(self, content: dict[str, Any], meta: dict[str, Json] | None = None) -> Reply:
+    def _reply(self, content: dict[str, Json], meta: dict[str, Json] | None = None) -> Reply:
         return value_reply(content, limit=self._limits.result_bytes, meta=meta)
 
 
@@ -309,11 +299,7 @@ def _imports_and_functions(source: str) -> tuple[list[str], list[str]]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [], []
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.append(node.module)
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return names, functions
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = [alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module]
+    return names, [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]

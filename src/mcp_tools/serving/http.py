@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: who may come in, and how it ends."""
+"""The server over streamable HTTP: where it listens, who may come in, and how it ends."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import hmac
 import ipaddress
 import logging
+import re
 import secrets
 import socket
 from collections.abc import Callable, Iterator
@@ -14,14 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from mcp_tools.errors import UsageError
 from mcp_tools.serving.call import ServerLimits
+from mcp_tools.serving.calling import GONE
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
-
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SHORTEST = 16
 _HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
@@ -49,66 +49,13 @@ def read_token(text: str, file: Path | None) -> str:
     return token
 
 
-def new_token() -> str:
-    """A token that nobody guesses."""
-    return secrets.token_urlsafe(32)
-
-
-def holds_token(header: bytes, token: str) -> bool:
-    """Whether an Authorization header holds the token; takes the same time for every wrong one."""
-    scheme, _, given = header.partition(b" ")
-    return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token.encode())
-
-
-HEADER_SECONDS = 15.0
-"""How long the head of a request may take. Between two requests the usual, shorter limit holds."""
-
-
-class Patient(H11Protocol):
-    """A connection whose client must send the whole head of each request in time.
-
-    Without this, one client that sends a byte now and then on many connections could take them all.
-    """
-
-    _waiting: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn itself
-        """Begins to wait."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Waits while no request is under way; each byte of a head counts toward the same limit."""
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
-        elif self._waiting is None:
-            self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more to wait for."""
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(HEADER_SECONDS, self._give_up)
-
-    def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
-
-    def _give_up(self) -> None:
-        self._waiting = None
-        under_way: Any = self.cycle is not None and not self.cycle.response_complete
-        if not under_way and not self.transport.is_closing():
-            self.transport.close()
-
-
 PATH = "/mcp"
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
 _GRACE_SECONDS = 2
 """How long answers under way may take after the server was told to end."""
+_IDLE_SECONDS = 24 * 3600.0
+"""A session with no request for so long is forgotten; its client begins anew."""
+_MOST_CONNECTIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +88,18 @@ def open_door(address: str, *, token: str, token_file: Path | None, no_token: bo
     host, port = _parsed(address)
     token = read_token(token, token_file)
     is_local = _is_loopback(host)
-    if no_token and not is_local:
+    is_wildcard = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+    if not is_local and (no_token or not token):
         raise UsageError(f"{host} can be reached from other machines: a token is needed.", remedy=_HOW_TO_TOKEN)
     if no_token and token:
         raise UsageError("A token is given, and --no-token too.", remedy="Leave one of them out.")
-    if not token and not is_local:
-        raise UsageError(f"{host} can be reached from other machines: a token is needed.", remedy=_HOW_TO_TOKEN)
     is_new = not token and not no_token
     known = {name.lower().strip("[]") for name in names}
     if is_local:
         known |= {"localhost", "127.0.0.1", "::1", host}
-    elif not _is_wildcard(host):
+    elif not is_wildcard:
         known.add(host)
-    reachable = frozenset() if _is_wildcard(host) and not names else frozenset(known)
-    return Door(host, port, new_token() if is_new else token, is_new, reachable)
+    return Door(host, port, secrets.token_urlsafe(32) if is_new else token, is_new, frozenset(known))
 
 
 _HOW_TO_TOKEN = "Set ALITA_SERVE_TOKEN or give --token-file; or serve on 127.0.0.1."  # noqa: S105 - advice, no token
@@ -175,8 +120,83 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _is_wildcard(host: str) -> bool:
-    return host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+_SINGLE = ("host", "origin", "authorization", "mcp-session-id", "mcp-protocol-version")
+"""Headers of which two could mean different things to two readers."""
+_AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.IGNORECASE)
+_ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
+
+
+class Gate:
+    """Lets requests through to the protocol: to a known host, from a program or a page of that host, with the token.
+
+    The SDK's own check takes any text behind a known host and a colon for its port.
+
+    Args:
+        application: The protocol.
+        door: Whom it lets in.
+    """
+
+    def __init__(self, application: ASGIApp, door: Door) -> None:
+        from starlette.middleware.cors import CORSMiddleware
+
+        self._application = application
+        self._door = door
+        self._for_pages = CORSMiddleware(
+            self._with_token,
+            allow_origins=["*"],  # those that got here
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["Mcp-Session-Id", "Mcp-Protocol-Version", "WWW-Authenticate"],
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request that may not come in, and hands every other on."""
+        from starlette.datastructures import Headers
+        from starlette.responses import PlainTextResponse
+
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        application: ASGIApp = self._for_pages
+        if twice := [name for name in _SINGLE if len(headers.getlist(name)) > 1]:
+            application = PlainTextResponse(f"the header {twice[0]} is there more than once\n", 400)
+        elif not (name := _host_name(headers.get("host", ""))) or (self._door.names and name not in self._door.names):
+            application = PlainTextResponse("this host name is not served here\n", 421)
+        elif origin is not None and not (
+            (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._door.names
+        ):
+            application = PlainTextResponse("this origin may not use the server\n", 403)
+        await application(scope, receive, send)
+
+    async def _with_token(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.datastructures import Headers
+        from starlette.responses import PlainTextResponse
+
+        given = Headers(scope=scope).get("authorization")
+        scheme, _, token = (given or "").partition(" ")
+        is_right = hmac.compare_digest(token.strip().encode("latin-1"), self._door.token.encode())
+        if self._door.token and not (scheme.lower() == "bearer" and is_right):
+            challenge = 'Bearer realm="alita"' + (', error="invalid_token"' if given is not None else "")
+            refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": challenge})
+            await refusal(scope, receive, send)
+            return
+        gone = scope[GONE] = asyncio.Event()
+
+        async def next_part() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                gone.set()
+            return message
+
+        await self._application(scope, next_part, send)
+
+
+def _host_name(authority: str) -> str:
+    """A host without its port; empty when it is none."""
+    found = _AUTHORITY.fullmatch(authority)
+    return found[1].strip("[]").lower() if found else ""
 
 
 async def serve_http(
@@ -196,21 +216,19 @@ async def serve_http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from mcp_tools.serving.http_security import Gate
-
-    limits = limits or ServerLimits()
     sockets = [_listening(door)]
     port = sockets[0].getsockname()[1]
     application = server.streamable_http_app(
         streamable_http_path=PATH,
-        max_request_body_size=limits.message_bytes,
+        max_request_body_size=(limits or ServerLimits()).message_bytes,
         # the gate before it looks at Host and Origin, whatever the address
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    server.session_manager.session_idle_timeout = limits.session_idle_seconds
+    server.session_manager.session_idle_timeout = _IDLE_SECONDS
     config = uvicorn.Config(
-        Gate(application, door, limits),
-        http=Patient,
+        Gate(application, door),
+        http="h11",
+        limit_concurrency=_MOST_CONNECTIONS,
         log_level=logging.ERROR,
         access_log=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,

@@ -1,4 +1,4 @@
-"""Resources: the source, the tests and the evidence of each tool, for people and models that want to look."""
+"""What else a client may read: source, tests and evidence of each tool as resources, prompts, and completions."""
 
 from __future__ import annotations
 
@@ -9,54 +9,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, PromptReference
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.serving.call import COMPLETE, FIXED, FRESH, ServerLimits
-from mcp_tools.serving.catalogue import Catalogue
+from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json, Tool
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
-    from mcp_types import GetPromptRequestParams, PaginatedRequestParams, ReadResourceRequestParams
-
-import base64
-import binascii
-from bisect import bisect_right
-
-_PREFIX = "after:"
-
-
-class CursorError(ValueError):
-    """A cursor that this server did not give."""
-
-
-def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequence[str], str | None]:
-    """One page of sorted names, and the cursor of the next one; None after the last.
-
-    Raises:
-        CursorError: The cursor is none of ours.
-    """
-    start = 0 if cursor is None else bisect_right(names, _name_in(cursor))
-    page = names[start : start + size]
-    more = start + size < len(names)
-    return page, _cursor_after(page[-1]) if page and more else None
-
-
-def _cursor_after(name: str) -> str:
-    return base64.urlsafe_b64encode((_PREFIX + name).encode()).decode().rstrip("=")
-
-
-def _name_in(cursor: str) -> str:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, UnicodeError, ValueError):
-        text = ""
-    if not text.startswith(_PREFIX):
-        raise CursorError("the cursor is none that this server gave: begin again without one")
-    return text.removeprefix(_PREFIX)
-
+    from mcp_types import (
+        CompleteRequestParams,
+        GetPromptRequestParams,
+        PaginatedRequestParams,
+        ReadResourceRequestParams,
+    )
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _URI = re.compile(r"alita://tools/([A-Za-z0-9_.-]{1,128})/(source|tests|evidence)")
@@ -80,7 +48,7 @@ class Document:
     name: str
     description: str
     mime: str
-    text: str
+    text: str = ""
     """Each `{name}` in it gives way to what the address has there."""
 
     @property
@@ -90,11 +58,20 @@ class Document:
 
     def text_at(self, address: str) -> str | None:
         """Its text at an address; None when it is not the one."""
-        form = _PLACE.sub(
-            lambda place: f"(?P<{place[1]}>[^/]+)", re.escape(self.address).replace(r"\{", "{").replace(r"\}", "}")
-        )
-        found = re.fullmatch(form, address)
-        return None if found is None else _PLACE.sub(lambda place: found.groupdict().get(place[1], place[0]), self.text)
+        form = re.escape(self.address).replace(r"\{", "{").replace(r"\}", "}")
+        found = re.fullmatch(_PLACE.sub(r"(?P<\1>[^/]+)", form), address)
+        return None if found is None else _filled(self.text, found.groupdict())
+
+    def listed(self) -> dict[str, Json]:
+        """How it stands in a list."""
+        key = "uriTemplate" if self.is_template else "uri"
+        return {key: self.address, "name": self.name, "description": self.description, "mimeType": self.mime}
+
+
+_OF_TOOLS = [
+    Document(f"alita://tools/{{name}}/{kind}", f"tool_{kind}", description, mime)
+    for kind, (mime, description) in _KINDS.items()
+]
 
 
 class Resources:
@@ -110,38 +87,30 @@ class Resources:
         self._catalogue = catalogue
         self._limits = limits
         self._documents = documents
+        self.templates = [one for one in (*_OF_TOOLS, *documents) if one.is_template]
 
     async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
         """The resources of one page of tools."""
         await self._catalogue.renew()
-        try:
-            names, after = page_of(self._catalogue.all_names(), params.cursor, self._limits.resource_page)
-        except CursorError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from None
-        listed = [_resource(name, kind) for name in names for kind in _KINDS]
-        if after is None:
-            listed += [{"uri": one.address, **_described(one)} for one in self._documents if not one.is_template]
-        return {**FRESH, "resources": listed, **({"nextCursor": after} if after else {})}
-
-    async def templates(self, *_: object) -> dict[str, Json]:
-        """The forms of the addresses."""
-        found = [
+        names, following = page_of(self._catalogue.all_names(), params.cursor, self._limits.page)
+        listed: list[Json] = [
             {
-                "uriTemplate": f"alita://tools/{{name}}/{kind}",
-                "name": f"tool_{kind}",
-                "title": f"The {kind} of a tool",
+                "uri": f"alita://tools/{name}/{kind}",
+                "name": f"{name}.{kind}",
+                "title": f"{name}: {kind}",
                 "description": description,
                 "mimeType": mime,
             }
+            for name in names
             for kind, (mime, description) in _KINDS.items()
         ]
-        found += [{"uriTemplate": one.address, **_described(one)} for one in self._documents if one.is_template]
-        return {**FIXED, "resourceTemplates": found}
+        if not following:
+            listed += [one.listed() for one in self._documents if not one.is_template]
+        return {**FRESH, "resources": listed, **following}
 
-    def is_template(self, address: str) -> bool:
-        """Whether it is one of the forms of addresses."""
-        own = {f"alita://tools/{{name}}/{kind}" for kind in _KINDS}
-        return address in own or any(one.address == address and one.is_template for one in self._documents)
+    async def list_templates(self, *_: object) -> dict[str, Json]:
+        """The forms of the addresses."""
+        return {**FIXED, "resourceTemplates": [one.listed() for one in self.templates]}
 
     async def read(self, context: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
         """One resource.
@@ -164,9 +133,7 @@ class Resources:
         if found is None:
             raise _missing(context, address, "they are alita://tools/NAME/source|tests|evidence")
         name, kind = found.groups()
-        if self._catalogue.tool(name) is None:
-            await self._catalogue.renew()
-        tool = self._catalogue.tool(name)
+        tool = await self._catalogue.tool(name)
         if tool is None:
             raise _missing(context, address, f"there is no tool {name}")
         text = self._text(tool, kind)
@@ -189,21 +156,6 @@ class Resources:
 def _missing(context: ServerRequestContext[Any, Any], address: str, why: str) -> MCPError:
     code = INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND_UNTIL_2025
     return MCPError(code, f"no resource {one_line(address)}: {why}", data={"uri": address})
-
-
-def _described(one: Document) -> dict[str, Json]:
-    return {"name": one.name, "description": one.description, "mimeType": one.mime}
-
-
-def _resource(name: str, kind: str) -> dict[str, Json]:
-    mime, description = _KINDS[kind]
-    return {
-        "uri": f"alita://tools/{name}/{kind}",
-        "name": f"{name}.{kind}",
-        "title": f"{name}: {kind}",
-        "description": description,
-        "mimeType": mime,
-    }
 
 
 def _json(value: Json) -> str:
@@ -270,21 +222,12 @@ class Prompts:
 
     async def list(self, *_: object) -> dict[str, Json]:
         """All of them."""
-        return {
-            **FIXED,
-            "prompts": [
-                {
-                    "name": name,
-                    "title": prompt.title,
-                    "description": prompt.description,
-                    "arguments": [
-                        {"name": argument, "description": meaning, "required": True}
-                        for argument, meaning in prompt.arguments.items()
-                    ],
-                }
-                for name, prompt in self.by_name.items()
-            ],
-        }
+        listed = []
+        for name, prompt in self.by_name.items():
+            needed = [{"name": key, "description": text, "required": True} for key, text in prompt.arguments.items()]
+            described = {"title": prompt.title, "description": prompt.description, "arguments": needed}
+            listed.append({"name": name, **described})
+        return {**FIXED, "prompts": listed}
 
     async def get(self, context: ServerRequestContext[Any, Any], params: GetPromptRequestParams) -> dict[str, Json]:
         """One prompt with its arguments filled in.
@@ -315,4 +258,45 @@ def _value(params: GetPromptRequestParams, name: str) -> str:
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
     """The text with its arguments in place; what a value holds is not looked at again."""
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), text)
+    return _PLACE.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+_MOST_COMPLETED = 100
+"""MCP allows no more values in one reply."""
+
+
+class Completions:
+    """What the beginning of an argument may go on to."""
+
+    def __init__(self, catalogue: Catalogue, prompts: Prompts, resources: Resources) -> None:
+        self._catalogue = catalogue
+        self._prompts = prompts
+        self._resources = resources
+
+    async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
+        """The names of tools that begin, then those that go on with what was typed; nothing for free text.
+
+        Raises:
+            MCPError: There is no such prompt, address or argument.
+        """
+        found: list[str] = []
+        if self._wants_a_tool(params):
+            await self._catalogue.renew()
+            typed = params.argument.value.casefold()
+            fitting = [name for name in self._catalogue.all_names() if typed in name.casefold()]
+            found = sorted(fitting, key=lambda name: (not name.casefold().startswith(typed), name))
+        shown, is_more = found[:_MOST_COMPLETED], len(found) > _MOST_COMPLETED
+        return {**COMPLETE, "completion": {"values": shown, "total": len(found), "hasMore": is_more}}
+
+    def _wants_a_tool(self, params: CompleteRequestParams) -> bool:
+        argument, reference = params.argument.name, params.ref
+        if isinstance(reference, PromptReference):
+            prompt = self._prompts.by_name.get(reference.name)
+            if prompt is None or argument not in prompt.arguments:
+                raise MCPError(INVALID_PARAMS, f"no prompt {one_line(reference.name)} with {one_line(argument)}")
+            return reference.name == "explain_tool"
+        address = str(reference.uri)
+        known = {one.address: one in _OF_TOOLS for one in self._resources.templates}
+        if address not in known or f"{{{argument}}}" not in address:
+            raise MCPError(INVALID_PARAMS, f"no resource template {one_line(address)} with {one_line(argument)}")
+        return known[address]

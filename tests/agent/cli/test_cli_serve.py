@@ -1,4 +1,3 @@
-# ruff: noqa: ASYNC110 - nothing tells of a process that is gone
 """`alita serve` as its clients meet it: a process on stdio or HTTP, with the real library, sandbox and agent."""
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_tools.library import Library
 from mcp_tools.tool import Status, Tool
+from support.busy import falls_idle
 from support.fibonacci import CREATION, QUESTION, STORY, decide, write_script
 
 ALITA = str(Path(sys.executable).with_name("alita"))
@@ -383,13 +383,9 @@ async def test_a_client_that_gives_up_over_http_ends_its_call(library: Library, 
     with on_http() as served:
         async with served.client(mode) as client:
             await client.call_tool("double", {"n": 1})
-            below = len(_children(served.child.pid))
             with pytest.raises(MCPError):
                 await client.call_tool("spin", {"n": 1}, read_timeout_seconds=0.5)
-            deadline = time.monotonic() + 5
-            while len(_children(served.child.pid)) > below and time.monotonic() < deadline:
-                await asyncio.sleep(0.05)
-            assert len(_children(served.child.pid)) <= below
+            assert await falls_idle(served.child.pid)
 
 
 @pytest.mark.parametrize(

@@ -190,25 +190,11 @@ def test_a_folder_that_cannot_be_written_still_reads(library: Library, limit: st
     assert library.flaws() == []
 
 
-def test_a_forked_child_opens_an_index_of_its_own(library: Library) -> None:
-    """The parent's connection is not used on both sides."""
-    library.register(make_tool())
-    assert library.search("fibonacci")
-    child = os.fork()
-    if child == 0:
-        try:
-            os._exit(0 if library.search("fibonacci") else 1)
-        finally:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert library.search("fibonacci")
-
-
 def test_a_held_lock_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting has an end."""
     from filelock import FileLock
 
     library.register(make_tool())
-    monkeypatch.setattr("mcp_tools.library.commit._LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_tools.library.folder._LOCK_SECONDS", 0.05)
     with FileLock(library.folder / ".alita" / "lock"), pytest.raises(LibraryError, match="lock"):
         library.register(make_tool("other"))

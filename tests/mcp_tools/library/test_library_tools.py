@@ -328,19 +328,6 @@ def test_counting_goes_on_after_damage_to_the_open_file(library: Library, damage
     assert Library(library.folder).stats("nth_fibonacci").calls >= 1
 
 
-def test_a_forked_process_counts_too(library: Library) -> None:
-    """It opens the file for itself: SQLite's connections do not outlive a fork."""
-    library.register(make_tool())
-    library.record_call("nth_fibonacci", True)
-    child = os.fork()
-    if child == 0:
-        library.record_call("nth_fibonacci", True)
-        os._exit(0)
-    os.waitpid(child, 0)
-    library.record_call("nth_fibonacci", True)
-    assert library.stats("nth_fibonacci").calls == 3
-
-
 def test_a_newer_index_is_built_anew(library: Library) -> None:
     """A file of another version of the program is replaced."""
     library.register(make_tool())

@@ -34,8 +34,11 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 @pytest.fixture
-def desk(library: Library, sandbox: WarmSandbox, tmp_path: Path) -> Desk:
-    return Desk(library, sandbox, tmp_path)
+def desk(library: Library, sandbox: WarmSandbox, tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(library, sandbox, tmp_path)
+    yield desk
+    for log in desk.logs:
+        log.close()
 
 
 @pytest.fixture(params=["legacy", "2026-07-28"], ids=["2025", "2026"])

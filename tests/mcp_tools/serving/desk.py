@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class Desk:
     library: Library
     sandbox: Sandbox
     folder: Path
+    logs: list[AuditLog] = field(default_factory=list)
 
     @property
     def audit(self) -> Path:
@@ -71,7 +72,8 @@ class Desk:
         return self
 
     def server(self, **options: Any) -> ToolServer:
-        options = {"audit": AuditLog(self.audit), **options}
+        self.logs.append(AuditLog(self.audit))
+        options = {"audit": self.logs[-1], **options}
         return build_server(self.library, options.pop("sandbox", self.sandbox), **options)
 
     @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who may come in over HTTP, on a real socket: hosts, origins, tokens, headers, pages, and clients that dawdle."""
+"""Who may come in over HTTP, on a real socket: hosts, origins, tokens, headers, pages, and clients that leave."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
-from mcp_tools.serving import http
-from mcp_tools.serving.call import ServerLimits
 from mcp_tools.serving.http import open_door, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -50,13 +48,11 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def served(desk: Desk, **limits: float) -> AsyncIterator[Served]:
+async def served(desk: Desk) -> AsyncIterator[Served]:
     desk.has(tool())
     told: asyncio.Queue[str] = asyncio.Queue()
     door = open_door("127.0.0.1:0", token=TOKEN, token_file=None, no_token=False, names=("alita.example",))
-    task = asyncio.create_task(
-        serve_http(desk.server(), door, tell=told.put_nowait, limits=ServerLimits(**limits))  # type: ignore[arg-type]
-    )
+    task = asyncio.create_task(serve_http(desk.server(), door, tell=told.put_nowait))
     try:
         yield Served((await told.get()).split()[-1])
     finally:
@@ -141,99 +137,23 @@ async def test_a_page_of_the_server_may_ask_and_read_the_answer(desk: Desk) -> N
         refused = await http.post(server.url, json=INITIALIZE, headers={**ACCEPT, **page})
         stranger = await http.options(server.url, headers={**asks, "Origin": "http://evil.example"})
         bare = await http.options(server.url)
-    assert before.status_code == 204
-    assert before.headers["access-control-allow-origin"] == "http://localhost:6274"
+    assert before.status_code == 200
+    assert before.headers["access-control-allow-origin"] == "*"
     assert "mcp-session-id" in before.headers["access-control-allow-headers"]
     assert "DELETE" in before.headers["access-control-allow-methods"]
     assert answer.status_code == 200
-    assert answer.headers["access-control-allow-origin"] == "http://localhost:6274"
+    assert answer.headers["access-control-allow-origin"] == "*"
     assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]
     assert refused.status_code == 401
-    assert refused.headers["access-control-allow-origin"] == "http://localhost:6274", "the page may read why"
+    assert refused.headers["access-control-allow-origin"] == "*", "the page may read why"
     assert stranger.status_code == 403
     assert "access-control-allow-origin" not in stranger.headers
     assert bare.status_code == 401
 
 
-async def test_a_body_that_does_not_arrive_ends(desk: Desk) -> None:
-    async with served(desk, body_seconds=0.3) as server:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 100\r\n"
-        writer.write(f"{head}Content-Type: application/json\r\nAccept: {ACCEPT['Accept']}\r\n\r\n{{".encode())
-        async with asyncio.timeout(5):
-            answer = await reader.read()
-        writer.close()
-    assert answer.startswith(b"HTTP/1.1 408 ")
-
-
-async def test_a_head_that_does_not_arrive_closes_the_connection(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "HEADER_SECONDS", 0.5)
-    async with served(desk) as server:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        sending = asyncio.create_task(_drip(writer, b"POST /mcp HTTP/1.1\r\n" + b"X-A: b\r\n" * 100))
-        async with asyncio.timeout(5):
-            assert await reader.read() == b""
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
-        assert "200" in await server.says(
-            "Host: localhost",
-            f"Authorization: Bearer {TOKEN}",
-            "Content-Type: application/json",
-            f"Accept: {ACCEPT['Accept']}",
-            body=str(INITIALIZE).replace("'", '"'),
-        )
-
-
-async def _drip(writer: asyncio.StreamWriter, data: bytes) -> None:
-    """A byte now and then."""
-    with contextlib.suppress(OSError):
-        for byte in data:
-            writer.write(bytes([byte]))
-            await writer.drain()
-            await asyncio.sleep(0.05)
-
-
 async def _begun(http: Any, url: str) -> dict[str, str]:
     answer = await http.post(url, json=INITIALIZE, headers=MINE)
     return {**MINE, "Mcp-Session-Id": answer.headers["mcp-session-id"], "Mcp-Protocol-Version": "2025-11-25"}
-
-
-async def test_an_idle_session_is_forgotten_and_one_that_listens_is_not(desk: Desk) -> None:
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    async with served(desk, session_idle_seconds=0.9) as server, httpx2.AsyncClient() as http:
-        idle, listens = await _begun(http, server.url), await _begun(http, server.url)
-        async with http.stream("GET", server.url, headers=listens) as stream:
-            assert stream.status_code == 200
-            await asyncio.sleep(2.0)
-            assert (await http.post(server.url, json=ping, headers=idle)).status_code == 404
-            assert (await http.post(server.url, json=ping, headers=listens)).status_code == 200
-        await asyncio.sleep(2.0)
-        assert (await http.post(server.url, json=ping, headers=listens)).status_code == 404
-
-
-async def test_only_so_many_sessions_are_open_at_once(desk: Desk) -> None:
-    """Even what is no request opens one; those of 2026 have none, and go on."""
-    modern = {**MINE, "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"}
-    async with served(desk, sessions=3, session_idle_seconds=1.0) as server, httpx2.AsyncClient() as http:
-        mine = await _begun(http, server.url)
-        assert (await http.delete(server.url, headers=mine)).status_code == 200
-        got = [(await http.post(server.url, content="{}", headers=MINE)).status_code for _ in range(5)]
-        assert got == [400, 400, 400, 503, 503]
-        assert (await http.post(server.url, content="{}", headers=modern)).status_code == 400
-        await asyncio.sleep(1.5)
-        assert (await http.post(server.url, json=INITIALIZE, headers=MINE)).status_code == 200
-
-
-async def test_a_call_may_take_longer_than_a_session_may_lie_idle(desk: Desk) -> None:
-    desk.has(tool("nap", "import time\n    time.sleep(n)\n    return n"))
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nap", "arguments": {"n": 2}}}
-    async with served(desk, session_idle_seconds=0.6) as server, httpx2.AsyncClient(timeout=20) as http:
-        headers = await _begun(http, server.url)
-        answer = await http.post(server.url, json=call, headers=headers)
-    assert '"result":2' in answer.text.replace(" ", "")
 
 
 async def test_a_client_of_2025_that_disconnects_ends_its_call(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_tools.serving.calling import with_media
+from mcp_tools.serving.call import with_media
 from mcp_tools.tool import Tool
 
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()

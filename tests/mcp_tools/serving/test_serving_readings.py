@@ -73,7 +73,7 @@ async def test_nothing_else_can_be_read(desk: Desk, mode: str, address: str) -> 
 
 async def test_pages_of_resources(desk: Desk, mode: str) -> None:
     desk.has(tool("tool_a"), tool("tool_b"), tool("tool_c"))
-    async with desk.client(mode, limits=ServerLimits(resource_page=2)) as client:
+    async with desk.client(mode, limits=ServerLimits(page=2)) as client:
         first = await client.list_resources()
         second = await client.list_resources(cursor=first.next_cursor)
     assert (len(first.resources), len(second.resources)) == (6, 3)

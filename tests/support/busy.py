@@ -1,0 +1,31 @@
+
+"""Whether anything below a process computes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+
+
+def busy_below(pid: int) -> list[int]:
+    """The processes below one that compute; those that wait, such as interpreters kept for later calls, do not."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "R":
+                    found.append(child)
+            found += busy_below(child)
+    return found
+
+
+async def falls_idle(pid: int, seconds: float = 15.0) -> bool:
+    """Whether nothing below a process computes any more, before so many seconds are over."""
+    deadline = time.monotonic() + seconds
+    quiet = 0
+    while quiet < 5 and time.monotonic() < deadline:
+        quiet = 0 if busy_below(pid) else quiet + 1
+        await asyncio.sleep(0.05)
+    return quiet == 5
