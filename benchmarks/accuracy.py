@@ -29,7 +29,7 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ToolCalled
 from agent.models.protocol import Model, Request, Role
-from agent.models.roles import Models, model_settings
+from agent.models.roles import Models
 from agent.nodes.evaluate import final_form
 from agent.small.program import code_in
 from agent.steps import value_text
@@ -161,7 +161,7 @@ async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
     """Asks what the ledger does not hold yet, a line for each question and arm."""
     done = {(line["arm"], line["id"]) for line in _lines(out)}
     settings = read_settings({})
-    models = Models(model_settings(settings))
+    models = Models(settings)
     model = models.for_role(Role.WRITER)
     sandbox = await open_sandbox()
     try:

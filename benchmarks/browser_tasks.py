@@ -27,7 +27,7 @@ from table import Figure, as_text
 from agent.browser.tasks import Ask, Outcome, Task
 from agent.configuration.settings_sources import read_settings
 from agent.models.protocol import Completion, Message, Request, Role
-from agent.models.roles import Models, model_settings
+from agent.models.roles import Models
 from agent.web.chromium import find_chromium
 from support.site.tasks import load_tasks
 
@@ -84,7 +84,7 @@ def _row(run: Run) -> Row:
 async def measure(kind: Kind, name: str, out: Path, split: str | None, seconds: float) -> None:
     """Does what the ledger does not hold yet, a line for each task."""
     done = {line["id"] for line in _lines(out) if (line["kind"], line["set"]) == (kind, name)}
-    models = Models(model_settings(read_settings({})))
+    models = Models(read_settings({}))
     try:
         model = models.for_role(Role.BROWSER)
 

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.answering.final_answer import final_answer, in_asked_format
+from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.files.contents import FileProblem
 from agent.files.reading import read
@@ -37,7 +38,7 @@ from agent.gaia.scorer import score
 from agent.models.embedded.local_server import LocalServer, ServerOptions
 from agent.models.embedded.weights import Weights
 from agent.models.protocol import EMBEDDED, Model, Request, Role
-from agent.models.roles import Models, ModelSettings, model_settings
+from agent.models.roles import Models
 from mcp_tools.prompt import parse_prompt
 
 ROOT = Path(__file__).parents[1]
@@ -198,7 +199,7 @@ async def measure(rows: Sequence[Row], arms: Sequence[str], out: Path, seconds: 
     folder = out.with_name(f"{out.stem}.runs")
     folder.mkdir(parents=True, exist_ok=True)
     parts = parts_of_split()
-    wanted = model_settings(read_settings({}).model_copy(update={"model": EMBEDDED}))
+    wanted = read_settings({}).model_copy(update={"model": EMBEDDED})
     models = Models(wanted)
     server = _server(wanted)
     try:
@@ -225,10 +226,10 @@ async def measure(rows: Sequence[Row], arms: Sequence[str], out: Path, seconds: 
         await models.aclose()
 
 
-def _server(wanted: ModelSettings) -> LocalServer:
+def _server(wanted: Settings) -> LocalServer:
     """The server that `EmbeddedModel` uses, for those who speak to it by themselves."""
-    weights = Weights(wanted.weights_folder).ready()
-    return LocalServer(wanted.runtime_folder, ServerOptions(weights, idle=wanted.idle, threads=wanted.threads))
+    weights = Weights(wanted.models_dir).ready()
+    return LocalServer(wanted.runtime_dir, ServerOptions(weights, idle=wanted.model_idle_seconds))
 
 
 def line_of(arm: str, row: Row, part: str, found: Row, seconds: float) -> Measured:

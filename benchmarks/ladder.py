@@ -34,7 +34,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.context import Context
 from agent.material.attached import look_at_files
 from agent.models.protocol import EMBEDDED, Message, Model, Role
-from agent.models.roles import Models, model_settings
+from agent.models.roles import Models
 from agent.small.program import STOP, TOKENS, Task, answer_in, program_task, why_nothing, with_failure
 from agent.state import State
 from agent.store.journal import Journal
@@ -72,7 +72,7 @@ def questions(folder: Path, first: int | None) -> list[Row]:
 async def sample(asked: list[Row], out: Path, more: int) -> None:
     """Writes and runs the programs that are not in the record yet."""
     done = {row["id"] for row in read(out) if not more or "more" in row}
-    models = Models(model_settings(read_settings({"model": EMBEDDED})))
+    models = Models(read_settings({"model": EMBEDDED}))
     sandbox = await open_sandbox()
     try:
         for row in asked:

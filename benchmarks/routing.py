@@ -21,7 +21,7 @@ from agent.context import Context, RoleModels
 from agent.errors import ModelOutputError
 from agent.material.pages import means_page
 from agent.models.protocol import Role
-from agent.models.roles import Models, model_settings
+from agent.models.roles import Models
 from agent.state import Decision, State, Step
 
 ROWS = Path(__file__).with_name("routing.jsonl")
@@ -67,7 +67,7 @@ def read_in_vain(number: int, decision: Decision) -> Step:
 
 async def measure(rows: list[Row]) -> None:
     """Asks every row and prints which rows for tuning were wrong, then the rates."""
-    models = Models(model_settings(read_settings({})))
+    models = Models(read_settings({}))
     results = []
     for row in rows:
         action = await decide(row, models)

@@ -13,8 +13,8 @@ from agent.consent.external_tools import Confirm, Consent, ExternalTools, journa
 from agent.errors import StorageError
 from agent.events import Event, Note, Warned
 from agent.models.embedded.downloads import fetch_weights
-from agent.models.protocol import EMBEDDED
-from agent.models.roles import Models, model_settings
+from agent.models.protocol import EMBEDDED, ROLES
+from agent.models.roles import Models
 from agent.store.user_files import write_file
 from mcp_tools.atomic import private_folder
 from mcp_tools.errors import LibraryError, UnknownToolError
@@ -107,9 +107,8 @@ class Resources:
         return self._models
 
     async def _open_models(self, settings: Settings) -> Models:
-        wanted = model_settings(settings)
-        models = Models(wanted, notify=lambda text: self._tell(Note(text)))
-        if EMBEDDED in {settings.model, *(name for names in wanted.roles.values() for name in names)}:
+        models = Models(settings, notify=lambda text: self._tell(Note(text)))
+        if EMBEDDED in {settings.model, *(name for role in ROLES for name in settings.models_for(role))}:
             await fetch_weights(settings.models_dir, self._tell, self.stopping)
         return models
 

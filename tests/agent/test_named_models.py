@@ -11,7 +11,7 @@ from agent.configuration.settings import Settings, configuration_of
 from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, SettingsError
 from agent.models.protocol import Price, Request
-from agent.models.roles import Models, model_settings
+from agent.models.roles import Models, endpoint_of
 from mcp_tools.clients.trust import FILE, Decisions
 from support.openai_server import OpenAIServer
 
@@ -20,7 +20,7 @@ KEYS = {"OPENAI_API_KEY": "key-of-all-models-0123", "BIG_KEY": "key-of-the-big-o
 
 
 async def asked(settings: Settings, role: str = "writer"):
-    models = Models(model_settings(settings))
+    models = Models(settings)
     try:
         return await models.for_role(role).complete(Request(ASK, temperature=0))
     finally:
@@ -198,7 +198,7 @@ def test_an_endpoint_of_dotenv_opens_no_way_for_a_key(place) -> None:
     (place.project / ".env").write_text("BIG_KEY=theirs")
     (place.project / "alita.toml").unlink()
     place.user('model = "big"\n[models.big]\nmodel = "m"\nbase_url = "https://b.example"\nkey = "BIG_KEY"')
-    assert model_settings(place.read()).endpoint("big").api_key is None
+    assert endpoint_of(place.read(), "big").api_key is None
 
 
 def test_what_a_project_names_is_asked_about_as_it_stands(place) -> None:

@@ -19,13 +19,13 @@ from agent import conversation as restating
 from agent.consent import permission
 from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
-from agent.models.openai import OpenAIModel
 from agent.models.protocol import Request
 from agent.small import questions, research
 from agent.small.browser import questions as browser_questions
 from agent.small.creating import description_schema
 from agent.small.program import code_in
 from mcp_tools.prompt import data_block, load_prompt
+from support.hosted import hosted
 from support.openai_server import OpenAIServer, Step
 
 DEEDS = ["done", "back", "scroll", *(f"{deed} {n}" for deed in ("click", "type", "select") for n in range(1, 60))]
@@ -82,7 +82,7 @@ async def test_examples_are_sent_in_the_form_that_is_sent(
     refused = ["json_schema", "tools", "text"]
     openai_server.refused += refused[: refused.index(rung)]
     openai_server.default = lambda body: Step(text=EXAMPLES[name][-1])
-    model = OpenAIModel("m", base_url=openai_server.url, retry=Retry(base=0.01), traits=TraitsCache(tmp_path / "t"))
+    model = hosted("m", base_url=openai_server.url, retry=Retry(base=0.01), traits=TraitsCache(tmp_path / "t"))
     prompt = PROMPTS[name]
     messages = prompt.render(
         **{name: data_block("-", "-") if name in prompt.data else "-" for name in prompt.placeholders}

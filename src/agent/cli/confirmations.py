@@ -156,11 +156,12 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
 def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     """The model servers of this machine that answer: name, address and models."""
-    from agent.models.openai import ask_models_at
+    from agent.models.failures import Endpoint
+    from agent.models.openai import ask_models
 
     addresses = [(name, f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_SERVERS]
     with ThreadPoolExecutor(len(addresses)) as threads:
-        offered = threads.map(lambda one: ask_models_at(one[1], seconds=0.5), addresses)
+        offered = threads.map(lambda one: ask_models(Endpoint("", one[1], ""), seconds=0.5), addresses)
     return [(name, url, offer.names) for (name, url), offer in zip(addresses, offered, strict=True) if offer.names]
 
 

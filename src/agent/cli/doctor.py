@@ -119,9 +119,9 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
             yield Finding("model", True, settings.model)
     else:
         from agent.models.openai import ask_models
-        from agent.models.roles import model_settings
+        from agent.models.roles import endpoint_of
 
-        endpoint = model_settings(settings).endpoint(settings.model)
+        endpoint = endpoint_of(settings, settings.model)
         offered = ask_models(endpoint)
         if offered.problem:
             yield Finding("model", False, offered.problem, offered.remedy)

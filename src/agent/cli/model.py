@@ -244,18 +244,17 @@ _STRUCTURED = {"schema": "JSON Schema", "tool": "as a forced call", "text": "as 
 
 def _listed(settings: Settings) -> list[dict[str, Any]]:
     """Every model that the settings name, and the embedded one: where it is asked, how, and as what."""
-    from agent.models.roles import model_settings
+    from agent.models.roles import endpoint_of
 
-    wanted = model_settings(settings)
     used: dict[str, list[str]] = {EMBEDDED: [], **{name: [] for name in settings.models}}
     for use in ("model", "fallback", *ROLES):
         names = (settings.model,) if use == "model" else getattr(settings, use)
         for name in names:
             used.setdefault(name, []).append(use)
-    source = next(line.source for line in settings.explain() if line.name == "api_key")
+    source = settings.source_of("api_key")
     models = []
     for name, uses in used.items():
-        named, endpoint = settings.models.get(name), wanted.endpoint(name)
+        named, endpoint = settings.models.get(name), endpoint_of(settings, name)
         key = f"variable {named.key}" if named and named.key else source if endpoint.api_key else None
         local = name == EMBEDDED or name.startswith(SCRIPTED)
         strategy = settings.strategy_of(name)
@@ -281,17 +280,12 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
     """The models that each endpoint offers; one that neither an address nor a key names is not asked."""
     from agent.configuration.project_choice import require_allowed
     from agent.models.openai import ask_models
-    from agent.models.roles import model_settings
+    from agent.models.roles import endpoint_of
 
     require_allowed(settings)
-    wanted = model_settings(settings)
     names = [*settings.models, *([settings.model] if settings.base_url or settings.api_key else [])]
-    endpoints = {
-        wanted.endpoint(name).shown_url: wanted.endpoint(name)
-        for name in names
-        if name != EMBEDDED and not name.startswith(SCRIPTED)
-    }
-    found = {url: ask_models(endpoint) for url, endpoint in endpoints.items()}
+    asked = [endpoint_of(settings, name) for name in names if name != EMBEDDED and not name.startswith(SCRIPTED)]
+    found = {url: ask_models(endpoint) for url, endpoint in {each.shown_url: each for each in asked}.items()}
     return [{"endpoint": url, "models": offer.names, "problem": offer.problem} for url, offer in found.items()]
 
 
@@ -302,9 +296,9 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
         What `--json` prints.
     """
     from agent.models.chat import ChatModel
-    from agent.models.roles import Models, model_settings
+    from agent.models.roles import Models
 
-    models = Models(model_settings(settings), notify=print_note)
+    models = Models(settings, notify=print_note)
     try:
         model = models.named(name)
         if not isinstance(model, ChatModel):

@@ -277,11 +277,15 @@ class Settings(BaseModel):
         """The settings that the command line gave."""
         return {name for name, source in self._sources.items() if source.startswith("flag")}
 
+    def source_of(self, name: str) -> str:
+        """Where a value came from: `default`, a file's path, `variable NAME`, or `flag --name`."""
+        return self._sources.get(name, "default")
+
     def explain(self) -> list[Explained]:
         """Each setting, its value and where it came from."""
         values = {name: _shown(getattr(self, name)) for name in type(self).model_fields if name != "models"}
         values |= {f"models.{name}": named.shown for name, named in self.models.items()}
-        return [Explained(name, value, self._sources.get(name, "default")) for name, value in values.items()]
+        return [Explained(name, value, self.source_of(name)) for name, value in values.items()]
 
 
 def _shown(value: Any) -> str:

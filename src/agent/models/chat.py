@@ -7,15 +7,24 @@ import contextlib
 import difflib
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
 from agent.models.functions import FunctionRequest, in_words
+from agent.models.json_text import NoJsonError
 from agent.models.ladder import RUNGS, Step, Traits, TraitsCache, climb, structured_step
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Message, Price, Request, ToolCall, Usage
 from agent.models.wire import Body, OnDelta, Wire
 from mcp_tools.text import one_line
+
+_OPTIONAL = (
+    *("temperature", "seed", "stop", "stream_options", "max_tokens", "tool_choice"),
+    "max_completion_tokens",
+)
+"""Parameters that some models refuse; the request is sent again without the refused one."""
+_RENAMED = {"max_tokens": "max_completion_tokens"}
+_NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 
 def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price | None) -> Completion:
@@ -23,32 +32,29 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
 
     Raises:
         Failure: It is no response of this protocol.
-        ModelRefusedError: The model declined.
+        ModelDeclinedError: The model declined.
     """
     try:
-        usage = _usage(response.get("usage") or {}, price)
-        model = str(response.get("model") or endpoint.model)
-        return _completion(response["choices"][0], usage, model)
+        choice, counted = response["choices"][0], response.get("usage") or {}
+        message, model = choice["message"], str(response.get("model") or endpoint.model)
+        tokens = (int(counted.get("prompt_tokens") or 0), int(counted.get("completion_tokens") or 0))
+        cached = int((counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        calls = tuple(_tool_call(call, i) for i, call in enumerate(message.get("tool_calls") or []))
+        content = message.get("content")
+        if isinstance(content, list):  # some endpoints give it in parts
+            content = "".join(str(part.get("text", "")) for part in content)
+        refusal = message.get("refusal")
     except (LookupError, TypeError, ValueError, AttributeError):
         raise Failure(Kind.CUT, endpoint, f"no Chat Completions answer: {response}") from None
-
-
-def _usage(counted: dict[str, Any], price: Price | None) -> Usage:
-    tokens = (int(counted.get("prompt_tokens") or 0), int(counted.get("completion_tokens") or 0))
-    cached = int((counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    cost = price.cost(*tokens, cached) if price and counted else None
-    return Usage(*tokens, cached, 1, cost)
-
-
-def _completion(choice: dict[str, Any], usage: Usage, model: str) -> Completion:
-    message = choice["message"]
-    if message.get("refusal"):
+    if refusal:
         raise ModelDeclinedError(
-            f"{model} declined: {one_line(str(message['refusal']), 300)}",
+            f"{model} declined: {one_line(str(refusal), 300)}",
             remedy="Put the question differently, or name another model with --model.",
         )
-    calls = tuple(_tool_call(call, i) for i, call in enumerate(message.get("tool_calls") or []))
-    return Completion(_text(message.get("content")), usage, None, calls, _finish(choice, calls), model)
+    usage = Usage(*tokens, cached, 1, price.cost(*tokens, cached) if price and counted else None)
+    ended: Finish = next((f for f in get_args(Finish) if f == choice.get("finish_reason")), "stop")
+    finish = ended if ended in ("length", "content_filter") else "tool_calls" if calls else "stop"
+    return Completion("" if content is None else str(content), usage, None, calls, finish, model)
 
 
 def _tool_call(call: dict[str, Any], i: int) -> ToolCall:
@@ -56,31 +62,6 @@ def _tool_call(call: dict[str, Any], i: int) -> ToolCall:
     arguments = function["arguments"]
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return ToolCall(str(call.get("id") or f"call_{i}"), str(function["name"]), text)
-
-
-def _text(content: Any) -> str:
-    """The text of a message, which some endpoints give in parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content)
-    return "" if content is None else str(content)
-
-
-def _finish(choice: dict[str, Any], calls: tuple[ToolCall, ...]) -> Finish:
-    match choice.get("finish_reason"):
-        case "length":
-            return "length"
-        case "content_filter":
-            return "content_filter"
-        case _:
-            return "tool_calls" if calls else "stop"
-
-
-_OPTIONAL = ("temperature", "seed", "stop", "stream_options", "max_tokens", "tool_choice")
-"""Parameters that some models refuse; the request is sent again without the refused one."""
-
-_NO_PICTURES = "Do not name it as a model that sees, or name another one."
-
-_RENAMED = {"max_tokens": "max_completion_tokens"}
 
 
 class ChatModel:
@@ -124,60 +105,71 @@ class ChatModel:
     @property
     def name(self) -> str:
         """What the user calls it; of `auto`, what it turned out to be."""
-        resolved = self._wire.endpoint.model
-        return resolved if self._name == FIRST_LISTED else self._name
+        return self._wire.endpoint.model if self._name == FIRST_LISTED else self._name
 
     async def complete(self, request: Request) -> Completion:
         """Completes messages; see `agent.models.protocol.Model`."""
         if request.tools and request.schema is not None:
             raise ValueError("a reply fits a schema or calls functions, not both")
-        messages, on_delta = request.messages, request.on_delta
-        options = self._options(request)
-        has_pictures = any(_has_pictures(message) for message in messages)
-        if has_pictures and self._known().is_blind:
+        has_pictures = any(_has_pictures(message) for message in request.messages)
+        if has_pictures and self.known.is_blind:
             raise PicturesRefusedError(f"{self.name} takes no pictures", remedy=_NO_PICTURES)
-
-        async def ask(step: Step) -> Completion:
-            hear = None if on_delta is None else step.hear(on_delta)
-            try:
-                response = await self._send({"messages": list(step.messages), **options, **step.extra}, hear)
-            except Failure as failure:
-                if has_pictures and failure.is_about_pictures:
-                    self._learn(is_blind=True)
-                    raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
-                raise
-            return read_completion(response, self._wire.endpoint, self._price)
-
         try:
-            if request.tools:
-                wanted = FunctionRequest(messages, request.tools, request.tool_choice)
-                held = self._known().tools
-                return await climb(
-                    ask,
-                    wanted.rungs,
-                    wanted.step,
-                    held=wanted.rungs[0] if held and held not in wanted.rungs else held,
-                    # A reply without calls comes from an endpoint that does not heed functions, too.
-                    hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
-                )
-            if self._known().tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
-                messages = in_words(messages)
-            if request.schema is None:
-                return await ask(Step(messages))
-            schema = request.schema
-            return await climb(
-                ask,
-                RUNGS,
-                lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
-                held=self.known.rung,
-                hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
-            )
+            return await self._climb(request, has_pictures=has_pictures)
         except Failure as failure:
             error = failure.error(models=await self._known_models(failure))
             if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
                 # It may be the pictures, and what is wrong with them: without them it will show.
                 raise PicturesRefusedError(error.message, remedy=error.remedy) from None
             raise error from None
+
+    async def _climb(self, request: Request, *, has_pictures: bool) -> Completion:
+        messages, schema, on_delta = request.messages, request.schema, request.on_delta
+        wanted = {
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature if self._temperature is None else self._temperature,
+            "seed": request.seed,
+            "stop": list(request.stop or ()) or None,
+        }
+        options = {key: value for key, value in wanted.items() if value is not None}
+
+        async def ask(step: Step) -> Completion:
+            hear = None if step.tells_whole else on_delta
+            try:
+                response = await self._send({"messages": list(step.messages), **options, **step.extra}, hear)
+            except Failure as failure:
+                if not (has_pictures and failure.is_about_pictures):
+                    raise
+                self._learn(is_blind=True)
+                raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
+            completion = read_completion(response, self._wire.endpoint, self._price)
+            if on_delta and step.tells_whole:
+                with contextlib.suppress(NoJsonError):  # whoever asked hears of it, too
+                    on_delta(step.read(completion).text)
+            return completion
+
+        known = self.known
+        if request.tools:
+            functions = FunctionRequest(messages, request.tools, request.tool_choice)
+            return await climb(
+                ask,
+                functions.rungs,
+                functions.step,
+                held=functions.rungs[0] if known.tools and known.tools not in functions.rungs else known.tools,
+                # A reply without calls comes from an endpoint that does not heed functions, too.
+                hold=lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
+            )
+        if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
+            messages = in_words(messages)
+        if schema is None:
+            return await ask(Step(messages))
+        return await climb(
+            ask,
+            RUNGS,
+            lambda rung: structured_step(messages, schema, rung, enforced=self._enforced),
+            held=known.rung,
+            hold=lambda rung, _: None if self._enforced else self._learn(rung=rung),
+        )
 
     async def aclose(self) -> None:
         """Closes connections."""
@@ -186,29 +178,16 @@ class ChatModel:
     @property
     def known(self) -> Traits:
         """What was learned of the endpoint; of one with a grammar, that it holds answers to a schema."""
-        known = self._known()
+        known = self._traits.get(self._wire.endpoint)
         return replace(known, rung="schema") if self._enforced else known
 
     def forget(self) -> None:
         """Asks the endpoint anew what it can do."""
-        endpoint = self._wire.endpoint
-        self._traits.set(endpoint.shown_url, endpoint.model, Traits())
-
-    def _options(self, request: Request) -> dict[str, Any]:
-        given = {
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature if self._temperature is None else self._temperature,
-            "seed": request.seed,
-            "stop": list(request.stop or ()) or None,
-        }
-        return {key: value for key, value in given.items() if value is not None}
-
-    def _known(self) -> Traits:
-        return self._traits.get(self._wire.endpoint.shown_url, self._wire.endpoint.model)
+        self._traits.set(self._wire.endpoint, Traits())
 
     def _learn(self, **changes: Any) -> None:
         endpoint = self._wire.endpoint
-        self._traits.set(endpoint.shown_url, endpoint.model, replace(self._known(), **changes))
+        self._traits.set(endpoint, replace(self._traits.get(endpoint), **changes))
 
     async def _send(self, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
         """Sends with retries; a parameter that the endpoint refuses is left out from then on."""
@@ -234,13 +213,13 @@ class ChatModel:
                 refused = _refused_parameter(failure, fitted)
                 if refused is None:
                     raise
-                self._learn(without=(*self._known().without, refused))
+                self._learn(without=(*self.known.without, refused))
             finally:
                 self._slots.release()
 
     def _fitted(self, body: Body, *, streamed: bool) -> Body:
         """The request as this endpoint takes it."""
-        without = self._known().without
+        without = self.known.without
         fitted: Body = {"model": self._wire.endpoint.model, **body}
         if streamed:
             fitted |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -269,6 +248,5 @@ def _refused_parameter(failure: Failure, body: Body) -> str | None:
     """The optional parameter that the endpoint objects to, if the request had it."""
     if failure.kind is not Kind.REFUSED and failure.status != 400:
         return None
-    sent = [name for name in (*_OPTIONAL, *_RENAMED.values()) if name in body]
-    named = [name for name in sent if failure.parameter == name or f"'{name}'" in failure.detail]
-    return named[0] if named else None
+    named = (n for n in _OPTIONAL if n in body and (failure.parameter == n or f"'{n}'" in failure.detail))
+    return next(named, None)

@@ -17,7 +17,6 @@ from typing import Any
 from agent.models.json_text import DECODER, NoJsonError, all_fitting, fitting_json, misfit, strict_schema, without_nulls
 from agent.models.ladder import TOOL_RUNGS, Step, ToolRung
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
-from agent.models.wire import OnDelta
 from mcp_tools.text import one_line
 
 Schema = dict[str, Any]
@@ -77,12 +76,12 @@ class FunctionRequest:
             return Step(self._messages, {"tools": tools, **choice}, self._read_native, again="Call a function.")
         messages = in_words(self._messages, self._listing())
         if rung == "text":
-            return Step(messages, {}, self._read_written, only_said)
+            return Step(messages, {}, self._read_written, tells_whole=True)
         form = self._form()
         strict = strict_schema(form)
         shape = {"name": "reply", "schema": strict or form, "strict": strict is not None}
         extra = {"response_format": {"type": "json_schema", "json_schema": shape}}
-        return Step(messages, extra, self._read_written, only_said)
+        return Step(messages, extra, self._read_written, tells_whole=True)
 
     def checked(self, completion: Completion) -> Completion:
         """The completion with an id of its own for each call, and what stands against those that cannot be made.
@@ -156,28 +155,25 @@ class FunctionRequest:
 
     def _form(self) -> Schema:
         """The JSON Schema of a reply with calls."""
-        defs: Schema = {}
-        calls = [
-            {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "enum": [name]},
-                    "arguments": _with_own_definitions(function.get("parameters") or _NO_ARGUMENTS, name, defs),
-                },
-                "required": ["name", "arguments"],
-                "additionalProperties": False,
-            }
-            for name, function in self._functions.items()
-        ]
+        calls = []
+        for name, function in self._functions.items():
+            parameters = function.get("parameters") or _NO_ARGUMENTS
+            if '"$ref"' in json.dumps(parameters):  # definitions of several functions would meet
+                parameters = {"type": "object"}
+            properties = {"name": {"type": "string", "enum": [name]}, "arguments": parameters}
+            calls.append(_closed(properties))
         listed: Schema = {"type": "array", "items": {"anyOf": calls}}
         listed |= {"minItems": 1} if self._choice == "required" else {}
-        return {
-            "type": "object",
-            "properties": {"say": {"type": "string"}, "calls": listed},
-            "required": ["say", "calls"],
-            "additionalProperties": False,
-            **({"$defs": defs} if defs else {}),
-        }
+        return _closed({"say": {"type": "string"}, "calls": listed})
+
+
+def _closed(properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
@@ -196,56 +192,25 @@ def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
     for message in messages:
         role, content = message["role"], message.get("content") or ""
         if role == "assistant":
-            calls = [_native_call(call) for call in message.get("tool_calls") or ()]
+            made = [call["function"] for call in message.get("tool_calls") or ()]
+            calls = [{"name": each["name"], "arguments": json.loads(each["arguments"])} for each in made]
             content = json.dumps({"say": content, "calls": calls}, ensure_ascii=False)
         elif role == "tool":
-            role, content = (
-                "user",
-                _prefixed(f"Result of {names.get(message['tool_call_id'], 'a function')}:\n", content),
-            )
+            said = f"Result of {names.get(message['tool_call_id'], 'a function')}:\n"
+            role, content = "user", _both(said, content, between="")
         if rewritten and rewritten[-1]["role"] == role:  # many templates want the roles to take turns
             content = _both(rewritten.pop()["content"], content)
         rewritten.append({"role": role, "content": content})
     return rewritten
 
 
-def only_said(tell: OnDelta) -> OnDelta:
-    """Hears a reply in the form while it is written, and tells what it says; prose is told as it is."""
-    written = told = ""
-
-    def hear(piece: str) -> None:
-        nonlocal written, told
-        written += piece
-        said = _said(written)
-        if len(said) > len(told) and said.startswith(told):
-            tell(said[len(told) :])
-            told = said
-
-    return hear
-
-
-def _said(text: str) -> str:
-    from pydantic_core import from_json
-
-    if text.lstrip()[:1] not in ("", "{", "`", "<"):
-        return text
-    _, brace, rest = text.partition("{")
-    try:
-        form: Any = from_json(brace + rest, allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    said = form.get("say") if isinstance(form, dict) else None
-    return said if isinstance(said, str) else ""
-
-
 @lru_cache(maxsize=512)
 def _strict_tool(tool: str) -> dict[str, Any] | None:
     """A definition in strict form, if its schema can be said that way. Every call sends the same ones."""
     whole = json.loads(tool)
-    strict = strict_schema(whole["function"].get("parameters") or _NO_ARGUMENTS)
-    return (
-        None if strict is None else {**whole, "function": {**whole["function"], "parameters": strict, "strict": True}}
-    )
+    if (strict := strict_schema(whole["function"].get("parameters") or _NO_ARGUMENTS)) is None:
+        return None
+    return {**whole, "function": {**whole["function"], "parameters": strict, "strict": True}}
 
 
 def _written_calls(text: str) -> tuple[ToolCall, ...]:
@@ -266,37 +231,6 @@ def _unreadable_schemas() -> tuple[type[Exception], ...]:
     from referencing.exceptions import Unresolvable
 
     return (UnknownType, Unresolvable, re.error)
-
-
-def _native_call(call: dict[str, Any]) -> dict[str, Any]:
-    function = call["function"]
-    try:
-        return {"name": function["name"], "arguments": json.loads(function["arguments"])}
-    except ValueError:
-        return {"name": function["name"], "arguments": function["arguments"]}
-
-
-def _with_own_definitions(parameters: Schema, name: str, defs: Schema) -> Schema:
-    """The schema with its definitions moved to `defs`, under names that no other function uses."""
-    inner = {key: value for key, value in parameters.items() if key not in ("$defs", "definitions")}
-    for key in ("$defs", "definitions"):
-        defs.update({f"{name}.{own}": _led(value, name) for own, value in parameters.get(key, {}).items()})
-    return dict(_led(inner, name))
-
-
-def _led(schema: Any, name: str) -> Any:
-    if isinstance(schema, list):
-        return [_led(part, name) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    led = {key: _led(value, name) for key, value in schema.items()}
-    if isinstance(reference := led.get("$ref"), str):
-        led["$ref"] = re.sub(r"^#/(\$defs|definitions)/", lambda _: f"#/$defs/{name}.", reference)
-    return led
-
-
-def _prefixed(prefix: str, content: Any) -> Any:
-    return _both(prefix, content, between="") if isinstance(content, list) else prefix + content
 
 
 def _both(first: Any, second: Any, between: str = "\n\n") -> Any:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from agent.errors import ModelOutputError
-from agent.models.failures import Failure, Kind
+from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.json_text import NoJsonError, fitting_json, misfit, strict_schema, with_nulls, without_nulls
 from agent.models.protocol import Completion, Message, Usage
-from agent.models.wire import RESPOND, OnDelta
+from agent.models.wire import RESPOND
 from mcp_tools.atomic import private_folder, write_whole
 
 Rung = Literal["schema", "tool", "text"]
@@ -55,47 +55,38 @@ class TraitsCache:
         self._path = path
         self._known: dict[str, Traits] | None = None
 
-    def get(self, url: str, model: str) -> Traits:
+    def get(self, endpoint: Endpoint) -> Traits:
         """What is known; empty traits if nothing is."""
         if self._known is None:
             self._known = {key: traits for key, (traits, _) in self._read().items()}
-        return self._known.get(f"{url} {model}", Traits())
+        return self._known.get(_key(endpoint), Traits())
 
-    def set(self, url: str, model: str, traits: Traits) -> None:
+    def set(self, endpoint: Endpoint, traits: Traits) -> None:
         """Remembers it, and writes it down beside what other processes wrote meanwhile."""
-        if traits == self.get(url, model):
+        if traits == self.get(endpoint):
             return
         assert self._known is not None
-        self._known[f"{url} {model}"] = replace(traits)
-        with contextlib.suppress(OSError):
-            self._write(f"{url} {model}", traits)
-
-    def _read(self) -> dict[str, tuple[Traits, float]]:
-        if self._path is None:
-            return {}
-        try:
-            entries = json.loads(self._path.read_text())
-            return {
-                key: (_traits(entry), float(entry["at"]))
-                for key, entry in entries.items()
-                if 0 <= time.time() - float(entry["at"]) < _KEPT_FOR
-            }
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return {}
-
-    def _write(self, key: str, traits: Traits) -> None:
+        self._known[_key(endpoint)] = traits
         if self._path is None:
             return
-        entries = self._read() | {key: (traits, time.time())}
-        private_folder(self._path.parent)
-        told = {k: {**asdict(traits), "at": at} for k, (traits, at) in entries.items()}
-        write_whole(self._path, json.dumps(told).encode())
+        entries = self._read() | {_key(endpoint): (traits, time.time())}
+        with contextlib.suppress(OSError):
+            private_folder(self._path.parent)
+            told = {key: {**asdict(traits), "at": at} for key, (traits, at) in entries.items()}
+            write_whole(self._path, json.dumps(told).encode())
+
+    def _read(self) -> dict[str, tuple[Traits, float]]:
+        found: dict[str, tuple[Traits, float]] = {}
+        with contextlib.suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
+            for key, entry in json.loads(self._path.read_bytes()).items() if self._path else ():
+                at = float(entry.pop("at"))
+                if 0 <= time.time() - at < _KEPT_FOR:
+                    found[key] = (Traits(**{**entry, "without": tuple(entry["without"])}), at)
+        return found
 
 
-def _traits(entry: dict[str, Any]) -> Traits:
-    rung = next((rung for rung in RUNGS if rung == entry["rung"]), None)
-    tools = next((rung for rung in TOOL_RUNGS if rung == entry.get("tools")), None)
-    return Traits(rung, tuple(map(str, entry["without"])), tools, entry.get("is_blind") is True)
+def _key(endpoint: Endpoint) -> str:
+    return f"{endpoint.shown_url} {endpoint.model}"
 
 
 R = TypeVar("R", bound=str)
@@ -110,8 +101,8 @@ class Step:
     """Fields of the request besides its messages."""
     read: Callable[[Completion], Completion] = lambda completion: completion
     """Gives the completion as the caller wants it; raises `NoJsonError` where the reply does not fit."""
-    hear: Callable[[OnDelta], OnDelta] = lambda tell: tell
-    """What is told of the pieces of the text as they arrive."""
+    tells_whole: bool = False
+    """Whether the text is told when it was read, and not in pieces as it arrives: it is part of a form."""
     again: str = "Answer again, with the whole JSON and nothing else."
     """What a model is told whose reply does not fit."""
 

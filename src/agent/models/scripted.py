@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -42,45 +42,47 @@ _ERRORS: dict[str, type[errors.AlitaError]] = {
     "refused": errors.ModelRefusedError,
     "output": errors.ModelOutputError,
 }
-_ANSWERS = {"text", "json", "tool", "calls", "error"}
-_IS_TEXT = (lambda value: isinstance(value, str), "a string")
-_SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "text": _IS_TEXT,
-    "tool": _IS_TEXT,
-    "say": _IS_TEXT,
-    "calls": (
-        lambda value: (
-            isinstance(value, list) and value != [] and all(isinstance(c, dict) and "tool" in c for c in value)
-        ),
-        'a list of {"tool": …, "arguments": …}',
-    ),
-    "role": _IS_TEXT,
-    "when": _IS_TEXT,
-    "message": _IS_TEXT,
-    "delay": (lambda value: isinstance(value, int | float) and value >= 0, "a number of seconds"),
-    "repeat": (lambda value: isinstance(value, int) and value >= 0, "true or a number"),
-    "usage": (lambda value: isinstance(value, list) and [type(v) for v in value] == [int, int], "two numbers"),
-    "finish": (lambda value: value in get_args(Finish), f"one of {', '.join(get_args(Finish))}"),
+_ANSWERS = ("text", "json", "tool", "calls", "error")
+_TEXT = {"type": "string"}
+_LINE = {
+    "type": "object",
+    "properties": {
+        "text": _TEXT,
+        "json": {},
+        "tool": _TEXT,
+        "arguments": {},
+        "calls": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["tool"]}},
+        "error": {"enum": list(_ERRORS)},
+        **dict.fromkeys(("role", "when", "message", "say"), _TEXT),
+        "delay": {"type": "number"},
+        "repeat": {"type": ["boolean", "integer"]},
+        "usage": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+        "finish": {"enum": list(get_args(Finish))},
+    },
+    "additionalProperties": False,
 }
-_BESIDES = {"role", "when", "delay", "repeat", "usage", "finish", "arguments", "message", "say"}
 
 
-@dataclass(slots=True)
 class Line:
-    """One answer of a script, and how often it may still be given."""
+    """One answer of a script, and how often it may still be given.
 
-    entry: dict[str, Any]
-    where: str
-    left: float = field(init=False)
+    Raises:
+        SettingsError: It is no answer.
+    """
 
-    def __post_init__(self) -> None:
-        repeat = self.entry.get("repeat", 1)
+    def __init__(self, entry: Any, where: str) -> None:
+        if not isinstance(entry, dict) or sum(name in entry for name in _ANSWERS) != 1:
+            raise SettingsError(f"{where}: an answer has exactly one of {', '.join(_ANSWERS)}")
+        if problem := misfit(entry, _LINE):
+            raise SettingsError(f"{where}: {problem}")
+        self.entry: dict[str, Any] = entry
+        self.where = where
+        repeat = entry.get("repeat", 1)
         self.left = float("inf") if repeat is True else float(repeat)
 
     def fits(self, role: str | None, said: str) -> bool:
         """It is for this role and these messages, and not used up."""
-        for_role = self.entry.get("role")
-        return self.left > 0 and for_role in (None, role) and self.entry.get("when", "") in said
+        return self.left > 0 and self.entry.get("role") in (None, role) and self.entry.get("when", "") in said
 
 
 class Script:
@@ -104,15 +106,23 @@ class Script:
             raise SettingsError(
                 f"the script {path} cannot be read: {exc}", remedy="Name a JSON-lines file: --model scripted:FILE"
             ) from None
-        numbered = enumerate(text.split("\n"), 1)
-        lines = [_line(t, f"{path}:{n}") for n, t in numbered if t.strip() and not t.lstrip().startswith("#")]
+        lines = []
+        for n, line in enumerate(text.split("\n"), 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            try:
+                lines.append(Line(json.loads(line), f"{path}:{n}"))
+            except ValueError as exc:
+                raise SettingsError(
+                    f"{path}:{n} is no JSON object: {exc}", remedy='A line is, for example, {"text": "…"}.'
+                ) from None
         return cls(lines, str(path))
 
     @classmethod
     def of(cls, answers: Iterable[dict[str, Any] | str]) -> Script:
         """A script from answers in memory; a plain string is a text."""
         entries = [{"text": answer} if isinstance(answer, str) else answer for answer in answers]
-        return cls([Line(_checked(e, f"answer {n}"), f"answer {n}") for n, e in enumerate(entries, 1)], "script")
+        return cls([Line(entry, f"answer {n}") for n, entry in enumerate(entries, 1)], "script")
 
     def next(self, role: str | None, said: str) -> Line:
         """The line that answers now.
@@ -157,7 +167,7 @@ class ScriptedModel:
         return f"{SCRIPTED}{self._script.name}"
 
     async def complete(self, request: Request) -> Completion:
-        """Gives the script's next answer; see `agent.models.protocol.Model`."""
+        """Gives the script's next answer, checked as a real model's is; see `agent.models.protocol.Model`."""
         messages = list(request.messages)
         self.requests.append(messages)
         line = self._script.next(self._role, _said(messages))
@@ -165,9 +175,19 @@ class ScriptedModel:
         completion = self._completion(line)
         if request.on_delta and completion.text:
             request.on_delta(completion.text)
-        if request.tools:
-            return _called(completion, FunctionRequest(messages, request.tools, request.tool_choice), line)
-        return completion if request.schema is None else _fitted(completion, request.schema, line)
+        try:
+            if request.tools:
+                return FunctionRequest(messages, request.tools, request.tool_choice).checked(completion)
+            if request.schema is None or completion.tool_calls:
+                return completion
+            value = json.loads(completion.text)
+        except NoJsonError as problem:
+            raise ModelOutputError(f"{line.where}: {problem}", text=completion.text) from None
+        except ValueError:
+            raise ModelOutputError(f"{line.where} is no JSON: {one_line(completion.text, 80)!r}") from None
+        if wrong := misfit(value, request.schema):
+            raise ModelOutputError(f"{line.where} does not fit the schema: {wrong}", text=completion.text)
+        return replace(completion, parsed=value)
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -177,8 +197,8 @@ class ScriptedModel:
         if "error" in entry:
             message = entry.get("message", f"the script {line.where} says: {entry['error']}")
             raise _ERRORS[entry["error"]](message)
-        tokens = entry.get("usage", [0, 0])
-        usage = Usage(int(tokens[0]), int(tokens[1]), calls=1)
+        tokens = entry.get("usage", (0, 0))
+        usage = Usage(tokens[0], tokens[1], calls=1)
         if called := [entry] if "tool" in entry else entry.get("calls"):
             own = f"call_{self._script.played}"
             calls = tuple(_tool_call(call, f"{own}_{n}" if n else own) for n, call in enumerate(called))
@@ -187,55 +207,9 @@ class ScriptedModel:
         return Completion(text, usage, finish=entry.get("finish", "stop"), model=self.name)
 
 
-def _fitted(completion: Completion, schema: dict[str, Any], line: Line) -> Completion:
-    """The completion with its JSON value, which must fit as a real model's must."""
-    from dataclasses import replace
-
-    if completion.tool_calls:
-        return completion
-    try:
-        value = json.loads(completion.text)
-    except ValueError:
-        raise ModelOutputError(f"{line.where} is no JSON: {one_line(completion.text, 80)!r}") from None
-    if problem := misfit(value, schema):
-        raise ModelOutputError(f"{line.where} does not fit the schema: {problem}", text=completion.text)
-    return replace(completion, parsed=value)
-
-
-def _called(completion: Completion, request: FunctionRequest, line: Line) -> Completion:
-    """The completion with its calls checked, as a real model's are."""
-    try:
-        return request.checked(completion)
-    except NoJsonError as problem:
-        raise ModelOutputError(f"{line.where}: {problem}", text=completion.text) from None
-
-
 def _tool_call(call: dict[str, Any], own: str) -> ToolCall:
     arguments = call.get("arguments", {})
     return ToolCall(own, str(call["tool"]), arguments if isinstance(arguments, str) else json.dumps(arguments))
-
-
-def _line(text: str, where: str) -> Line:
-    try:
-        return Line(_checked(json.loads(text), where), where)
-    except ValueError as exc:
-        raise SettingsError(
-            f"{where} is no JSON object: {exc}", remedy='A line is, for example, {"text": "…"}.'
-        ) from None
-
-
-def _checked(entry: Any, where: str) -> dict[str, Any]:
-    """The entry, if it is one answer with nothing unknown in it."""
-    if not isinstance(entry, dict) or len(_ANSWERS & set(entry)) != 1:
-        raise SettingsError(f"{where}: an answer has exactly one of {', '.join(sorted(_ANSWERS))}")
-    if unknown := set(entry) - _ANSWERS - _BESIDES:
-        raise SettingsError(f"{where}: unknown {', '.join(sorted(unknown))}")
-    if "error" in entry and entry["error"] not in _ERRORS:
-        raise SettingsError(f"{where}: unknown error {entry['error']!r}; one of {', '.join(_ERRORS)}")
-    for name, (fits, wanted) in _SHAPES.items():
-        if name in entry and not fits(entry[name]):
-            raise SettingsError(f"{where}: `{name}` is {wanted}, not {one_line(repr(entry[name]), 40)}")
-    return entry
 
 
 def _said(messages: Sequence[Message]) -> str:

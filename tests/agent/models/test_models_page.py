@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.models.protocol import ROLES
-from agent.models.scripted import _BESIDES, _ERRORS, ScriptedModel
+from agent.models.scripted import _ERRORS, _LINE, ScriptedModel
 
 PAGE = Path(__file__).parents[3] / "docs" / "models.md"
 
@@ -19,7 +19,7 @@ def page() -> str:
 
 
 def test_every_role_error_and_field_of_scripts_is_on_the_page(page: str) -> None:
-    for name in (*ROLES, *_ERRORS, *_BESIDES - {"message"}):
+    for name in (*ROLES, *_ERRORS, *_LINE["properties"].keys() - {"message"}):
         assert f"`{name}`" in page, name
 
 

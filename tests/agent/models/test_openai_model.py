@@ -16,26 +16,27 @@ from agent.errors import (
     ModelUnknownError,
     ModelUnreachableError,
 )
+from agent.models.chat import ChatModel
 from agent.models.failures import Retry
 from agent.models.ladder import TraitsCache
-from agent.models.openai import OpenAIModel
 from agent.models.protocol import Price, Request
-from support.openai_server import OpenAIServer
+from support.hosted import hosted
+from support.openai_server import OpenAIServer, Step
 
 KEY = "shaped-like-no-known-key-1234567890"
 ASK = [{"role": "user", "content": "Hello?"}]
 FAST = Retry(base=0.01)
 
-Open = Callable[..., OpenAIModel]
+Open = Callable[..., ChatModel]
 
 
 @pytest.fixture
 async def open_model(openai_server: OpenAIServer) -> AsyncIterator[Open]:
-    opened: list[OpenAIModel] = []
+    opened: list[ChatModel] = []
 
-    def make(**options: object) -> OpenAIModel:
+    def make(**options: object) -> ChatModel:
         given = {"api_key": KEY, "base_url": openai_server.url, "retry": FAST, **options}
-        opened.append(OpenAIModel("tiny-1", **given))  # type: ignore[arg-type]
+        opened.append(hosted("tiny-1", **given))  # type: ignore[arg-type]
         return opened[-1]
 
     yield make
@@ -80,7 +81,7 @@ async def test_a_stream_gives_its_pieces_and_the_whole(openai_server: OpenAIServ
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 async def test_tool_calls(openai_server: OpenAIServer, open_model: Open, streamed: bool) -> None:
     tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
-    openai_server.steps.extend([_two_calls()])
+    openai_server.steps.append(Step(tools=[("add", {"a": 1, "b": 2}), ("mul", {})]))
     answer = await open_model().complete(Request(ASK, tools=[tool], on_delta=(lambda _: None) if streamed else None))
     assert [(c.id, c.name, c.arguments) for c in answer.tool_calls] == [
         ("call_0", "add", '{"a": 1, "b": 2}'),
@@ -88,12 +89,6 @@ async def test_tool_calls(openai_server: OpenAIServer, open_model: Open, streame
     ]
     assert answer.finish == "tool_calls"
     assert openai_server.requests[0]["tools"] == [tool]
-
-
-def _two_calls():
-    from support.openai_server import Step
-
-    return Step(tools=[("add", {"a": 1, "b": 2}), ("mul", {})])
 
 
 async def test_length_and_filter_are_told(openai_server: OpenAIServer, open_model: Open) -> None:
@@ -269,6 +264,6 @@ async def test_cancelling_frees_the_slot(openai_server: OpenAIServer, open_model
 
 
 def test_the_key_is_not_in_the_model_s_representation() -> None:
-    model = OpenAIModel("m", api_key=KEY, base_url="http://127.0.0.1:9")
+    model = hosted("m", api_key=KEY, base_url="http://127.0.0.1:9")
     assert KEY not in repr(model)
     assert KEY not in repr(model._wire.endpoint)

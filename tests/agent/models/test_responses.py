@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent.errors import ModelBusyError, ModelDeclinedError, ModelRefusedError, ModelUnreachableError
+from agent.models.chat import ChatModel
 from agent.models.failures import Retry
-from agent.models.openai import OpenAIModel
 from agent.models.protocol import Message, Price, Request
 from agent.models.wire import RESPONSES
+from support.hosted import hosted
 from support.openai_server import OpenAIServer, Step
 
 ASK: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 1 + 2?"}]
@@ -27,15 +28,15 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 
 @pytest.fixture
-async def model(openai_server: OpenAIServer) -> AsyncIterator[OpenAIModel]:
-    opened = OpenAIModel(
+async def model(openai_server: OpenAIServer) -> AsyncIterator[ChatModel]:
+    opened = hosted(
         "tiny-1", base_url=openai_server.url, retry=Retry(base=0.01), dialect=RESPONSES, price=Price(1.0, 10.0, 0.1)
     )
     yield opened
     await opened.aclose()
 
 
-async def test_text_usage_and_cost(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_text_usage_and_cost(openai_server: OpenAIServer, model: ChatModel) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     openai_server.answer("Hi", usage=usage)
     answer = await model.complete(Request(ASK, max_tokens=9, temperature=0, seed=3, stop=["\n"]))
@@ -48,7 +49,7 @@ async def test_text_usage_and_cost(openai_server: OpenAIServer, model: OpenAIMod
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-async def test_a_conversation_with_calls(openai_server: OpenAIServer, model: OpenAIModel, streamed: bool) -> None:
+async def test_a_conversation_with_calls(openai_server: OpenAIServer, model: ChatModel, streamed: bool) -> None:
     heard: list[str] = []
     openai_server.steps.append(Step(text="Adding.", tools=[("add", {"a": 1, "b": 2}), ("note", {"x": 1})]))
     answer = await model.complete(Request(ASK, tools=[ADD, LOOSE], on_delta=heard.append if streamed else None))
@@ -82,7 +83,7 @@ async def test_a_conversation_with_calls(openai_server: OpenAIServer, model: Ope
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("refused", [(), ("json_schema",)], ids=["schema", "call"])
 async def test_structured_output(
-    openai_server: OpenAIServer, model: OpenAIModel, refused: tuple[str, ...], streamed: bool
+    openai_server: OpenAIServer, model: ChatModel, refused: tuple[str, ...], streamed: bool
 ) -> None:
     for word in refused:
         openai_server.refuse(word)
@@ -113,26 +114,26 @@ async def test_structured_output(
 )
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 async def test_failures(
-    openai_server: OpenAIServer, model: OpenAIModel, step: Step, error: type[Exception], streamed: bool
+    openai_server: OpenAIServer, model: ChatModel, step: Step, error: type[Exception], streamed: bool
 ) -> None:
     openai_server.default = lambda _: step
     with pytest.raises(error):
         await model.complete(Request(ASK, on_delta=(lambda _: None) if streamed else None))
 
 
-async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_a_cut_stream_is_repeated_and_shown_once(openai_server: OpenAIServer, model: ChatModel) -> None:
     heard: list[str] = []
     openai_server.cut("Hello there", after=8).answer("Hello there")
     assert (await model.complete(Request(ASK, on_delta=heard.append))).text == "Hello there"
     assert "".join(heard) == "Hello th"
 
 
-async def test_an_answer_that_was_cut_short(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_an_answer_that_was_cut_short(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer("Half a", finish="length")
     assert (await model.complete(Request(ASK))).finish == "length"
 
 
-async def test_an_endpoint_without_this_dialect_says_so(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_an_endpoint_without_this_dialect_says_so(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.speaks_responses = False
     with pytest.raises(ModelRefusedError, match="no /responses here; its dialect may be chat"):
         await model.complete(Request(ASK))

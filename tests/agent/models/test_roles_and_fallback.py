@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
 from agent.errors import ModelAuthError, ModelBusyError, ModelError, ModelOutputError, SettingsError
+from agent.models.chat import ChatModel
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.failures import Retry
-from agent.models.openai import OpenAIModel
 from agent.models.protocol import ROLES, Price, Request, Usage, price_of
-from agent.models.roles import FallbackModel, Models, ModelSettings
+from agent.models.roles import FallbackModel, Models, endpoint_of
 from agent.models.scripted import ScriptedModel
 from support.openai_server import OpenAIServer
 
@@ -20,9 +21,9 @@ ASK = [{"role": "user", "content": "Hello?"}]
 BUSY = {"error": "busy", "message": "a is busy"}
 
 
-def settings(folder: Path, **more: Any) -> ModelSettings:
-    folders = {f"{name}_folder": folder / name for name in ("weights", "runtime", "cache")}
-    return ModelSettings(**folders, retry=Retry(base=0.01), **more)
+def settings(folder: Path, *, model: str = "embedded", **more: Any) -> Settings:
+    folders = {f"{name}_dir": folder / name for name in ("models", "runtime", "cache")}
+    return Settings(**folders, model=model, **more)
 
 
 async def test_the_next_model_answers_and_the_reason_is_told() -> None:
@@ -80,11 +81,13 @@ async def test_roles(tmp_path: Path, openai_server: OpenAIServer) -> None:
             tmp_path,
             model="big",
             base_url=openai_server.url,
-            roles={"planner": [f"scripted:{script}"], "writer": [f"scripted:{script}"], "examiner": ["embedded"]},
+            planner=f"scripted:{script}",
+            writer=f"scripted:{script}",
+            examiner="embedded",
         )
     )
     assert models.for_role("coordinator") is models.for_role("vision")
-    assert isinstance(models.for_role("coordinator"), OpenAIModel)
+    assert isinstance(models.for_role("coordinator"), ChatModel)
     assert isinstance(models.for_role("examiner"), EmbeddedModel)
     assert (await models.for_role("writer").complete(Request(ASK))).text == "code"
     assert (await models.for_role("planner").complete(Request(ASK))).text == "plan"
@@ -94,9 +97,7 @@ async def test_roles(tmp_path: Path, openai_server: OpenAIServer) -> None:
 async def test_a_role_s_fallbacks(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.fail(404, "no such model").answer("from small")
     told: list[str] = []
-    models = Models(
-        settings(tmp_path, base_url=openai_server.url, roles={"writer": ["big", "small"]}), notify=told.append
-    )
+    models = Models(settings(tmp_path, base_url=openai_server.url, writer="big,small"), notify=told.append)
     answer = await models.for_role("writer").complete(Request(ASK))
     assert (answer.text, answer.model) == ("from small", "small")
     assert "asking small instead" in told[0]
@@ -134,7 +135,7 @@ async def test_missing_weights_are_told_with_the_command(tmp_path: Path) -> None
     ("more", "told"),
     [
         ({"model": " "}, "names no model"),
-        ({"roles": {"writer": ["scripted:"]}}, "names no model"),
+        ({"writer": "scripted:"}, "names no model"),
     ],
 )
 def test_settings_that_cannot_be_meant(tmp_path: Path, more: dict[str, Any], told: str) -> None:
@@ -170,11 +171,8 @@ def test_costs_add_up() -> None:
     assert (Usage(cost=None) + Usage(cost=1.0)).cost is None
 
 
-def test_settings_become_model_settings(tmp_path: Path) -> None:
-    from agent.configuration.settings_sources import read_settings
-    from agent.models.roles import model_settings
-
+def test_the_variable_of_the_key_is_known(tmp_path: Path) -> None:
     read = read_settings(environment={"ALITA_HOME": str(tmp_path), "LLM_API_KEY": "sk-1", "LLM_MODEL_NAME": "m"})
-    made = model_settings(read)
-    assert (made.model, made.api_key, made.key_variable) == ("m", "sk-1", "LLM_API_KEY")
-    assert set(made.roles) == set(ROLES)
+    endpoint = endpoint_of(read, read.model)
+    assert (endpoint.model, endpoint.api_key, endpoint.key_variable) == ("m", "sk-1", "LLM_API_KEY")
+    assert "sk-1" not in repr(endpoint)

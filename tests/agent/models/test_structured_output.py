@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ModelOutputError, ModelRefusedError
-from agent.models.failures import Retry
+from agent.models.chat import ChatModel
+from agent.models.failures import Endpoint, Retry
 from agent.models.ladder import TraitsCache
-from agent.models.openai import OpenAIModel
 from agent.models.protocol import Request
+from support.hosted import hosted
 from support.openai_server import OpenAIServer
 
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What next?"}]
@@ -25,18 +26,18 @@ GOOD = {"action": "answer"}
 
 
 @pytest.fixture
-async def model(openai_server: OpenAIServer, tmp_path: Path) -> AsyncIterator[OpenAIModel]:
+async def model(openai_server: OpenAIServer, tmp_path: Path) -> AsyncIterator[ChatModel]:
     opened = open_model(openai_server, tmp_path)
     yield opened
     await opened.aclose()
 
 
-def open_model(server: OpenAIServer, folder: Path) -> OpenAIModel:
+def open_model(server: OpenAIServer, folder: Path) -> ChatModel:
     traits = TraitsCache(folder / "cache" / "endpoints.json")
-    return OpenAIModel("tiny-1", base_url=server.url, retry=Retry(base=0.01), traits=traits)
+    return hosted("tiny-1", base_url=server.url, retry=Retry(base=0.01), traits=traits)
 
 
-async def test_strict_schema_first(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_strict_schema_first(openai_server: OpenAIServer, model: ChatModel) -> None:
     """The strict form closes the object and requires all; an added null is taken out of the answer."""
     openai_server.answer({"action": "answer", "note": None})
     answer = await model.complete(Request(ASK, schema=SCHEMA))
@@ -47,7 +48,7 @@ async def test_strict_schema_first(openai_server: OpenAIServer, model: OpenAIMod
     assert shape["schema"]["required"] == ["action", "note"]
 
 
-async def test_null_is_added_to_no_property_that_has_it(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_null_is_added_to_no_property_that_has_it(openai_server: OpenAIServer, model: ChatModel) -> None:
     note = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     schema = {"type": "object", "properties": {"note": note, "page": {"type": ["integer", "null"]}}}
     openai_server.answer({"note": None, "page": 1})
@@ -57,7 +58,7 @@ async def test_null_is_added_to_no_property_that_has_it(openai_server: OpenAISer
 
 
 async def test_a_schema_that_cannot_be_strict_is_asked_for_loosely(
-    openai_server: OpenAIServer, model: OpenAIModel
+    openai_server: OpenAIServer, model: ChatModel
 ) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     openai_server.answer({"a": 1})
@@ -69,7 +70,7 @@ async def test_a_schema_that_cannot_be_strict_is_asked_for_loosely(
 
 @pytest.mark.parametrize("value", [[1, 2], 5, "text", None, True])
 async def test_values_that_are_no_objects_travel_in_one(
-    openai_server: OpenAIServer, model: OpenAIModel, value: object
+    openai_server: OpenAIServer, model: ChatModel, value: object
 ) -> None:
     schema = {"type": ["array", "integer", "string", "null", "boolean"], "items": {"type": "integer"}}
     openai_server.answer({"value": value})
@@ -77,7 +78,7 @@ async def test_values_that_are_no_objects_travel_in_one(
 
 
 async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
-    openai_server: OpenAIServer, model: OpenAIModel, tmp_path: Path
+    openai_server: OpenAIServer, model: ChatModel, tmp_path: Path
 ) -> None:
     openai_server.refuse("json_schema")
     for _ in range(2):
@@ -92,7 +93,7 @@ async def test_down_to_the_tool_call_and_remembered_by_the_next_process(
     assert openai_server.requests[2]["tool_choice"] == {"type": "function", "function": {"name": "respond"}}
 
 
-async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.refuse("json_schema").refuse("respond")
     openai_server.answer('Sure! {I think} this:\n```json\n{"action": "answer",}\n```\nDone [ok].')
     answer = await model.complete(Request(ASK, schema=SCHEMA))
@@ -105,7 +106,7 @@ async def test_down_to_text_with_the_prefix_unchanged(openai_server: OpenAIServe
 
 
 async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
-    openai_server: OpenAIServer, model: OpenAIModel
+    openai_server: OpenAIServer, model: ChatModel
 ) -> None:
     """Prose where JSON was asked is no holding rung; what all attempts cost is counted."""
     openai_server.answer("I would search.").answer("Still prose.").answer(GOOD)
@@ -115,7 +116,7 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_lower(
     assert answer.usage.input_tokens == 30
 
 
-async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer(GOOD).answer({"action": "dance"}).answer(GOOD)
     await model.complete(Request(ASK, schema=SCHEMA))
     answer = await model.complete(Request(ASK, schema=SCHEMA))
@@ -126,7 +127,7 @@ async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: Op
     assert "at action: 'dance' is not one of ['search', 'answer']" in shown[-1]["content"]
 
 
-async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer(GOOD).answer("prose").answer("more prose")
     await model.complete(Request(ASK, schema=SCHEMA))
     with pytest.raises(ModelOutputError, match="no JSON: 'more prose'") as caught:
@@ -136,7 +137,7 @@ async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenA
     assert caught.value.usage.calls == 2
 
 
-async def test_truncated_json_is_not_asked_for_again(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_truncated_json_is_not_asked_for_again(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer('{"action": "ans', finish="length")
     with pytest.raises(ModelOutputError, match="cut off"):
         await model.complete(Request(ASK, schema=SCHEMA, max_tokens=5))
@@ -144,7 +145,7 @@ async def test_truncated_json_is_not_asked_for_again(openai_server: OpenAIServer
 
 
 async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
-    openai_server: OpenAIServer, model: OpenAIModel
+    openai_server: OpenAIServer, model: ChatModel
 ) -> None:
     openai_server.fail(400, "too long", code="context_length_exceeded")
     with pytest.raises(ModelRefusedError, match="too long"):
@@ -152,7 +153,7 @@ async def test_a_request_that_is_too_long_does_not_walk_the_ladder(
     assert len(openai_server.requests) == 1
 
 
-async def test_structured_output_streams(openai_server: OpenAIServer, model: OpenAIModel) -> None:
+async def test_structured_output_streams(openai_server: OpenAIServer, model: ChatModel) -> None:
     pieces: list[str] = []
     openai_server.answer(GOOD)
     answer = await model.complete(Request(ASK, schema=SCHEMA, on_delta=pieces.append))
@@ -184,14 +185,14 @@ async def test_an_unwritable_cache_is_no_error(openai_server: OpenAIServer, tmp_
 async def test_old_knowledge_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "endpoints.json"
     path.write_text(json.dumps({"u m": {"rung": "text", "without": [], "at": 1e9}}))
-    assert TraitsCache(path).get("u", "m").rung is None
+    assert TraitsCache(path).get(Endpoint("m", "u")).rung is None
 
 
 @pytest.mark.parametrize(
     "refused", [(), ("json_schema",), ("json_schema", "tool_choice")], ids=["schema", "call", "text"]
 )
 async def test_the_json_is_heard_piece_by_piece_on_every_rung(
-    openai_server: OpenAIServer, model: OpenAIModel, refused: tuple[str, ...]
+    openai_server: OpenAIServer, model: ChatModel, refused: tuple[str, ...]
 ) -> None:
     for word in refused:
         openai_server.refuse(word)
@@ -206,7 +207,7 @@ async def test_the_json_is_heard_piece_by_piece_on_every_rung(
 
 
 async def test_calls_of_the_callers_own_tools_are_not_heard_as_text(
-    openai_server: OpenAIServer, model: OpenAIModel
+    openai_server: OpenAIServer, model: ChatModel
 ) -> None:
     tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
     openai_server.answer(tool=("add", {"a": 1}))

@@ -81,10 +81,10 @@ def from_settings(settings: Settings) -> Speech:
 
     A model of `[models.NAME]` that hears is asked at its endpoint with its key, whatever else is set.
     """
-    from agent.models.roles import model_settings
+    from agent.models.roles import endpoint_of
 
     if settings.speech_model in settings.models:
-        endpoint = model_settings(settings).endpoint(settings.speech_model)
+        endpoint = endpoint_of(settings, settings.speech_model)
         return Speech("api", endpoint.model, base_url=endpoint.url, api_key=endpoint.api_key or "")
     key = settings.speech_api_key or (None if settings.speech_base_url else settings.api_key)
     return Speech(
