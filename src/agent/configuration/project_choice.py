@@ -58,20 +58,6 @@ class ProjectChoice:
         """What is chosen, on one line."""
         return one_line("; ".join(f"{line.name} = {line.value} ({line.source})" for line in self.settings), 600)
 
-    def require_allowed(self) -> None:
-        """Stops before anything of it is used.
-
-        Raises:
-            SettingsError: The user has not allowed it.
-        """
-        if self.verdict != "trusted":
-            why = "you refused that" if self.verdict == "refused" else "you have not allowed that"
-            raise SettingsError(
-                f"This folder's files choose who answers, and {why}: {self.told}.",
-                remedy="If you trust it: alita config trust. Or choose yourself, with --model and --base-url "
-                "or in your own settings: `alita config path`.",
-            )
-
 
 def require_allowed(settings: Settings) -> None:
     """Stops before a model, an endpoint or an account is used that only a project chose.
@@ -80,15 +66,20 @@ def require_allowed(settings: Settings) -> None:
         SettingsError: The user has not allowed it.
     """
     choice = ProjectChoice.of(settings)
-    if choice is not None:
-        choice.require_allowed()
+    if choice is not None and choice.verdict != "trusted":
+        why = "you refused that" if choice.verdict == "refused" else "you have not allowed that"
+        raise SettingsError(
+            f"This folder's files choose who answers, and {why}: {choice.told}.",
+            remedy="If you trust it: alita config trust. Or choose yourself, with --model and --base-url "
+            "or in your own settings: `alita config path`.",
+        )
 
 
 def _clear(settings: Settings, name: str) -> object:
     of, _, model = name.partition(".")
-    value = settings.models[model].model_dump() if of == "models" else getattr(settings, name)
-    if isinstance(value, dict):
-        return value
+    if of == "models":
+        return settings.models[model].model_dump()
+    value = getattr(settings, name)
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     return list(value) if isinstance(value, tuple) else str(value)

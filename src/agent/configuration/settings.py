@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -206,24 +206,20 @@ class Settings(BaseModel):
         return value
 
     def remember(
-        self,
-        sources: Mapping[str, str],
-        project: Path,
-        chosen_by_project: Iterable[str],
-        keys: Mapping[str, SecretStr],
+        self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]
     ) -> Settings:
         """These settings, knowing where each value came from.
 
         Args:
             sources: The source of each value.
             project: The folder whose files were read.
-            chosen_by_project: The settings with which those files decide who answers.
+            chosen: The settings with which those files decide who answers.
             keys: The keys of the named models, by the variables that hold them.
         """
         self._keys.update(keys)
         self._sources.update(sources)
         self._project = project
-        self._chosen_by_project = frozenset(chosen_by_project)
+        self._chosen_by_project = frozenset(chosen)
         return self
 
     @property
@@ -322,34 +318,28 @@ SCHEMA = "schema"
 """In a run's configuration: what its answer must fit, as JSON."""
 EARLIER = "earlier"
 """In a run's configuration: the program that answered a question of the same form before."""
-_LIMITS: dict[str, Callable[[str], float]] = {
-    "max_steps": int,
-    "max_tokens": int,
-    "max_seconds": float,
-    "max_cost": float,
-}
-"""The settings that end a run, and how each is read from where a run wrote it down."""
+_LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
+"""The settings that end a run."""
+_AS_BEGUN = ("seed", "without", "strategy", "leak_guard")
+"""What a run that says nothing of them had none of."""
+_RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "web_index", "browser_hosts", "allow_private")
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
     """What an answer depends on beside question and files: models, endpoint and limits."""
-    model = settings.model
-    named = [role for role in ROLES if role != Role.VISION and settings.models_for(role) != (model,)]
-    named += [Role.VISION] if settings.vision else []  # unless named, nobody is asked
-    roles = {role: ",".join(settings.models_for(role)) for role in named}
-    limits = {name: str(value) for name in _LIMITS if (value := getattr(settings, name)) is not None}
-    told = {name: str(value) for name in ("seed",) if (value := getattr(settings, name)) is not None}
-    told |= {"strategy": settings.strategy} if settings.strategy != "auto" else {}
-    told |= {"without": ",".join(settings.without)} if settings.without else {}
-    told |= {"leak_guard": "on"} if settings.leak_guard else {}
-    told |= {"engines": ",".join(settings.engines)} if settings.engines else {}
-    told |= {"web_index": str(settings.web_index)} if settings.web_index else {}
-    told |= {"browser_hosts": ",".join(settings.browser_hosts)} if settings.browser_hosts else {}
-    asked = {name for role in ROLES for name in settings.models_for(role)}
+    told = {"model": settings.model, "base_url": settings.base_url or ""}
+    for name in _RECORDED:
+        value = getattr(settings, name)
+        if value is not None and value is not False and value not in ((), "auto"):
+            told[name] = ",".join(value) if isinstance(value, tuple) else "on" if value is True else str(value)
+    roles = {role: settings.models_for(role) for role in ROLES}
+    for role, models in roles.items():
+        if settings.vision if role == Role.VISION else models != (settings.model,):  # nobody sees unless named
+            told[role] = ",".join(models)
+    asked = {name for models in roles.values() for name in models}
     if used := {name: one.model_dump(exclude_defaults=True) for name, one in settings.models.items() if name in asked}:
         told["models"] = json.dumps(used, sort_keys=True)
-    told |= {"allow_private": "on"} if settings.allow_private else {}
-    return {"model": model, "base_url": settings.base_url or "", **limits, **told, **roles}
+    return told
 
 
 def places_of(settings: Settings) -> dict[str, str]:
@@ -367,29 +357,14 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
         goes_on: Whether it makes new calls: then limits of the command line count, and the one that ended it does not.
     """
     told = run.configuration
-    recorded: dict[str, Any] = {"model": run.model, "fallback": (), **dict.fromkeys(ROLES, ())}
-    recorded |= {role: tuple(names.split(",")) for role in ROLES if (names := told.get(role))}
-    kept = set(_LIMITS)
+    written = {name: told[name] for name in (*_RECORDED, *ROLES, "approval", "tools_dir") if told.get(name)}
     if goes_on:
-        kept -= settings.by_flag | ({f"max_{run.answer.limit}"} if run.answer else set())
-    recorded |= {name: _LIMITS[name](value) for name in kept if (value := told.get(name))}
+        for name in {f"max_{run.answer.limit}" if run.answer else "", *(settings.by_flag & {*_LIMITS})}:
+            written.pop(name, None)
+    read = Settings.model_validate({"model": run.model, **written})
+    recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_AS_BEGUN, *written)}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None
-    recorded["seed"] = int(seed) if (seed := told.get("seed")) else None
-    recorded["without"] = tuple(names.split(",")) if (names := told.get("without")) else ()
-    recorded["strategy"] = told.get("strategy", "auto")
-    recorded["leak_guard"] = told.get("leak_guard") == "on"
-    recorded["allow_private"] = settings.allow_private or told.get("allow_private") == "on"
-    if hosts := told.get("browser_hosts"):
-        recorded["browser_hosts"] = tuple(hosts.split(","))
-    if engines := told.get("engines"):
-        recorded["engines"] = tuple(engines.split(","))
-    if index := told.get("web_index"):
-        recorded["web_index"] = Path(index)
-    if mode := told.get("approval"):
-        recorded["approval"] = mode
-    if folder := told.get("tools_dir"):
-        recorded["tools_dir"] = Path(folder)
     return settings.model_copy(update=recorded)
 
 

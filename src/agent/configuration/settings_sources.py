@@ -13,22 +13,22 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import SecretStr, ValidationError
 
-from agent.configuration.paths import PROJECT_FILE, Folders, default_tools_folder, find_folders
+from agent.configuration.paths import PROJECT_FILE, default_tools_folder, find_folders
 from agent.configuration.settings import Settings, implied_model, require_header_text, split_names
 from agent.configuration.stored_keys import StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, OPENAI_URL, ROLES, SCRIPTED
 
+Layer = dict[str, tuple[Any, str]]
+"""The values of one source, each with how a message names it."""
 _MODELS = "models."
-"""Before the name of each model that a layer defines."""
-_STORED = "alita keys, {}"
+"""Before the name of each model that a layer defines: one is a setting of its own, so that layers override by name."""
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is no whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "it is no number"),
@@ -36,8 +36,8 @@ _WORDS = {
 }
 """What pydantic says of a value, in plain words."""
 _USERINFO = re.compile(r"//[^/]*@")
-KEYS = ("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
-FOLDERS = ("config_dir", "data_dir", "cache_dir", "runtime_dir", "runs_dir", "models_dir")
+KEYS = tuple(name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation))
+_FOLDERS = tuple(name for name in Settings.model_fields if name.endswith("_dir") and name != "tools_dir")
 ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
     "model": ("LLM_MODEL_NAME",),
     "api_key": ("LLM_API_KEY", "OPENAI_API_KEY"),
@@ -61,38 +61,16 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "isolation": "it would decide how tools are kept from your machine",
     "approval": "it would decide which tools are kept without asking you",
     **dict.fromkeys(KEYS, "keys do not belong into a project's files"),
-    **dict.fromkeys(FOLDERS, "it would move what alita keeps"),
+    **dict.fromkeys(_FOLDERS, "it would move what alita keeps"),
 }
+_FOR_DOTENV = ("base_url", *KEYS)
+"""What of these a project's `.env` may hold all the same."""
 DECIDING = (
     *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),
     *("speech", "speech_model", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key"),
 )
 """What decides whose model answers, and who receives questions, searches and recordings. From a project's file it is
 used once the user has allowed it."""
-NOT_FOR_DOTENV = (
-    *(
-        "isolation",
-        "approval",
-        "speech_base_url",
-        "firecrawl_api_url",
-        "allow_private",
-        "web_index",
-        "chrome",
-        "browser_hosts",
-        "logins",
-    ),
-    *FOLDERS,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """The values of one source, and for each of them how a message names it."""
-
-    values: dict[str, Any]
-    names: dict[str, str] = field(default_factory=dict)
-
-
 SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
 """The bearer token of `alita serve --http`: no setting, so that no file of a project can choose it."""
 
@@ -121,29 +99,48 @@ def read_settings(
     environment = os.environ if environment is None else environment
     current = (current or Path.cwd()).absolute()
     folders = find_folders(environment)
-    dotenv = _dotenv_layer(current / ".env")
+    project, dotenv = _file_layer(current / PROJECT_FILE), _dotenv_layer(current / ".env")
+    _require_harmless(project, dotenv, current)
+    user, kept = _file_layer(folders.config_file), StoredKeys(folders.config).values()
+    for name in ("tools_dir", *_FOLDERS):
+        if name in user:
+            value, source = user[name]
+            user[name] = (folders.config / Path(str(value)).expanduser(), source)
     exported = _variables_layer(environment)
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    project = _project_layer(current / PROJECT_FILE)
-    for layer in (project, dotenv):
-        _refuse_scripts(layer)
-    user, kept = _user_layer(folders.config_file), StoredKeys(folders.config).values()
-    stored = _variables_layer(kept, origin=_STORED)
-    flagged = Layer(given, {name: f"flag --{name.replace('_', '-')}" for name in given})
-    _refuse_borrowed_keys(project, _merge((user, stored, exported, flagged)))
-    merged = _merge((user, stored, project, dotenv, exported, flagged))
+    flagged: Layer = {name: (value, f"flag --{name.replace('_', '-')}") for name, value in given.items()}
+    lowest, highest = user | _variables_layer(kept, "alita keys, {}"), exported | flagged
+    _refuse_borrowed_keys(project, lowest | highest)
+    merged = lowest | project | dotenv | highest
     _refuse_redirected_key(merged, dotenv)
-    _place_folders(merged, folders, current, moved="ALITA_HOME" in environment)
-    if not merged.values.get("model"):
-        merged.values["model"], merged.names["model"] = implied_model(merged.values)
-    models = {name.removeprefix(_MODELS): value for name, value in merged.values.items() if name.startswith(_MODELS)}
-    others = {name: value for name, value in merged.values.items() if not name.startswith(_MODELS)}
+    values = {name: value for name, (value, _) in merged.items()}
+    sources = {name: source for name, (_, source) in merged.items()}
+    for name in {"tools_dir", *_FOLDERS} & {*values}:
+        values[name] = current / Path(str(values[name])).expanduser()
+    data = values.get("data_dir", folders.data)
+    places = {f"{name}_dir": getattr(folders, name) for name in ("config", "data", "cache", "runtime")}
+    places |= {"data_dir": data, "runs_dir": data / "runs", "models_dir": data / "models"}
+    if "ALITA_HOME" in environment:
+        sources = dict.fromkeys(places.keys() - values.keys(), "variable ALITA_HOME") | sources
+    values = {**places, "tools_dir": default_tools_folder(data, current), **values}
+    if not values.get("model"):
+        values["model"], sources["model"] = implied_model(values)
+    models = {name.removeprefix(_MODELS): value for name, value in values.items() if name.startswith(_MODELS)}
+    others = {name: value for name, value in values.items() if not name.startswith(_MODELS)}
     try:
         settings = Settings(**others, models=models)
     except ValidationError as error:
-        raise _explained(error, merged.names) from None
-    keys = _keys(settings, {**kept, **environment})
-    return settings.remember(merged.names, current, _chosen(merged, project, dotenv), keys)
+        raise _explained(error, sources) from None
+    theirs = {(name, source) for layer in (project, dotenv) for name, (_, source) in layer.items()}
+    return settings.remember(sources, current, _chosen(sources, theirs), _keys(settings, {**kept, **environment}))
+
+
+def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[str]:
+    """The settings with which a project's files decide who answers, where nothing of the user's overrides them."""
+    models = [name for name in sources if name.startswith(_MODELS)]
+    chosen = [name for name in (*DECIDING, *models) if (name, sources.get(name)) in theirs]
+    implied = ["model"] if {"base_url", "api_key"} & {*chosen} and sources["model"].startswith("default") else []
+    return [*chosen, *implied]
 
 
 def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, SecretStr]:
@@ -159,68 +156,61 @@ def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, Secre
     return keys
 
 
+def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
+    """Refuses what a project's files may not set."""
+    for layer, allowed in ((project, ()), (dotenv, _FOR_DOTENV)):
+        for name, (value, source) in layer.items():
+            if name in NOT_FOR_PROJECTS and name not in allowed:
+                raise SettingsError(
+                    f"{source} sets {name}, which a project may not: {NOT_FOR_PROJECTS[name]}.",
+                    remedy=f"Export {variables(name)[0]}, or set it in your own file: `alita config path`.",
+                )
+            # A scripted model is a program: it comes from the user alone.
+            models = split_names(value) if name in ("model", "fallback", *ROLES) else ()
+            if any(str(model).strip().startswith(SCRIPTED) for model in models or ()):
+                raise SettingsError(
+                    f"{source} sets {name} to a script, which a project may not: it would decide what is done.",
+                    remedy="Name the script yourself: --model scripted:FILE",
+                )
+        if "tools_dir" in layer:
+            folder, source = layer["tools_dir"]
+            wanted = (current / str(folder)).resolve()
+            if not wanted.is_relative_to(current.resolve()):
+                raise SettingsError(
+                    f"{source} sets tools_dir to {folder!r}, which is outside the project.",
+                    remedy="Use a folder inside it, or say --tools-dir yourself.",
+                )
+            layer["tools_dir"] = (str(wanted), source)
+
+
 def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
     """A model that a project names gets a key only at an endpoint where the user's own settings use that key."""
-    used = {(_address(value), value.get("key")) for name, value in own.values.items() if name.startswith(_MODELS)}
-    used.add((_address(own.values), own.names.get("api_key", "").rpartition(" ")[2]))
-    for name, value in project.values.items():
-        if name.startswith(_MODELS) and value.get("key") and (_address(value), value["key"]) not in used:
+    models = [value for name, (value, _) in own.items() if name.startswith(_MODELS)]
+    used = {(_address(value.get("base_url")), value.get("key")) for value in models}
+    key_source = own["api_key"][1] if "api_key" in own else ""
+    used.add((_address(own.get("base_url", (None, ""))[0]), key_source.rpartition(" ")[2]))
+    for name, (value, source) in project.items():
+        address = _address(value.get("base_url")) if name.startswith(_MODELS) else ""
+        if address and value.get("key") and (address, value["key"]) not in used:
             raise SettingsError(
-                f"{project.names[name]} lets {name} use the key of {value['key']} at {_address(value)}, "
+                f"{source} lets {name} use the key of {value['key']} at {address}, "
                 "where your own settings do not use it.",
                 remedy=f"If you trust it, put [{name}] into your own file: `alita config path`.",
             )
 
 
-def _address(values: Mapping[str, Any]) -> str:
-    return str(values.get("base_url") or OPENAI_URL).rstrip("/")
+def _address(url: object) -> str:
+    return str(url or OPENAI_URL).rstrip("/")
 
 
-def _chosen(merged: Layer, *project: Layer) -> list[str]:
-    """The settings with which a project's files decide who answers, where nothing of the user's overrides them."""
-    sources = {(name, source) for layer in project for name, source in layer.names.items()}
-    models = [name for name in merged.names if name.startswith(_MODELS)]
-    chosen = [name for name in (*DECIDING, *models) if (name, merged.names.get(name)) in sources]
-    implied = ["model"] if {"base_url", "api_key"} & {*chosen} and merged.names["model"].startswith("default") else []
-    return [*chosen, *implied]
-
-
-def _refuse_scripts(layer: Layer) -> None:
-    """A scripted model is a program: it comes from the user alone."""
-    for name in ("model", "fallback", *ROLES):
-        if any(str(model).strip().startswith(SCRIPTED) for model in split_names(layer.values.get(name)) or ()):
-            raise SettingsError(
-                f"{layer.names[name]} sets {name} to a script, which a project may not: it would decide what is done.",
-                remedy="Name the script yourself: --model scripted:FILE",
-            )
-
-
-def _merge(layers: Iterable[Layer]) -> Layer:
-    merged = Layer({})
-    for layer in layers:
-        merged.values.update(layer.values)
-        merged.names.update(layer.names)
-    return merged
-
-
-def _place_folders(merged: Layer, folders: Folders, current: Path, *, moved: bool) -> None:
-    values = merged.values
-    for name in ("tools_dir", *FOLDERS):
-        if name in values:
-            values[name] = current / Path(str(values[name])).expanduser()
-    data = values.get("data_dir", folders.data)
-    places = {
-        "config_dir": folders.config,
-        "data_dir": data,
-        "cache_dir": folders.cache,
-        "runtime_dir": folders.runtime,
-        "runs_dir": data / "runs",
-        "models_dir": data / "models",
-        "tools_dir": default_tools_folder(data, current),
-    }
-    for name, place in places.items():
-        if values.setdefault(name, place) is place and moved and name != "tools_dir":
-            merged.names.setdefault(name, "variable ALITA_HOME")
+def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
+    """An endpoint chosen by `.env` gets the key of `.env` and no other."""
+    url, key = merged.get("base_url"), merged.get("api_key")
+    if url and key and url == dotenv.get("base_url") and key != dotenv.get("api_key"):
+        raise SettingsError(
+            f"The key of {key[1]} would go to {url[0]}, an address that {url[1]} chose.",
+            remedy=f"Export {variables('base_url')[0]} if you trust it, or put the key into the same file.",
+        )
 
 
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
@@ -237,18 +227,17 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     )
 
 
-def _user_layer(path: Path) -> Layer:
-    values = _read_toml(path)
+def _file_layer(path: Path) -> Layer:
+    """What a settings file sets, its named models one by one."""
+    try:
+        values = tomllib.loads(path.read_bytes().decode())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}.", remedy="Correct that line.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from None
     require_known(values, path)
-    for name in ("tools_dir", *FOLDERS):
-        if isinstance(values.get(name), str):
-            values[name] = str(path.parent / Path(values[name]).expanduser())
-    _flatten_models(values, path)
-    return Layer(values, dict.fromkeys(values, str(path)))
-
-
-def _flatten_models(values: dict[str, Any], path: Path) -> None:
-    """Makes a setting of its own of each named model, so that layers override one another by name."""
     models = values.pop("models", {})
     if not isinstance(models, dict) or not all(isinstance(value, dict) for value in models.values()):
         raise SettingsError(f"{path} sets models to something else than tables.", remedy="Write: [models.NAME]")
@@ -256,57 +245,26 @@ def _flatten_models(values: dict[str, Any], path: Path) -> None:
         if not NAME.fullmatch(name) or name in (EMBEDDED, FIRST_LISTED):
             raise SettingsError(f"{path} names a model {name!r}, which cannot be one's name.")
         values[f"{_MODELS}{name}"] = value
-
-
-def _project_layer(path: Path) -> Layer:
-    values = _read_toml(path)
-    require_known(values, path)
-    for name in values:
-        if name in NOT_FOR_PROJECTS:
-            raise SettingsError(
-                f"{path} sets {name}, which a project may not: {NOT_FOR_PROJECTS[name]}.",
-                remedy=f"Export {variables(name)[0]}, or set it in your own file: `alita config path`.",
-            )
-    if "tools_dir" in values:
-        values["tools_dir"] = _inside(path.parent, str(values["tools_dir"]), path)
-    _flatten_models(values, path)
-    return Layer(values, dict.fromkeys(values, str(path)))
-
-
-def _inside(project: Path, folder: str, path: Path) -> str:
-    wanted = (project / folder).resolve()
-    if not wanted.is_relative_to(project.resolve()):
-        raise SettingsError(
-            f"{path} sets tools_dir to {folder!r}, which is outside the project.",
-            remedy="Use a folder inside it, or say --tools-dir yourself.",
-        )
-    return str(wanted)
+    return {name: (value, str(path)) for name, value in values.items()}
 
 
 def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}") -> Layer:
-    values: dict[str, Any] = {}
-    names: dict[str, str] = {}
+    """What variables set; an empty one counts as not set, and one that is nearly the name of one is refused."""
+    layer: Layer = {}
     for setting in Settings.model_fields:
         for variable in variables(setting):
-            value = environment.get(variable, "").strip()
-            if value:
-                values[setting], names[setting] = value, origin.format(variable)
-                break
-    _refuse_misspelt(environment)
-    return Layer(values, names)
-
-
-def _refuse_misspelt(environment: Mapping[str, str]) -> None:
+            if setting not in layer and (value := environment.get(variable, "").strip()):
+                layer[setting] = (value, origin.format(variable))
     known = ["ALITA_HOME", SERVE_TOKEN, *(name for setting in Settings.model_fields for name in variables(setting)[:1])]
     for variable in environment:
-        near = variable.startswith("ALITA_") and variable not in known and _nearest(variable, known)
-        if near:
+        if variable.startswith("ALITA_") and variable not in known and (near := _nearest(variable, known)):
             raise SettingsError(f"The variable {variable} sets nothing.", remedy=f"Did you mean {near}?")
+    return layer
 
 
 def _dotenv_layer(path: Path) -> Layer:
     if not path.is_file():
-        return Layer({})
+        return {}
     from dotenv import dotenv_values
 
     try:
@@ -314,45 +272,12 @@ def _dotenv_layer(path: Path) -> Layer:
         found = dotenv_values(path, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} cannot be read: {error}.") from None
-    layer = _variables_layer({k: v for k, v in found.items() if v}, origin=f"{path} ({{}})")
-    for name in NOT_FOR_DOTENV:
-        if name in layer.values:
-            raise _not_for_dotenv(path, name, variables(name)[0])
     if "ALITA_HOME" in found:
-        raise _not_for_dotenv(path, "data_dir", "ALITA_HOME")
-    if "tools_dir" in layer.values:
-        layer.values["tools_dir"] = _inside(path.parent, layer.values["tools_dir"], path)
-    return layer
-
-
-def _not_for_dotenv(path: Path, name: str, variable: str) -> SettingsError:
-    return SettingsError(
-        f"{path} sets {variable}, which a project's file may not: {NOT_FOR_PROJECTS[name]}.",
-        remedy=f"Export {variable} in your shell instead.",
-    )
-
-
-def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
-    """An endpoint chosen by `.env` gets the key of `.env` and no other."""
-    url, key = merged.names.get("base_url"), merged.names.get("api_key")
-    if url and key and url == dotenv.names.get("base_url") and key != dotenv.names.get("api_key"):
         raise SettingsError(
-            f"The key of {key} would go to {merged.values['base_url']}, an address that {url} chose.",
-            remedy=f"Export {variables('base_url')[0]} if you trust it, or put the key into the same file.",
+            f"{path} sets ALITA_HOME, which a project may not: {NOT_FOR_PROJECTS['data_dir']}.",
+            remedy="Export ALITA_HOME in your shell instead.",
         )
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_bytes().decode()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}.") from None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not TOML: {error}.", remedy="Correct that line.") from None
+    return _variables_layer({name: value for name, value in found.items() if value}, f"{path} ({{}})")
 
 
 def require_known(values: Iterable[str], path: Path) -> None:

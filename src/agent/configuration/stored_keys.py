@@ -49,12 +49,10 @@ class StoredKeys:
         Raises:
             StorageError: It cannot be written.
         """
-        kept = self._read()
-        keyring = _keyring()
+        kept, keyring = self._read(), _keyring()
         if keyring is not None:
             keyring.set_password(_SERVICE, name, value)
-        kept[name] = value if keyring is None else None
-        self._write(kept)
+        self._write({**kept, name: value if keyring is None else None})
         return "file" if keyring is None else "keyring"
 
     def drop(self, name: str) -> bool:
@@ -99,8 +97,7 @@ def _keyring() -> Any:
 
 
 def _from_keyring(name: str) -> str | None:
-    keyring = _keyring()
-    if keyring is None:
+    if (keyring := _keyring()) is None:
         return None
     try:
         value: str | None = keyring.get_password(_SERVICE, name)

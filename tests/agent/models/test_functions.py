@@ -318,7 +318,6 @@ async def test_definitions_of_two_functions_do_not_meet(openai_server: OpenAISer
     assert [bool(c.problem) for c in answer.tool_calls] == [False, False, True]
 
 
-
 @pytest.mark.parametrize("schema", [{"$ref": "http://127.0.0.1:9/x"}, {"type": "odd"}, {"pattern": "("}])
 async def test_a_schema_that_cannot_be_read_is_left_to_its_server(
     openai_server: OpenAIServer, model: ChatModel, schema: dict[str, Any]
