@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
-from agent.consent.external_tools import Consent, ExternalTools, NoExternalTools
+from agent.consent.external_tools import Consent, ExternalTools
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
 from agent.material.pictures import Sight
@@ -74,7 +74,7 @@ class Context:
     emit: Callable[[Event], None]
     run_id: str
     files: tuple[Path, ...] = ()
-    external: ExternalTools = field(default_factory=NoExternalTools)
+    external: ExternalTools = field(default_factory=ExternalTools)
     consent: Consent | None = None
     """Asks the user about a doubtful action; None asks nobody."""
     approval: Approval | None = None

@@ -113,7 +113,7 @@ async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(tmp_path):
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
     approval = Approval(journal, budget, "ask", Someone(True, seconds=0.5))
     before = budget.seconds
-    assert (await approval.of(Tool("a", "", {}, {}, "def a() -> int: return 1"))).approved
+    assert await approval.refusal(Tool("a", "", {}, {}, "def a() -> int: return 1")) == ""
     assert budget.seconds - before < 0.4
     await journal.aclose()
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.errors import LibraryError
 from mcp_tools.tool import Json, Tool
+
+if TYPE_CHECKING:
+    from mcp_tools.create.interfaces import Shelf
 
 ApprovalMode = Literal["ask", "auto", "never"]
 """`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
@@ -35,34 +37,8 @@ Approve = Callable[[Proposal], Awaitable[bool]]
 """Says whether a tool is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """A decision about one tool."""
-
-    approved: bool
-    reason: str = ""
-    """Why it is not kept."""
-
-
 class RefusedToolError(LibraryError):
     """A proved tool is not kept because someone, or the setting, said so."""
-
-
-class Library(Protocol):
-    """The library of a run, as far as creating a tool needs it."""
-
-    @property
-    def folder(self) -> Path:
-        """Where its tools are."""
-        ...
-
-    async def search(self, query: str, limit: int) -> list[Tool]:
-        """The tools that fit a query best."""
-        ...
-
-    async def register(self, tool: Tool) -> Tool:
-        """Keeps a tool."""
-        ...
 
 
 class Approval:
@@ -80,30 +56,29 @@ class Approval:
         self._budget = budget
         self._mode = mode
         self._approve = approve
-        self._made: dict[str, Ruling] = {}
+        self._made: dict[str, str] = {}
 
-    async def of(self, tool: Tool) -> Ruling:
-        """The decision about a tool."""
+    async def refusal(self, tool: Tool) -> str:
+        """Why a tool is not kept; empty where it is."""
         if tool.source_hash not in self._made:
 
             async def perform() -> Json:
-                ruling = await self._decide(tool)
-                return {"approved": ruling.approved, "reason": ruling.reason}
+                reason = await self._decide(tool)
+                return {"approved": not reason, "reason": reason}
 
             found = await self._journal.call("approval", {"tool": tool.name, "source": tool.source}, perform)
-            self._made[tool.source_hash] = Ruling(**found)
+            self._made[tool.source_hash] = found["reason"]
         return self._made[tool.source_hash]
 
-    async def _decide(self, tool: Tool) -> Ruling:
+    async def _decide(self, tool: Tool) -> str:
         if self._approve is not None:
             with self._budget.standing_still():
-                approved = await self._approve(proposal_of(tool))
-            return Ruling(approved, "" if approved else "it was not approved")
-        if self._mode == "auto":
-            return Ruling(True)
-        if self._mode == "never":
-            return Ruling(False, "tools are not kept: approval is set to never")
-        return Ruling(False, "approval is set to ask, and nobody could be asked; --approve auto keeps it")
+                return "" if await self._approve(proposal_of(tool)) else "it was not approved"
+        return {
+            "auto": "",
+            "never": "tools are not kept: approval is set to never",
+            "ask": "approval is set to ask, and nobody could be asked; --approve auto keeps it",
+        }[self._mode]
 
 
 class ApprovedShelf:
@@ -115,16 +90,13 @@ class ApprovedShelf:
         emit: Is told of a refusal.
     """
 
-    def __init__(self, library: Library, approval: Approval | None, emit: Callable[[Event], None]) -> None:
+    def __init__(self, library: Shelf, approval: Approval | None, emit: Callable[[Event], None]) -> None:
+        self.search = library.search
         self._library = library
         self._approval = approval
         self._emit = emit
         self.refused = False
         """Whether a tool was not kept."""
-
-    async def search(self, query: str, limit: int) -> list[Tool]:
-        """The tools that fit a query best."""
-        return await self._library.search(query, limit)
 
     async def register(self, tool: Tool) -> Tool:
         """Keeps a tool.
@@ -132,18 +104,25 @@ class ApprovedShelf:
         Raises:
             RefusedToolError: It is not to be kept.
         """
-        ruling = await self._approval.of(tool) if self._approval else Ruling(True)
-        if not ruling.approved:
+        if self._approval and (reason := await self._approval.refusal(tool)):
             self.refused = True
-            self._emit(ToolRefused(tool.name, ruling.reason))
-            raise RefusedToolError(ruling.reason)
+            self._emit(ToolRefused(tool.name, reason))
+            raise RefusedToolError(reason)
         return await self._library.register(tool)
 
 
 def proposal_of(tool: Tool) -> Proposal:
     """What someone is shown who decides about a tool."""
+    evidence = tool.provenance.get("evidence") or {}
+    tests = tool.provenance.get("tests") or []
+    by_examiner = sum(test.get("origin") != "docstring" for test in tests)
+    checks = ["the checks pass: typed, general, no side effect, only what its capabilities allow"]
+    if tests:
+        checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
+    if "mutants" in evidence:
+        checks.append(f"these tests catch {evidence['killed']} of {evidence['mutants']} broken versions of it")
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
-    return Proposal(tool.name, _signature(tool), purpose, tool.source, _checks(tool))
+    return Proposal(tool.name, _signature(tool), purpose, tool.source, tuple(checks))
 
 
 def _signature(tool: Tool) -> str:
@@ -153,16 +132,3 @@ def _signature(tool: Tool) -> str:
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
             return f"{tool.name}({ast.unparse(node.args)}){returns}"
     return tool.name
-
-
-def _checks(tool: Tool) -> tuple[str, ...]:
-    """The evidence that stands in a tool's provenance, in words."""
-    evidence = tool.provenance.get("evidence") or {}
-    tests = tool.provenance.get("tests") or []
-    by_examiner = sum(test.get("origin") != "docstring" for test in tests)
-    lines = ["the checks pass: typed, general, no side effect, only what its capabilities allow"]
-    if tests:
-        lines.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
-    if "mutants" in evidence:
-        lines.append(f"these tests catch {evidence['killed']} of {evidence['mutants']} broken versions of it")
-    return tuple(lines)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agent.configuration.project_choice import ProjectChoice
 from mcp_tools.clients.config_files import configured
@@ -124,38 +124,22 @@ class Consent:
         return ""
 
 
-class ExternalTools(Protocol):
-    """The tools of external servers."""
+class ExternalTools:
+    """The tools of external servers: none, where no server is configured."""
 
-    @property
-    def is_active(self) -> bool:
-        """Whether there can be any; without, nothing below does anything."""
-        ...
+    is_active = False
+    """Whether there can be any; without, nothing below does anything."""
 
     async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
         """The tools that fit a query best, best first: name, description, inputSchema, readOnly, server."""
-        ...
-
-    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
-        """Calls a tool; whatever goes wrong is in the reply."""
-        ...
-
-
-class NoExternalTools:
-    """No server is configured."""
-
-    is_active = False
-
-    async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
-        """None."""
         return []
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
-        """Says that there is none."""
+        """Calls a tool; whatever goes wrong is in the reply."""
         return Reply(False, f"no external tool is called {name}", kind="unknown")
 
 
-class JournaledExternalTools:
+class JournaledExternalTools(ExternalTools):
     """External tools whose answers are recorded, so that a replay needs no server.
 
     Args:
@@ -190,9 +174,9 @@ class JournaledExternalTools:
                 }
                 for t in found
             ]
-            return {"tools": tools, "notes": self._notes()}
+            return {"tools": tools, "notes": self._servers.notes() if self._servers else []}
 
-        return list(self._told(await self._journal.call(KIND, {"search": query, "limit": limit}, perform))["tools"])
+        return list((await self._recorded({"search": query, "limit": limit}, perform))["tools"])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> Reply:
         """Calls a tool, or gives the recorded reply."""
@@ -200,20 +184,18 @@ class JournaledExternalTools:
         async def perform() -> Json:
             if self._servers is None:
                 reply = Reply(False, f"the server of {name} is not configured here any more", kind="unknown")
-            elif refusal := await self._consent.refusal(name, arguments, self._servers):
+                return {"reply": asdict(reply), "notes": []}
+            if refusal := await self._consent.refusal(name, arguments, self._servers):
                 reply = Reply(False, refusal, kind="refused")
-            else:
-                reply = await self._servers.call(name, arguments, seconds)
+                return {"reply": asdict(reply), "notes": [*self._servers.notes(), refusal]}
+            reply = await self._servers.call(name, arguments, seconds)
             refused = [reply.text] if reply.kind == "refused" else []
-            return {"reply": asdict(reply), "notes": [*self._notes(), *refused]}
+            return {"reply": asdict(reply), "notes": [*self._servers.notes(), *refused]}
 
-        request = {"call": name, "arguments": arguments}
-        return Reply(**self._told(await self._journal.call(KIND, request, perform))["reply"])
+        return Reply(**(await self._recorded({"call": name, "arguments": arguments}, perform))["reply"])
 
-    def _notes(self) -> list[str]:
-        return self._servers.notes() if self._servers else []
-
-    def _told(self, output: dict[str, Any]) -> dict[str, Any]:
+    async def _recorded(self, request: dict[str, Json], perform: Callable[[], Awaitable[Json]]) -> dict[str, Any]:
+        output: dict[str, Any] = await self._journal.call(KIND, request, perform)
         for note in output["notes"]:
             self._note(note)
         return output
@@ -224,7 +206,7 @@ def journaled(
 ) -> ExternalTools:
     """The external tools of a run: those of the servers, or those that its journal knows."""
     if servers is None and not journal.knows(KIND):
-        return NoExternalTools()
+        return ExternalTools()
     return JournaledExternalTools(servers, journal, consent, note)
 
 
