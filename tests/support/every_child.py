@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import runpy
@@ -65,11 +66,8 @@ def drawing() -> None:
     from agent.web.reading.renderer import Renderer
 
     async def run() -> None:
-        renderer = Renderer(AddressGuard(allow_private=True), NO_BROWSER)
-        try:
-            await renderer.draw("http://127.0.0.1:1/")
-        except WebProblem:
-            await renderer.aclose()
+        with contextlib.suppress(WebProblem):
+            await Renderer(AddressGuard(allow_private=True), NO_BROWSER).draw("http://127.0.0.1:1/")
 
     asyncio.run(run())
 

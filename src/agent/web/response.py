@@ -99,7 +99,7 @@ async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> A
     """
     told = opened.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit and not cut:
-        raise _too_large(opened, limit, f"{int(told):,} bytes")
+        raise too_large(str(opened.url), limit, f"{int(told):,} bytes")
     size = 0
     async for piece in opened.aiter_bytes(64 * 2**10):
         size += len(piece)
@@ -107,14 +107,15 @@ async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> A
             if cut:
                 yield piece[: len(piece) - (size - limit)]
                 return
-            raise _too_large(opened, limit, f"more than {limit:,} bytes")
+            raise too_large(str(opened.url), limit, f"more than {limit:,} bytes")
         yield piece
 
 
-def _too_large(opened: httpx2.Response, limit: int, size: str) -> WebProblem:
+def too_large(url: str, limit: int, size: str) -> WebProblem:
+    """What is at an address is larger than what is read."""
     return WebProblem(
         "too_large",
-        f"{one_line(str(opened.url), 200)} has {size}; at most {limit:,} are read.",
+        f"{one_line(url, 200)} has {size}; at most {limit:,} are read.",
         remedy="Take a page of it, or another source.",
     )
 

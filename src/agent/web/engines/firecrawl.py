@@ -13,7 +13,7 @@ from agent.web.engines.services import Service, missing_package
 from agent.web.guard import AddressGuard, read_address
 from agent.web.page import Page, Reason, Result, Search, WebProblem
 from agent.web.proxy import proxy_problem
-from agent.web.reading.block_pages import look_for_wall, look_for_wall_in_words
+from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import number_links
 from agent.web.response import connection_problem
 from mcp_tools.text import printable
@@ -192,13 +192,13 @@ class Firecrawl(Search):
         text = printable((document.markdown or "")[:_MOST_TEXT])
         kind = _KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html")
         if status >= 400:
-            look_for_wall("", text, at, status=status)
-            raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
+            answered = WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
+            raise wall_of(text, at, status=status) or answered
         if not text.strip():
             raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
         markdown, links = number_links(text, at)
-        if kind == "html":
-            look_for_wall_in_words(markdown, at)
+        if kind == "html" and (wall := wall_of(markdown, at)):
+            raise wall
         notes = [f"Firecrawl: {document.warning}"] if document.warning else []
         if len(document.markdown) > _MOST_TEXT:
             notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")

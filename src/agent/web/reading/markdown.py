@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+import secrets
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
+from urllib.parse import urldefrag
 
-from lxml import html  # type: ignore[import-untyped]  # it has no stubs
+from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
-from agent.web.page import WebProblem
-from agent.web.reading.block_pages import look_for_wall
+from agent.web.address import route_of
+from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import (
+    UNSEEN,
     absolute,
     add_turns,
     date_of,
     drop_hidden,
     frames_of,
-    mark_links,
-    new_mark,
     parse,
     put_in_order,
     texts_of,
     title_of,
-    words_only,
 )
 from agent.web.response import decoded
 from mcp_tools.text import one_line, printable
@@ -40,22 +39,16 @@ _SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='modul
 _WANTS_SCRIPTS = re.compile(
     r"(enable|turn on|requires?|need|without) (\w+ ){0,3}javascript|javascript (\w+ ){0,3}(disabled|required)", re.I
 )
-_LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")
-"""What a page itself writes as we write links: `[11][12]` of footnotes."""
-_LINKED = "\x00"
-"""Marks our links while a page's own text that looks like one is changed; no page contains it."""
-_MOST_CHOICES = 30
 _SHORT_WARNING = 600
 """Characters of a page that says little more than that it wants scripts."""
 _MOUNTS = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @ng-version][not(normalize-space())]"
 """Where scripts put a page, still empty."""
-_MOST_FORMS = 10
-_MOST_FIELDS = 30
-_MOST_OPTIONS = 30
-_LONGEST_VALUE = 60
-"""Characters of a value or an option."""
-_LONGEST_FORM = 800
-_BUTTONS = frozenset({"submit", "button", "reset", "image"})
+_LIKE_LINKS = re.compile(r"\]\[(\d{1,6})\]")
+"""What a page itself writes as we write links: `[11][12]` of footnotes."""
+_LINKED = "\x00"
+"""Marks our links while a page's own text that looks like one is changed; no page contains it."""
+_MOST_FORMS, _MOST_FIELDS, _MOST_OPTIONS = 10, 30, 30
+_LONGEST_FORM, _LONGEST_VALUE = 800, 60
 _AROUND_TAGS = frozenset(("nav", "footer", "aside", "header", "menu"))
 _AROUND_NAMES = re.compile(
     r"(?:^|[\s_-])(?:nav|navigation|navbar|menu|foot|footer|header|masthead|topbar|\w*sidebar|share|social|related"
@@ -120,46 +113,49 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
         asked: The address that led there.
         status: With which it came.
     """
-    html = decoded(base64.b64decode(body), charset)
-    found = extract(html, url)
-    wall = None
-    try:
-        look_for_wall(html, found.markdown, url, asked=asked, status=status)
-    except WebProblem as problem:
-        wall = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
-    return {**asdict(found), "wall": wall}
+    source = decoded(base64.b64decode(body), charset)
+    found = extract(source, url)
+    wall = wall_of(found.markdown, url, html=source, asked=asked, status=status)
+    told = {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy} if wall else None
+    return {**asdict(found), "wall": told}
 
 
-def extract(html: str, url: str) -> Extracted:
+def extract(source: str, url: str) -> Extracted:
     """Reads a page.
 
     Args:
-        html: Its source.
+        source: Its HTML.
         url: Where it was, for links that are relative.
     """
-    tree = parse(html[:LONGEST])
+    from agent.files.documents.html import Page
+
+    tree = parse(source[:LONGEST])
     if tree is None:
         return Extracted("", "", (), "", (), False)
     title, published, wants_scripts = title_of(tree), date_of(tree), _wants_scripts(tree)
-    notes = [f"Only the first {LONGEST:,} characters of its source were read."] if len(html) > LONGEST else []
+    notes = [f"Only the first {LONGEST:,} characters of its source were read."] if len(source) > LONGEST else []
     if hidden := drop_hidden(tree):
         notes.append(f"Hidden text of {hidden:,} characters was left out.")
-    frames, forms = frames_of(tree, url), forms_of(tree, url)
-    mark = new_mark()
+    base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
+    frames, forms = frames_of(tree, url), forms_of(tree, base, url)
     add_turns(tree)
-    targets = mark_links(tree, url, mark)
     put_in_order(tree)
-    divider = f"{mark}around"
-    set_apart(tree, divider)
-    (markdown, around), links = _numbered(_converted(tree).partition(divider)[::2], targets, mark)
-    if not markdown and (markdown := printable(words_only(html[:LONGEST]))):
+    # Stands for each link while the page is converted: addresses may hold brackets, numbers do not. No page can have it
+    # in its text, since each gets another.
+    mark = f"https://link.invalid/{secrets.token_hex(8)}/"
+    set_apart(tree, f"{mark}around")
+    links = _mark_links(tree, base, url, mark)
+    converted = Page(etree.tostring(tree, encoding="unicode", method="html")).markdown
+    markdown, _, around = converted.partition(f"{mark}around")
+    markdown, around = _numbered(markdown, len(links), mark), _numbered(around, len(links), mark)
+    if not markdown and (markdown := _words_only(source[:LONGEST])):
         notes.append("The page is nested too deeply: its words are shown without headings, tables and links.")
         around = ""
-    for title_of_frame, target in dict.fromkeys(frames):
-        links = links if target in links else (*links, target)
+    for target, title_of_frame in frames.items():
+        links = links if target in links else [*links, target]
         markdown += f"\n\n[framed page: {title_of_frame}][{links.index(target) + 1}]"
     return Extracted(
-        title, markdown.strip(), links, published, tuple(notes), wants_scripts, hidden, tuple(forms), around
+        title, markdown.strip(), tuple(links), published, tuple(notes), wants_scripts, hidden, tuple(forms), around
     )
 
 
@@ -173,80 +169,94 @@ def _wants_scripts(tree: Any) -> bool:
     return len(visible) < _SHORT_WARNING and bool(_WANTS_SCRIPTS.search(warning))
 
 
-def _converted(tree: Any) -> str:
-    from agent.files.documents.html import Page
-
-    for field in tree.xpath(".//select"):
-        choices = [" ".join(one.text_content().split()) for one in field.iter("option")]
-        text, tail = f" [choice {field.get('name') or ''}: {' / '.join(choices[:_MOST_CHOICES])}] ", field.tail
-        field.clear()
-        field.tag, field.text, field.tail = "span", text, tail
-    return Page(html.tostring(tree, encoding="unicode")).markdown
-
-
-def _numbered(texts: Sequence[str], targets: list[str], mark: str) -> tuple[list[str], tuple[str, ...]]:
-    """Numbers links in the order in which they come."""
-    marked = re.compile(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)")
+def _mark_links(tree: Any, base: str, url: str, mark: str) -> list[str]:
+    """Puts a number in the place of each address; the absolute addresses by number. A place on this page is no link."""
+    here = urldefrag(url).url
     numbers: dict[str, int] = {}
+    for anchor in tree.xpath("//a[@href]"):
+        href = anchor.get("href").strip()
+        target = "" if href.startswith("#") and not route_of(href) else absolute(base, href)
+        if not target or ("#" in target and urldefrag(target).url == here and not route_of(target)):
+            anchor.tag = "span"
+        else:
+            anchor.set("href", f"{mark}{numbers.setdefault(target, len(numbers) + 1)}")
+    return list(numbers)
 
-    def number(match: re.Match[str]) -> str:
-        target = targets[int(match[1])]
-        return f"]{_LINKED}[{numbers.setdefault(target, len(numbers) + 1)}]"
+
+def _numbered(text: str, count: int, mark: str) -> str:
+    """The text with its links as `[text][n]`; what only looks like one of so many is told apart."""
 
     def apart(match: re.Match[str]) -> str:
-        return f"] [{match[1]}]" if 1 <= int(match[1]) <= len(numbers) else match[0]
+        return f"] [{match[1]}]" if 1 <= int(match[1]) <= count else match[0]
 
-    texts = [re.sub(rf"{re.escape(mark)}\d+", "", marked.sub(number, text.replace(_LINKED, ""))) for text in texts]
-    texts = [_ESCAPED.sub(lambda match: match[1] or match[0], text) for text in texts]
-    return [printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip() for text in texts], tuple(numbers)
+    text = re.sub(rf"\]\({re.escape(mark)}(\d+)(?:\s+\"[^\"]*\")?\)", rf"]{_LINKED}[\1]", text.replace(_LINKED, ""))
+    text = re.sub(rf"{re.escape(mark)}\d+", "", text)
+    text = _ESCAPED.sub(lambda match: match[1] or match[0], text)
+    return printable(_LIKE_LINKS.sub(apart, text).replace(_LINKED, "")).strip()
 
 
-def forms_of(tree: Any, url: str) -> list[str]:
+class _Words:
+    """Hears the parser: the text of a page that is nested too deeply for a tree."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.unseen = 0
+
+    def start(self, tag: str, _: Any) -> None:
+        self.unseen += tag in UNSEEN
+
+    def end(self, tag: str) -> None:
+        self.unseen -= tag in UNSEEN
+
+    def data(self, text: str) -> None:
+        if not self.unseen and text.strip():
+            self.texts.append(" ".join(text.split()))
+
+    def close(self) -> str:
+        return "\n\n".join(self.texts)
+
+
+def _words_only(source: str) -> str:
+    parser = etree.HTMLParser(target=_Words(), huge_tree=True, encoding="utf-8")
+    try:
+        return printable(str(etree.fromstring(source.encode("utf-8", "replace"), parser)))
+    except (etree.LxmlError, ValueError):
+        return ""
+
+
+def forms_of(tree: Any, base: str, url: str) -> list[str]:
     """Each form on a line: `GET https://a.example/search: q (text); lang (one of en=English, de=Deutsch)`.
 
     Args:
         tree: The page.
+        base: What addresses are relative to.
         url: Where it was.
     """
-    base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
     found = []
     for form in tree.xpath("//form")[:_MOST_FORMS]:
         if target := absolute(base, form.get("action") or url):
-            fields = "; ".join(list(_fields(form))[:_MOST_FIELDS]) or "no fields"
-            found.append(one_line(f"{(form.get('method') or 'get').upper()} {target}: {fields}", _LONGEST_FORM))
+            fields = dict.fromkeys(_field(one, form) for one in form.iter("input", "select", "textarea", "button"))
+            told = "; ".join(list(filter(None, fields))[:_MOST_FIELDS]) or "no fields"
+            found.append(one_line(f"{(form.get('method') or 'get').upper()} {target}: {told}", _LONGEST_FORM))
     return found
 
 
-def _fields(form: Any) -> Iterator[str]:
-    chosen: dict[str, list[str]] = {}
-    for field in form.iter("input", "select", "textarea", "button"):
-        name, kind = field.get("name"), (field.get("type") or field.tag).lower()
-        if not name:
-            continue
-        if kind == "radio":
-            if name not in chosen:
-                chosen[name] = [
-                    _short(one.get("value") or "on") for one in form.iter("input") if one.get("name") == name
-                ]
-                yield f"{name} (one of {_listed(chosen[name])})"
-        elif field.tag == "select":
-            several = "some" if field.get("multiple") is not None else "one"
-            yield f"{name} ({several} of {_listed([_option(one) for one in field.iter('option')])})"
-        else:
-            value = field.get("value") or ""
-            what = {"input": "text", "textarea": "long text"}.get(kind, "button" if kind in _BUTTONS else kind)
-            yield f"{name} ({what}{f', {_short(value)}' if value else ''})"
-
-
-def _option(option: Any) -> str:
-    text = _short(option.text_content())
-    value = option.get("value")
-    return text if value is None or value == text else f"{_short(value)}={text}"
-
-
-def _listed(options: list[str]) -> str:
-    more = f" and {len(options) - _MOST_OPTIONS} more" if len(options) > _MOST_OPTIONS else ""
-    return ", ".join(options[:_MOST_OPTIONS]) + more
+def _field(field: Any, form: Any) -> str:
+    """A field with what it takes; empty for one without a name. All buttons of a choice are told alike."""
+    name, kind, value = field.get("name"), (field.get("type") or field.tag).lower(), field.get("value")
+    if not name:
+        return ""
+    options = []
+    if kind == "radio":
+        options = [_short(one.get("value") or "on") for one in form.iter("input") if one.get("name") == name]
+    for option in field.iter("option"):
+        text, sent = _short(option.text_content()), option.get("value")
+        options.append(text if sent is None or sent == text else f"{_short(sent)}={text}")
+    if options:
+        more = f" and {len(options) - _MOST_OPTIONS} more" if len(options) > _MOST_OPTIONS else ""
+        return f"{name} (one of {', '.join(options[:_MOST_OPTIONS])}{more})"
+    what = {"input": "text", "textarea": "long text", "submit": "button", "image": "button"}.get(kind, kind)
+    return f"{name} ({what}{f', {_short(value)}' if value else ''})"
 
 
 def _short(text: str) -> str:
@@ -269,65 +279,51 @@ def set_apart(tree: Any, mark: str) -> None:
     before_article = True
     for one in body.iterdescendants():
         before_article = before_article and one.tag not in _ARTICLE
-        if one.getparent() in inside or one in inside:
+        if one.getparent() in inside:
             inside.add(one)
-        elif _stands_around(one, size, before_article):
+        elif _is_around(one, size, before_article):
             found.append(one)
             inside.add(one)
     if sum(len(one.text_content()) for one in found) > size * (1 - _LEAST_CONTENT):
         return
-    turns = [link for one in found for link in one.iterfind(".//a[@href]") if _turns_pages(link)]
-    if turns:
-        body.append(_line_of(turns))
+    line = html.Element("p")
+    line.text = "Turn pages: "
+    for link in (link for one in found for link in one.iterfind(".//a[@href]")):
+        said = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
+        if _turns_pages(link, said):
+            copy = html.Element("a", href=link.get("href"))
+            copy.text, copy.tail = said or "…", " "
+            line.append(copy)
     divider = html.Element("p")
     divider.text = mark
-    body.append(divider)
+    body.extend([*([line] if len(line) else []), divider])
     for one in found:
         one.drop_tree()
         one.tag = "div" if one.tag == "td" else one.tag
         body.append(one)
 
 
-def _stands_around(one: Any, size: int, before_article: bool) -> bool:
+def _is_around(one: Any, size: int, before_article: bool) -> bool:
     if one.tag in _OF_TABLES or next(one.iter(*_ARTICLE), None) is not None:
         return False
-    name = f"{one.get('class', '')} {one.get('id', '')}"
     is_in_article = next(one.iterancestors("main", "article"), None) is not None
     if one.tag in _AROUND_TAGS:
         return not (is_in_article and one.tag in ("header", "footer"))
+    name = f"{one.get('class', '')} {one.get('id', '')}"
     is_named = _AROUND_NAMES.search(name) and not (is_in_article and _ENDS.search(name))
-    if not (is_named or (before_article and _is_menu(one))):
-        return False
-    return len(one.text_content()) <= _MOST_AROUND * size
+    return bool(is_named or (before_article and _is_menu(one))) and len(one.text_content()) <= _MOST_AROUND * size
 
 
 def _is_menu(one: Any) -> bool:
     """Whether it is a list of links and nothing else."""
-    if one.tag not in ("ul", "ol"):
-        return False
-    links = one.findall(".//a[@href]")
+    links = one.findall(".//a[@href]") if one.tag in ("ul", "ol") else []
     shown = len("".join(one.text_content().split()))
     linked = sum(len("".join(link.text_content().split())) for link in links)
     return len(links) >= _FEWEST_LINKS and linked >= _LINK_TEXT * shown
 
 
-def _turns_pages(link: Any) -> bool:
+def _turns_pages(link: Any, said: str) -> bool:
     """Whether a link leads to the next or an earlier part of what the page shows."""
-    names = " ".join(
-        one.get(key, "") for one in (link, *islice(link.iterancestors(), 3)) for key in ("class", "id", "rel")
-    )
-    if _TURN_NAMES.search(names):
-        return True
-    said = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
-    return len(said) <= 40 and _TURNS.fullmatch(said) is not None
-
-
-def _line_of(links: list[Any]) -> Any:
-    line = html.Element("p")
-    line.text = "Turn pages: "
-    for link in links:
-        copy = html.Element("a", href=link.get("href"))
-        copy.text = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "") or "…"
-        copy.tail = " "
-        line.append(copy)
-    return line
+    near = (link, *islice(link.iterancestors(), 3))
+    names = " ".join(one.get(key, "") for one in near for key in ("class", "id", "rel"))
+    return bool(_TURN_NAMES.search(names) or (len(said) <= 40 and _TURNS.fullmatch(said)))

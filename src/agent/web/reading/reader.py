@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from agent.files.contents import FileProblem, ReadLimits
@@ -18,11 +18,11 @@ from agent.files.reader_process import ReadingProcesses
 from agent.web.address import is_local, route_of
 from agent.web.filenames import file_name, new_file
 from agent.web.guard import is_private, read_address
-from agent.web.http import Http
+from agent.web.http import MOST, Http
 from agent.web.page import Page, Reason, WebProblem
-from agent.web.reading.renderer import Drawn, Renderer
-from agent.web.reading.videos import GEMINI, YOUTUBE, Gemini, YouTube, read_video, video_id
-from agent.web.response import PAGE_TYPES, Response, StatusProblem, media_type, pieces
+from agent.web.reading.renderer import Renderer
+from agent.web.reading.videos import GEMINI, YOUTUBE, read_video, video_id
+from agent.web.response import PAGE_TYPES, StatusProblem, charset_of, media_type, pieces, too_large
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -32,16 +32,27 @@ if TYPE_CHECKING:
 
 ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
-
-
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source", "svg")
 _GONE = frozenset({404, 410, 451})
 _LIMITS = ReadLimits(seconds=30)
 """What reading one page may take."""
 _LARGEST_FILE = 200 * 2**20
-"""Bytes of a file that is too large for a page."""
+"""Bytes of a file that is no page."""
 _MOST_TEXT = 400_000
 """Characters that are taken of a file; the rest is read from its path."""
+
+
+class _Fetched(NamedTuple):
+    """What came from an address, on disk."""
+
+    path: Path
+    url: str
+    """After redirects."""
+    content_type: str
+
+    @property
+    def is_called_page(self) -> bool:
+        return media_type(self.content_type) in PAGE_TYPES
 
 
 class WebReader:
@@ -76,9 +87,8 @@ class WebReader:
         self._folder = folder
         self._renderer = Renderer(http.guard, chrome, note)
         self._parsers = ReadingProcesses("agent.web.reading.markdown", "agent.files.documents.html", "markdownify")
-        self._youtube = YouTube(http, youtube)
         self._archive = archive.rstrip("/")
-        self._gemini = Gemini(http, gemini_key, base=gemini) if gemini_key else None
+        self._gemini_key, self._youtube, self._gemini = gemini_key, youtube, gemini
 
     async def read(self, url: str) -> Page:
         """The page at an address.
@@ -88,84 +98,80 @@ class WebReader:
         """
         url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
-            return await read_video(video, self._youtube, self._gemini)
+            return await read_video(video, self._http, self._gemini_key, self._youtube, self._gemini)
         self._parsers.prepare()  # while the page comes
         try:
-            response = await self._http.get(url)
+            fetched = await self._fetch(url)
         except WebProblem as problem:
-            if problem.reason == "too_large":
-                return await self._large_file(url, problem)
             await self._look_behind(problem)
             return await self._archived_page(url, problem)
-        return await self._page(response, route, asked=url)
+        return await self._page(fetched, route, asked=url)
 
     async def aclose(self) -> None:
-        """Closes connections, and the browser."""
+        """Closes connections."""
         try:
-            await self._renderer.aclose()
-        finally:
             await self._parsers.aclose()
+        finally:
             await self._http.aclose()
 
-    async def _page(self, response: Response, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
+    async def _fetch(self, url: str, *, robots: bool = True) -> _Fetched:
+        """Keeps what is at an address, whole or not at all."""
+
+        async def take(opened: httpx2.Response) -> _Fetched:
+            head = opened.headers
+            name = file_name(str(opened.url), head.get("content-disposition", ""))
+            with new_file(self._folder, name) as (path, file):
+                came = _Fetched(path, str(opened.url), head.get("content-type", ""))
+                async for piece in pieces(opened, MOST if came.is_called_page else _LARGEST_FILE):
+                    await asyncio.to_thread(file.write, piece)
+            return came
+
+        return await self._http.fetch(url, take, robots=robots)
+
+    async def _page(self, came: _Fetched, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
         """What came from an address.
 
         Args:
-            response: It.
+            came: It.
             route: What its scripts are to show, where the address says it.
-            asked: The address that led there, where that was another.
+            asked: The address that led there.
             draws: Whether a browser may open the address again.
         """
         from agent.files.kinds import kind_of
 
-        path = await asyncio.to_thread(self._keep, response)
-        kind = await asyncio.to_thread(kind_of, path)
-        if kind == "html" or (kind in _TEXT_KINDS and response.media_type in PAGE_TYPES):
-            path.unlink()
-            return await self._read_html(response, route, asked=asked, draws=draws)
-        called = f"The server calls it {response.media_type}; by its content it is {kind}."
-        return await file_page(path, response.url, kind, [called] if response.media_type in PAGE_TYPES else [])
-
-    async def _large_file(self, url: str, problem: WebProblem) -> Page:
-        """A file that is too large for a page, kept on disk as it comes: tables and archives often are.
-
-        Raises:
-            WebProblem: It is a page, or too large for a file: the problem itself.
-        """
-        from agent.files.kinds import kind_of
-
-        try:
-            path, where = await download_file(self._http, url, self._folder)
-        except WebProblem as failure:
-            raise failure if failure.reason == "too_large" else problem from None
-        kind = await asyncio.to_thread(kind_of, path)
-        if kind == "html":
-            path.unlink()
-            raise problem
-        return await file_page(path, where, kind)
-
-    async def _read_html(self, response: Response, route: str, *, asked: str, draws: bool) -> Page:
-        found = await self._extracted(response.body, response.charset, response.url, asked=asked)
+        kind = await asyncio.to_thread(kind_of, came.path)
+        if not (kind == "html" or (kind in _TEXT_KINDS and came.is_called_page)):
+            called = f"The server calls it {media_type(came.content_type)}; by its content it is {kind}."
+            return await _file_page(came.path, came.url, kind, [called] if came.is_called_page else [])
+        body = await asyncio.to_thread(came.path.read_bytes)
+        came.path.unlink()
+        if len(body) > MOST:
+            raise too_large(came.url, MOST, f"{len(body):,} bytes")
+        charset = await asyncio.to_thread(charset_of, body, came.content_type)
+        found = await self._extracted(body, charset, came.url, asked=asked)
         if not (found.wants_scripts or route):
-            return html_page(found, response.url)
+            return page_of(found, came.url)
         if draws:
-            return await self._drawn_page(response.url, route, found)
-        return html_page(found, response.url, "What its scripts write is missing: copies are not drawn.")
+            return await self._drawn_page(came.url, route, found)
+        return page_of(found, came.url, "What its scripts write is missing: copies are not drawn.")
 
     async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
         """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
         try:
             drawn = await self._renderer.draw(f"{url}#{route}" if route else url)
-            found = await self._shown(drawn)
+            body = drawn.html.encode("utf-8", "replace")
+            found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
+            if drawn.status >= 400:
+                said = f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}."
+                raise WebProblem("browser", said, remedy="Take another source.")
         except WebProblem as problem:
             if not plain.markdown or problem.reason != "browser":
                 raise
             note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
-            return html_page(plain, url, note)
-        shows_more = route or found.size + found.hidden > plain.size
-        if found.markdown and shows_more:
-            return replace(html_page(found, drawn.url), via="rendered")
-        return html_page(plain, url)
+            return page_of(plain, url, note)
+        if found.markdown and (route or found.size + found.hidden > plain.size):
+            return replace(page_of(found, drawn.url), via="rendered")
+        return page_of(plain, url)
 
     async def _archived_page(self, url: str, problem: WebProblem) -> Page:
         """The Internet Archive's copy of a page that is gone.
@@ -177,20 +183,20 @@ class WebReader:
         if not gone or await self._is_private(url):  # addresses of private networks are never sent to the archive
             raise problem
         today = datetime.now(UTC).strftime("%Y%m%d")  # without it, copies that are there are often not found
+        asked = f"{self._archive}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
         try:
-            found = await self._http.ask_json(
-                f"{self._archive}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
-            )
-            closest = found["archived_snapshots"]["closest"]
-            snapshot = _SNAPSHOT.search(str(closest["url"]))
+            closest = (await self._http.ask_json(asked))["archived_snapshots"]["closest"]
+            where = str(closest["url"])
+            snapshot = _SNAPSHOT.search(where)
             if not closest["available"] or not str(closest.get("status", "200")).startswith("2") or snapshot is None:
                 raise problem
-            time, where = snapshot[1], str(closest["url"])
+            time = snapshot[1]
             plain = where.replace(snapshot[0], f"/web/{time}id_/", 1)  # as it was, without the archive's own frame
             if self._archive.startswith("https://"):
                 plain = re.sub(r"^http://", "https://", plain)
-            response = replace(await self._http.get(plain, robots=False), url=url)  # its links are relative to that
-            copy = await self._page(response, draws=False)  # a browser would open the page that is gone
+            came = await self._fetch(plain, robots=False)
+            # Its links are relative to what it was; and a browser would open the page that is gone.
+            copy = await self._page(came._replace(url=url), draws=False)
         except (WebProblem, KeyError, TypeError):
             raise problem from None
         date = f"{time[:4]}-{time[4:6]}-{time[6:8]}".strip("-")
@@ -206,12 +212,6 @@ class WebReader:
         except WebProblem as problem:
             return problem.reason != "dns"  # a public host that is gone has no address any more
 
-    def _keep(self, response: Response) -> Path:
-        name = file_name(response.url, response.headers.get("content-disposition", ""))
-        with new_file(self._folder, name) as (path, file):
-            file.write(response.body)
-        return path
-
     async def _extracted(self, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
         """What a page says.
 
@@ -219,28 +219,12 @@ class WebReader:
             WebProblem: It is a wall, and says nothing else; or reading it takes too long or too much memory.
         """
         try:
-            found, wall = await extracted(self._parsers, body, charset, url, asked=asked or url, status=status)
+            found, wall = await extracted(self._parsers, body, charset, url, asked=asked, status=status)
         except FileProblem as problem:
             reason: Reason = "too_large" if problem.reason in ("too_large", "timeout") else "mismatch"
             raise WebProblem(reason, problem.message, remedy="Take another source.") from problem
         if wall is not None:
             raise wall
-        return found
-
-    async def _shown(self, drawn: Drawn) -> Extracted:
-        """What a drawn page says.
-
-        Raises:
-            WebProblem: It is a wall, or the server's refusal of browsers (`browser`).
-        """
-        body = drawn.html.encode("utf-8", "replace")
-        found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
-        if drawn.status >= 400:
-            raise WebProblem(
-                "browser",
-                f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}.",
-                remedy="Take another source.",
-            )
         return found
 
     async def _look_behind(self, problem: WebProblem) -> None:
@@ -249,11 +233,8 @@ class WebReader:
             return
         response = problem.response
         if "cf-mitigated" in response.headers:
-            raise WebProblem(
-                "captcha",
-                f"{one_line(response.url, 200)} is behind a CAPTCHA.",
-                remedy="Take another source.",
-            ) from problem
+            said = f"{one_line(response.url, 200)} is behind a CAPTCHA."
+            raise WebProblem("captcha", said, remedy="Take another source.") from problem
         if response.charset and response.body:
             try:
                 await self._extracted(response.body, response.charset, response.url, status=response.status)
@@ -290,30 +271,7 @@ async def extracted(
     return Extracted(**{**told, **lists}), WebProblem(**wall) if wall else None
 
 
-async def download_file(http: Http, url: str, folder: Path) -> tuple[Path, str]:
-    """Keeps the file at an address, whole or not at all.
-
-    Returns:
-        Its path, and where it was in the end, behind all redirects.
-
-    Raises:
-        WebProblem: It could not be had, is larger than files may be (`too_large`), or is a page (`mismatch`).
-        StorageError: The folder cannot be written.
-    """
-
-    async def take(opened: httpx2.Response) -> tuple[Path, str]:
-        if media_type(opened.headers.get("content-type", "")) in PAGE_TYPES:
-            raise WebProblem("mismatch", f"{one_line(url, 200)} is a page.", remedy="Read it as one.")
-        name = file_name(str(opened.url), opened.headers.get("content-disposition", ""))
-        with new_file(folder, name) as (path, file):
-            async for piece in pieces(opened, _LARGEST_FILE):
-                await asyncio.to_thread(file.write, piece)
-        return path, str(opened.url)
-
-    return await http.fetch(url, take, accept="*/*")
-
-
-def html_page(found: Extracted, url: str, *notes: str) -> Page:
+def page_of(found: Extracted, url: str, *notes: str) -> Page:
     """A page of HTML.
 
     Raises:
@@ -335,35 +293,25 @@ def html_page(found: Extracted, url: str, *notes: str) -> Page:
     )
 
 
-async def file_page(path: Path, url: str, kind: str, notes: Sequence[str] = ()) -> Page:
+async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str]) -> Page:
     """A file as a page.
-
-    Args:
-        path: The file.
-        url: Where it was.
-        kind: Its kind by content.
-        notes: What is to be said of it.
 
     Raises:
         WebProblem: It cannot be read.
     """
     from agent.files.reading import read
 
+    shown = one_line(url, 200)
     try:
         reading = await read(path, to=1_000_000, limit=_MOST_TEXT)
     except FileProblem as problem:
         reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
-        raise WebProblem(
-            reason, f"{one_line(url, 200)}: {problem.message} It is kept as {path}.", remedy=problem.remedy, path=path
-        ) from problem
+        said = f"{shown}: {problem.message} It is kept as {path}."
+        raise WebProblem(reason, said, remedy=problem.remedy, path=path) from problem
     if not reading.text:
-        raise WebProblem(
-            "no_result", f"{one_line(url, 200)} is {reading.where}.", remedy="Read another page.", path=path
-        )
-    more = (
-        [f"There is more of it than is shown ({reading.where}): read the file {path} itself."] if reading.more else []
-    )
-    notes = (*notes, *reading.lost, *more)
+        raise WebProblem("no_result", f"{shown} is {reading.where}.", remedy="Read another page.", path=path)
+    more = f"There is more of it than is shown ({reading.where}): read the file {path} itself."
+    notes = (*notes, *reading.lost, *([more] if reading.more else []))
     return Page(url, path.name, reading.text, kind=kind, fetched=_now(), path=path, notes=notes)
 
 

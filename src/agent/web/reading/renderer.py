@@ -1,10 +1,9 @@
-"""Pages that scripts write, drawn by a Chromium in a process of its own whose every connection the guard allows."""
+"""Pages that scripts write, each drawn by a Chromium of its own whose every connection the guard allows."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import json
 import os
 import signal
@@ -18,14 +17,13 @@ from agent.web.chromium import UNSANDBOXED, end_all, new_profile, ready_chromium
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 from agent.web.proxy import GuardedProxy, proxy_for
-from agent.web.reading.renderer_worker import AT_ONCE, PATIENCE
 from mcp_tools import child
 from mcp_tools.text import one_line
 
 _START_SECONDS = 30.0
-_GRACE_SECONDS = 8.0
 _REPLY = 64 * 2**20
 """Bytes of one reply."""
+_AT_ONCE = 3
 SECONDS = 15.0
 """What a page is given."""
 
@@ -43,7 +41,7 @@ class Drawn:
 
 
 class Renderer:
-    """Draws pages; the browser starts with the first one, and stays until `aclose`.
+    """Draws pages.
 
     Args:
         guard: Which addresses the browser may connect to.
@@ -57,8 +55,8 @@ class Renderer:
         self._guard = guard
         self._note = note
         self._chrome = chrome
-        self._starting = asyncio.Lock()
-        self._process: _Process | None = None
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._is_told = False
 
     async def draw(self, url: str, *, seconds: float = SECONDS) -> Drawn:
         """The page at an address, when its scripts have written what they write.
@@ -68,171 +66,71 @@ class Renderer:
             seconds: How long it may take; then what is there is taken.
 
         Raises:
-            WebProblem: There is no Chromium, it crashed twice, or the page could not be opened (`browser`); or the page
-                led to an address that is not allowed (`private_address`).
+            WebProblem: There is no Chromium, or the page could not be opened (`browser`); or the page led to an address
+                that is not allowed (`private_address`).
         """
-        for _ in range(2):
-            with contextlib.suppress(_GoneError):
-                told = await (await self._started()).ask(url, seconds)
-                break
-        else:
+        async with self._places:
+            chromium = await ready_chromium(self._chrome, self._note)
+            told = await self._asked(chromium.path, url, seconds)
+        if "unstarted" in told:
             raise WebProblem(
                 "browser",
-                f"Chromium crashed twice while it drew {one_line(url, 200)}.",
-                remedy="Take another source, or name another Chromium with ALITA_CHROME.",
+                f"{chromium.path} does not start: {one_line(told['unstarted'], 200)}.",
+                remedy=f"Try it: {chromium.path} --headless --dump-dom about:blank; or name another with ALITA_CHROME.",
             )
+        if not (told["sandbox"] or self._is_told):
+            self._is_told = True
+            self._note(UNSANDBOXED)
         if problem := told.get("problem"):
-            raise _undrawn(url, str(problem))
-        drawn = Drawn(told["url"], told["html"], told["status"])
-        await self._check(drawn.url)
-        return drawn
+            raise _undrawn(url, problem)
+        # Scripts may lead anywhere; what the proxy refused must not be taken for a page.
+        parts = urlsplit(told["url"])
+        if parts.hostname:
+            known = await self._guard.known_addresses(parts.hostname, parts.port or 80)
+            if not known and not proxy_for(parts.scheme, parts.hostname):
+                raise _undrawn(told["url"], f"there is no host {parts.hostname}")
+        return Drawn(told["url"], told["html"], told["status"])
 
-    async def aclose(self) -> None:
-        """Ends the browser."""
-        if self._process is not None:
-            await self._process.aclose()
-            self._process = None
-
-    async def _check(self, url: str) -> None:
-        """Scripts may lead anywhere; what the proxy refused must not be taken for a page."""
-        parts = urlsplit(url)
-        if not parts.hostname:
-            return
-        known = await self._guard.known_addresses(parts.hostname, parts.port or 80)
-        if not known and not proxy_for(parts.scheme, parts.hostname):
-            raise _undrawn(url, f"there is no host {parts.hostname}")
-
-    async def _started(self) -> _Process:
-        async with self._starting:
-            if self._process is not None and self._process.is_over:
-                await self.aclose()
-            if self._process is None:
-                chromium = await ready_chromium(self._chrome, self._note)
-                self._process = await _Process.start(chromium.path, self._guard)
-                if not self._process.has_sandbox:
-                    self._note(UNSANDBOXED)
-            return self._process
-
-
-class _GoneError(Exception):
-    """The process ended while it was to draw."""
-
-
-class _Process:
-    """The drawing process, its proxy, and who waits for which page."""
-
-    def __init__(self, process: asyncio.subprocess.Process, opened: contextlib.AsyncExitStack) -> None:
-        self._process = process
-        self._opened = opened
-        self._ids = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._listening: asyncio.Task[None] | None = None
-        self.has_sandbox = True
-        """Whether the browser is in a sandbox of its own."""
-
-    @classmethod
-    async def start(cls, chrome: Path, guard: AddressGuard) -> _Process:
-        """Starts it.
-
-        Raises:
-            WebProblem: The browser does not start.
-        """
-        async with contextlib.AsyncExitStack() as opened:
-            await asyncio.to_thread(sweep)
-            scratch = new_profile()  # in no thread: a cancelled thread would leave the folder behind
-            opened.push_async_callback(_ended, scratch)
-            proxy = await opened.enter_async_context(GuardedProxy(guard))
-            started = cls(await _launched(scratch), opened.pop_all())
+    async def _asked(self, chrome: Path, url: str, seconds: float) -> dict[str, Any]:
+        """What the drawing process says of a page. It ends afterwards with its browser, in any case."""
+        await asyncio.to_thread(sweep)
+        scratch = new_profile()  # in no thread: a cancelled thread would leave the folder behind
         try:
-            await started._begin(chrome, proxy.url)
-        except BaseException:
-            await started.aclose()
-            raise
-        return started
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it can draw no more."""
-        return self._listening is None or self._listening.done()
-
-    async def ask(self, url: str, seconds: float) -> dict[str, Any]:
-        """What it says of a page.
-
-        Raises:
-            _GoneError: It ended meanwhile, or was ended because it gave no reply.
-        """
-        rounds = 1 + len(self._waiting) // AT_ONCE
-        number = next(self._ids)
-        self._waiting[number] = future = asyncio.get_running_loop().create_future()
-        try:
-            await self._say({"id": number, "url": url, "seconds": seconds})
-            if self.is_over:
-                raise _GoneError
-            async with asyncio.timeout(rounds * (seconds + PATIENCE) + _GRACE_SECONDS):
-                told: dict[str, Any] = await future
-            return told
+            async with GuardedProxy(self._guard) as proxy, asyncio.timeout(_START_SECONDS + seconds):
+                asked = {"chrome": str(chrome), "proxy": proxy.url, "url": url, "seconds": seconds}
+                return await _reply(json.dumps(asked), scratch)
         except TimeoutError:
-            await self._kill()
-            raise _GoneError from None
-        except asyncio.CancelledError:
-            await self._say({"stop": number})
-            raise
-        finally:
-            self._waiting.pop(number, None)
+            raise _undrawn(url, "it took too long") from None
+        except OSError as error:
+            raise _undrawn(url, f"the process that draws pages does not start: {error.strerror or error}") from error
+        except ValueError as error:
+            raise _undrawn(url, f"the process that draws pages gave no reply: {error}") from error
+        finally:  # kills what still runs in the folder, a browser that hangs among it
+            await asyncio.shield(asyncio.to_thread(end_all, scratch))
 
-    async def aclose(self) -> None:
-        """Ends it with its browser: kindly, then by force."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            async with asyncio.timeout(_GRACE_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            pass
-        finally:
-            await self._kill()
-            await self._opened.aclose()
 
-    async def _kill(self) -> None:
+async def _reply(request: str, scratch: Path) -> dict[str, Any]:
+    process = await child.start(
+        child.python("from agent.web.reading.renderer_worker import main; main()"),
+        env=child.environment("FONTCONFIG_PATH", "XDG_CACHE_HOME", TMPDIR=str(scratch)),
+        cwd=scratch,
+        stdin=child.PIPE,
+        stdout=child.PIPE,
+        limit=_REPLY,
+        private=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(request.encode() + b"\n")  # it stays open: when we are killed, its end says so
+            await process.stdin.drain()
+        told: dict[str, Any] = json.loads(await process.stdout.readline())
+        return told
+    finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        await asyncio.shield(self._process.wait())
-        if self._listening is not None:
-            await self._listening
-
-    async def _begin(self, chrome: Path, proxy: str) -> None:
-        await self._say({"chrome": str(chrome), "proxy": proxy})
-        assert self._process.stdout is not None
-        try:
-            async with asyncio.timeout(_START_SECONDS):
-                ready = await self._process.stdout.readline()
-        except TimeoutError:
-            ready = b""
-        if not ready:
-            raise WebProblem(
-                "browser",
-                f"{chrome} does not start.",
-                remedy=f"Try it: {chrome} --headless --dump-dom about:blank; or name another with ALITA_CHROME.",
-            )
-        self.has_sandbox = bool(json.loads(ready)["sandbox"])
-        self._listening = asyncio.create_task(self._listen(self._process.stdout))
-
-    async def _say(self, value: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(ConnectionError, RuntimeError):
-            self._process.stdin.write(json.dumps(value).encode() + b"\n")
-            await self._process.stdin.drain()
-
-    async def _listen(self, replies: asyncio.StreamReader) -> None:
-        """Hands each reply to the call that waits for it; at the end, calls that still wait fail."""
-        with contextlib.suppress(ValueError, ConnectionError):
-            while line := await replies.readline():
-                told = json.loads(line)
-                if (future := self._waiting.get(told["id"])) is not None and not future.done():
-                    future.set_result(told)
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(_GoneError())
+            os.killpg(process.pid, signal.SIGKILL)
+        await asyncio.shield(process.wait())
 
 
 def _undrawn(url: str, why: str) -> WebProblem:
@@ -241,32 +139,3 @@ def _undrawn(url: str, why: str) -> WebProblem:
         f"{one_line(url, 200)} could not be drawn: {one_line(why, 200)}.",
         remedy="Take another source.",
     )
-
-
-async def _ended(scratch: Path) -> None:
-    """Kills what still runs in a folder, a browser that hangs among it, and removes the folder."""
-    await asyncio.shield(asyncio.to_thread(end_all, scratch))
-
-
-async def _launched(scratch: Path) -> asyncio.subprocess.Process:
-    """The process that draws.
-
-    Raises:
-        WebProblem: The system starts none (`browser`).
-    """
-    try:
-        return await child.start(
-            child.python("from agent.web.reading.renderer_worker import main; main()"),
-            env=child.environment("FONTCONFIG_PATH", "XDG_CACHE_HOME", TMPDIR=str(scratch)),
-            cwd=scratch,
-            stdin=child.PIPE,
-            stdout=child.PIPE,
-            limit=_REPLY,
-            private=True,
-        )
-    except OSError as error:
-        raise WebProblem(
-            "browser",
-            f"The process that draws pages does not start: {error.strerror or error}.",
-            remedy="Look at the limits of processes and memory, or take another source.",
-        ) from error

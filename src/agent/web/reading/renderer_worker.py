@@ -1,9 +1,8 @@
-"""The process that draws pages which scripts write: Playwright and its Chromium, without any of our variables.
+"""The process that draws one page which scripts write: Playwright and its Chromium, without any of our variables.
 
-It reads JSON lines and writes JSON lines. The first line it reads is how to start, `{"chrome": path, "proxy": url}`;
-each further one asks for a page, `{"id": 1, "url": …, "seconds": 20}`, and is answered with `{"id": 1, "url": …,
-"status": 200, "html": …}` or `{"id": 1, "problem": …}`; `{"stop": 1}` says that nobody waits for it any more. It ends,
-with its browser, when its input ends.
+It reads one JSON line, `{"chrome": path, "proxy": url, "url": …, "seconds": 15}`, and writes one: `{"sandbox": true,
+"url": …, "status": 200, "html": …}`, `{"sandbox": true, "problem": …}` or `{"unstarted": …}`. It ends when its input
+does.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import asyncio
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -21,19 +21,16 @@ from agent.web.chromium import FLAGS, SANDBOXES
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Playwright, Response
 
-
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
 _MOST = 8_000_000
 """Characters of a page."""
-AT_ONCE = 3
-"""Pages; others wait."""
-PATIENCE = 5.0
+_PATIENCE = 5.0
 """Seconds beyond those of a page until it is given up."""
 _STILL = 4
 """How often in a row the text must be the same, each 0.15 s, before it counts as complete."""
 _LITTLE = 50
 """Characters below which a page is seldom complete."""
-_PATIENCE = 3.0
+_LITTLE_SECONDS = 3.0
 """Seconds that it is given nevertheless."""
 _TEXT = "() => document.body ? document.body.innerText.length : 0"
 _HTML = """most => {
@@ -65,39 +62,46 @@ _HTML = """most => {
 
 
 def main() -> None:
-    """Serves on stdin and what was stdout: libraries may print there."""
+    """Draws what stdin asks for, and replies on what was stdout: libraries may print there."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    asyncio.run(_serve(replies))
+    asked = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    asyncio.run(_serve(asked, replies))
 
 
-async def _serve(replies: TextIO) -> None:
-    """Draws until the input ends."""
-    from playwright.async_api import async_playwright
+def _end_with_input() -> None:
+    """Whoever asked is gone: Playwright ends the browser of a process that ends."""
+    sys.stdin.read()
+    os._exit(3)
 
-    lines = await _input()
-    start = json.loads(await lines.readline())
+
+async def _serve(asked: dict[str, Any], replies: TextIO) -> None:
+    from playwright.async_api import Error, async_playwright
+
     async with async_playwright() as playwright:
-        browser, has_sandbox = await launched(playwright, start["chrome"], start["proxy"], SANDBOXES)
-        ending = False
+        try:
+            browser, has_sandbox = await launched(playwright, asked["chrome"], asked["proxy"], SANDBOXES)
+        except Error as error:
+            told: dict[str, Any] = {"unstarted": _first_line(error)}
+        else:
+            told = {"sandbox": has_sandbox, **await _outcome(browser, asked["url"], asked["seconds"])}
+        replies.write(json.dumps(told) + "\n")
+        replies.flush()
 
-        def ended(_: Browser) -> None:
-            if not ending:  # a browser that died takes this process along
-                os._exit(3)
 
-        browser.on("disconnected", ended)
-        places, tasks = asyncio.Semaphore(AT_ONCE), dict[int, asyncio.Task[None]]()
-        _say(replies, {"ready": True, "sandbox": has_sandbox})
-        while line := await lines.readline():
-            asked = json.loads(line)
-            if (number := asked.get("stop")) is not None:
-                if number in tasks:
-                    tasks[number].cancel()
-                continue
-            tasks[asked["id"]] = task = asyncio.create_task(_answer(browser, asked, places, replies))
-            task.add_done_callback(lambda _, number=asked["id"]: tasks.pop(number))  # type: ignore[misc]
-        ending = True
-        await browser.close()
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+async def _outcome(browser: Browser, url: str, seconds: float) -> dict[str, Any]:
+    try:
+        async with asyncio.timeout(seconds + _PATIENCE):
+            return await _drawn(browser, url, seconds)
+    except TimeoutError:
+        return {"problem": "it took too long"}
+    except Exception as error:  # noqa: BLE001  # the boundary of this process: the caller waits for a reply
+        return {"problem": _first_line(error)}
 
 
 async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: Sequence[bool]) -> tuple[Browser, bool]:
@@ -130,36 +134,20 @@ async def launched(playwright: Playwright, chrome: str, proxy: str, sandboxes: S
     raise ValueError("there is no way to start it")
 
 
-async def _answer(browser: Browser, asked: dict[str, Any], places: asyncio.Semaphore, replies: TextIO) -> None:
-    async with places:
-        try:
-            async with asyncio.timeout(asked["seconds"] + PATIENCE):
-                drawn = await _drawn(browser, asked["url"], asked["seconds"])
-        except TimeoutError:
-            drawn = {"problem": "it took too long"}
-        except Exception as error:  # noqa: BLE001  # the boundary of this process: the caller waits for a reply
-            drawn = {"problem": (str(error).splitlines() or [type(error).__name__])[0]}
-    _say(replies, {"id": asked["id"], **drawn})
-
-
 async def _drawn(browser: Browser, url: str, seconds: float) -> dict[str, Any]:
     until = time.monotonic() + seconds
-    context = await browser.new_context(service_workers="block", accept_downloads=False)
-    try:
-        page, statuses = await context.new_page(), [200]
+    page = await browser.new_page(service_workers="block", accept_downloads=False)
+    statuses = [200]
 
-        def hear(response: Response) -> None:
-            """Scripts may lead on: the last answer is that of the page shown."""
-            if response.request.is_navigation_request() and response.frame == page.main_frame:
-                statuses.append(response.status)
+    def hear(response: Response) -> None:
+        """Scripts may lead on: the last answer is that of the page shown."""
+        if response.request.is_navigation_request() and response.frame == page.main_frame:
+            statuses.append(response.status)
 
-        page.on("response", hear)
-        await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
-        await _settled(page, until)
-        html = await page.evaluate(_HTML, _MOST)
-        return {"url": page.url, "status": statuses[-1], "html": html}
-    finally:
-        await context.close()
+    page.on("response", hear)
+    await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
+    await _settled(page, until)
+    return {"url": page.url, "status": statuses[-1], "html": await page.evaluate(_HTML, _MOST)}
 
 
 async def _settled(page: Page, until: float) -> None:
@@ -173,17 +161,6 @@ async def _settled(page: Page, until: float) -> None:
             size = await page.evaluate(_TEXT)
         except Error:  # the page is being exchanged for another
             size = -1
-        patient = size < _LITTLE and time.monotonic() < begun + _PATIENCE
+        patient = size < _LITTLE and time.monotonic() < begun + _LITTLE_SECONDS
         same = same + 1 if size == seen and not patient else 0
         seen = size
-
-
-async def _input() -> asyncio.StreamReader:
-    reader = asyncio.StreamReader(limit=2**20)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    return reader
-
-
-def _say(replies: TextIO, value: dict[str, Any]) -> None:
-    replies.write(json.dumps(value) + "\n")
-    replies.flush()

@@ -1,17 +1,16 @@
-"""The source of a page made ready for conversion: hidden text out, links as numbers, what gets lost put in order."""
+"""The source of a page made ready for conversion: hidden text out, what gets lost in order; links as numbers."""
 
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from agent.web.address import route_of
 from mcp_tools.text import one_line, printable
 
-_UNSEEN = frozenset(
+UNSEEN = frozenset(
     ("script", "style", "template", "noscript", "head", "svg", "canvas", "iframe", "object", "embed", "title")
 )
 _IN_HEAD = frozenset(("title", "meta", "link", "base", "script", "style", "template", "noscript", "object", "bgsound"))
@@ -22,8 +21,7 @@ _MOST_FRAMES = 10
 _TITLES = ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()")
 _DATES = (
     "//meta[@property='article:published_time']/@content",
-    "//meta[@itemprop='datePublished']/@content",
-    "//*[@itemprop='datePublished']/@datetime",
+    "//*[@itemprop='datePublished']/@*[name()='content' or name()='datetime']",
     "//meta[@name='date' or @name='dc.date' or @name='DC.date.issued' or @name='citation_publication_date']/@content",
     "//meta[@name='citation_date' or @name='pubdate' or @name='publish-date' or @name='parsely-pub-date']/@content",
     "//script[@type='application/ld+json']/text()",
@@ -47,20 +45,14 @@ def parse(source: str) -> Any:
         tree = html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
-    _fill_body(tree)
-    return tree
-
-
-def _fill_body(tree: Any) -> None:
-    """Puts into the body what the parser took for a part of the head: elements that are newer than it."""
-    from lxml import html
-
+    # The parser takes elements that are newer than it for a part of the head.
     strays = [one for head in tree.iterfind("head") for one in head if one.tag not in _IN_HEAD]
     body = tree.find("body")
     if strays and body is None:
         tree.append(body := html.Element("body"))
     for place, one in enumerate(strays):
         body.insert(place, one)
+    return tree
 
 
 def title_of(tree: Any) -> str:
@@ -69,48 +61,10 @@ def title_of(tree: Any) -> str:
     return next((title for title in found if title), "")
 
 
-def words_only(source: str) -> str:
-    """The text of a page that is nested too deeply for a tree."""
-    from lxml import etree
-
-    class Words:
-        """Hears the parser."""
-
-        def __init__(self) -> None:
-            self.texts: list[str] = []
-            self.unseen = 0
-
-        def start(self, tag: str, _: Any) -> None:
-            """An element begins."""
-            self.unseen += tag in _UNSEEN
-
-        def end(self, tag: str) -> None:
-            """An element ends."""
-            self.unseen -= tag in _UNSEEN
-
-        def data(self, text: str) -> None:
-            """Text."""
-            if not self.unseen and text.strip():
-                self.texts.append(" ".join(text.split()))
-
-        def close(self) -> str:
-            """All of it."""
-            return "\n\n".join(self.texts)
-
-    parser = etree.HTMLParser(target=Words(), huge_tree=True, encoding="utf-8")
-    try:
-        return str(etree.fromstring(source.encode("utf-8", "replace"), parser))
-    except (etree.LxmlError, ValueError):
-        return ""
-
-
 def date_of(tree: Any) -> str:
     """When it was published, as it says to machines: an ISO date, or empty."""
-    for path in _DATES:
-        for value in tree.xpath(path)[:3]:
-            if found := _DATE.search(value):
-                return "-".join(found.groups())
-    return ""
+    told = (_DATE.search(value) for path in _DATES for value in tree.xpath(path)[:3])
+    return next(("-".join(found.groups()) for found in told if found), "")
 
 
 def drop_hidden(tree: Any) -> int:
@@ -131,44 +85,7 @@ def drop_hidden(tree: Any) -> int:
     for one in hidden:
         if one.getparent() is not None:
             one.drop_tree()
-    for one in tree.xpath("//body//*[@aria-controls]/..//*[@hidden or @style]"):
-        one.attrib.pop("hidden", None)
-        one.attrib.pop("style", None)
     return size
-
-
-def new_mark() -> str:
-    """Stands for each link while a page is converted: addresses may hold brackets, numbers do not.
-
-    No page can have it in its text, since each gets another.
-    """
-    return f"https://link.invalid/{secrets.token_hex(8)}/"
-
-
-def mark_links(tree: Any, url: str, mark: str) -> list[str]:
-    """Puts a number in the place of each address.
-
-    Args:
-        tree: The page; its links change.
-        url: Where it was.
-        mark: What comes before the numbers.
-
-    Returns:
-        The absolute addresses by number.
-    """
-    base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
-    here = urldefrag(url).url
-    numbers: dict[str, int] = {}
-    for anchor in tree.xpath("//a[@href]"):
-        href = anchor.get("href").strip()
-        target = "" if href.startswith("#") and not route_of(href) else absolute(base, href)
-        if not target or ("#" in target and urldefrag(target).url == here and not route_of(target)):
-            anchor.tag = "span"
-        else:
-            anchor.set("href", f"{mark}{numbers.setdefault(target, len(numbers))}")
-    for element in tree.xpath("//base"):
-        element.drop_tree()
-    return list(numbers)
 
 
 def add_turns(tree: Any) -> None:
@@ -186,7 +103,7 @@ def add_turns(tree: Any) -> None:
 
 
 def put_in_order(tree: Any) -> None:
-    """What a converter takes for something else: captions of tables and pictures, boxes within the text, places.
+    """What a converter takes for something else: captions of tables and pictures, boxes within the text, choices.
 
     Scripts and styles, whose text nobody sees, are taken out.
     """
@@ -208,6 +125,11 @@ def put_in_order(tree: Any) -> None:
     ):
         for element in tree.xpath(path):
             element.tag = tag
+    for field in tree.xpath(".//select"):
+        choices = " / ".join([" ".join(one.text_content().split()) for one in field.iter("option")][:30])
+        text, tail = f" [choice {field.get('name') or ''}: {choices}] ", field.tail
+        field.clear()
+        field.tag, field.text, field.tail = "span", text, tail
 
 
 def texts_of(root: Any) -> Iterator[str]:
@@ -219,20 +141,20 @@ def texts_of(root: Any) -> Iterator[str]:
             yield one
             continue
         waiting += [one.tail] if one.tail and one is not root else []
-        if one.tag not in _UNSEEN:
+        if one.tag not in UNSEEN:
             waiting += reversed(one)
             waiting += [one.text] if one.text else []
 
 
-def frames_of(tree: Any, url: str) -> list[tuple[str, str]]:
-    """Title and address of each page that is shown inside this one; those of other sites only if they have a title."""
-    found = []
+def frames_of(tree: Any, url: str) -> dict[str, str]:
+    """The address of each page that is shown inside this one, and its title; of other sites only with a title."""
+    found: dict[str, str] = {}
     for frame in tree.xpath("//iframe[@src] | //frame[@src]"):
         target = absolute(url, frame.get("src"))
         title = one_line(frame.get("title") or frame.get("name") or "", 100)
-        if target and (title or urlsplit(target).hostname == urlsplit(url).hostname):
-            found.append((title or target, target))
-    return found[:_MOST_FRAMES]
+        if target and (title or urlsplit(target).hostname == urlsplit(url).hostname) and len(found) < _MOST_FRAMES:
+            found.setdefault(target, title or target)
+    return found
 
 
 def absolute(base: str, href: str) -> str:

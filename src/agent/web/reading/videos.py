@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, quote, urlsplit
 
 from agent.web.http import Http
@@ -16,7 +15,7 @@ from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
     import requests  # type: ignore[import-untyped]  # it has no stubs
-    from youtube_transcript_api import FetchedTranscript, Transcript, TranscriptList
+    from youtube_transcript_api import FetchedTranscript
 
 YOUTUBE = "https://www.youtube.com"
 _HOSTS = ("youtube.com", "youtube-nocookie.com")
@@ -27,7 +26,7 @@ _OURS = ("content-length", "connection", "accept-encoding", "user-agent")
 _PARAGRAPH_SECONDS = 30.0
 _LANGUAGES = ("en", "en-US", "en-GB")
 GEMINI = "https://generativelanguage.googleapis.com"
-MODEL = "gemini-flash-latest"
+_MODEL = "gemini-flash-latest"
 _WATCHING = 300.0
 """What watching may take."""
 _WATCH = (
@@ -35,10 +34,20 @@ _WATCH = (
     "how many of each, actions, and every text, number, table and diagram on screen, word for word. Say nothing that "
     "is not in the video."
 )
+_MEANINGS: dict[str, tuple[Reason, str]] = {
+    "NoTranscriptFound": ("no_result", "it has no transcript"),
+    "TranscriptsDisabled": ("no_result", "it has no transcript"),
+    "VideoUnavailable": ("no_result", "there is no such video"),
+    "InvalidVideoId": ("no_result", "there is no such video"),
+    "VideoUnplayable": ("no_result", "it cannot be played"),
+    "AgeRestricted": ("paywall", "it is shown to grown-ups who are logged in only"),
+    "RequestBlocked": ("captcha", "the site takes us for a robot"),
+    "PoTokenRequired": ("captcha", "the site takes us for a robot"),
+}
+"""By the package's class of the error, or one that it is derived from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Video:
+class Video(NamedTuple):
     """What a video says."""
 
     title: str
@@ -55,122 +64,105 @@ def video_id(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return ""
-    host = (parts.hostname or "").rstrip(".").removeprefix("www.").removeprefix("m.").removeprefix("music.")
+    host = re.sub(r"^(www|m|music)\.", "", (parts.hostname or "").rstrip("."))
     if host == "youtu.be":
         found = parts.path.lstrip("/").partition("/")[0]
-        return found if _ID.fullmatch(found) else ""
-    if host not in _HOSTS:
+    elif host not in _HOSTS:
         return ""
-    if in_path := _PATHS.match(parts.path):
+    elif in_path := _PATHS.match(parts.path):
         return in_path[1]
-    found = parse_qs(parts.query).get("v", [""])[0]
-    return found if parts.path.rstrip("/") == "/watch" and _ID.fullmatch(found) else ""
+    else:
+        found = parse_qs(parts.query).get("v", [""])[0] if parts.path.rstrip("/") == "/watch" else ""
+    return found if _ID.fullmatch(found) else ""
 
 
-async def read_video(number: str, youtube: YouTube, gemini: Gemini | None) -> Page:
+async def read_video(number: str, http: Http, gemini_key: str | None, youtube: str, gemini: str) -> Page:
     """What is said in a video, and what is seen in it where Gemini can be asked.
 
     Args:
         number: Its id.
-        youtube: The site.
-        gemini: The service, where there is a key.
+        http: Sends the requests.
+        gemini_key: Key of Gemini, which watches it.
+        youtube: Address of YouTube.
+        gemini: Address of Gemini.
 
     Raises:
         WebProblem: Neither could be had.
     """
 
     async def seen_in() -> str:
-        return await gemini.watch(address) if gemini is not None else ""
+        return await watch(address, http, gemini_key, gemini) if gemini_key else ""
 
     address = f"{YOUTUBE}/watch?v={number}"
-    said, seen = await asyncio.gather(youtube.video(number), seen_in(), return_exceptions=True)
+    said, seen = await asyncio.gather(spoken_in(number, http, youtube), seen_in(), return_exceptions=True)
     title, parts, notes, via = "", [], [], "gemini"
     if isinstance(said, Video):
         title, via = said.title, "transcript"
-        parts += [f"# {title}"] if title else []
+        parts = [f"# {title}"] if title else []
         parts.append(f"## What is said\n\n{said.transcript}")
-        notes += [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
+        notes = [said.note, *([f"Channel: {said.channel}."] if said.channel else [])]
     elif isinstance(said, WebProblem) and isinstance(seen, str) and seen:
-        notes.append(said.message)
+        notes = [said.message]
     else:
         raise said
-    if isinstance(seen, str):
-        parts += [f"## What is seen\n\n{seen}"] if seen else []
-        notes += ["What is seen was described by Gemini."] if seen else []
-    elif isinstance(seen, WebProblem):
+    if isinstance(seen, WebProblem):
         notes.append(f"What is seen is missing: {seen.message}")
-    else:
+    elif isinstance(seen, BaseException):
         raise seen
+    elif seen:
+        parts.append(f"## What is seen\n\n{seen}")
+        notes.append("What is seen was described by Gemini.")
     fetched = datetime.now(UTC).isoformat(timespec="seconds")
     return Page(address, title, "\n\n".join(parts), kind="video", via=via, fetched=fetched, notes=tuple(notes))
 
 
-class YouTube:
-    """The site.
+async def spoken_in(number: str, http: Http, youtube: str = YOUTUBE) -> Video:
+    """What a video says: as its makers wrote it down, else as the site heard it, English first.
 
-    Args:
-        http: Sends the requests.
-        base: Its address.
+    Raises:
+        WebProblem: There is no such video, it has no transcript (`no_result`), or the site refuses.
     """
 
-    def __init__(self, http: Http, base: str = YOUTUBE) -> None:
-        self._http = http
-        self._base = base.rstrip("/")
-
-    async def video(self, number: str) -> Video:
-        """What a video says: as its makers wrote it down, else as the site heard it, English first.
-
-        Args:
-            number: Its id.
-
-        Raises:
-            WebProblem: There is no such video, it has no transcript (`no_result`), or the site refuses.
-        """
-        loop = asyncio.get_running_loop()
-        fetched, (title, channel) = await asyncio.gather(
-            asyncio.to_thread(_fetched, number, _session(self._http, loop, self._base)), self._about(number)
-        )
-        heard = "as the site heard it" if fetched.is_generated else "as its makers wrote it down"
-        return Video(title, channel, _paragraphs(fetched), f"Transcript in {fetched.language}, {heard}.")
-
-    async def _about(self, number: str) -> tuple[str, str]:
+    async def about() -> tuple[str, str]:
         """Title and channel; empty where they cannot be had."""
         watched = quote(f"{YOUTUBE}/watch?v={number}", safe="")
         try:
-            told = await self._http.ask_json(f"{self._base}/oembed?url={watched}&format=json")
+            told = await http.ask_json(f"{youtube}/oembed?url={watched}&format=json")
             return one_line(str(told["title"]), 300), one_line(str(told["author_name"]), 100)
         except (WebProblem, KeyError, TypeError):
             return "", ""
+
+    session = _session(http, asyncio.get_running_loop(), youtube.rstrip("/"))
+    fetched, (title, channel) = await asyncio.gather(asyncio.to_thread(_fetched, number, session), about())
+    heard = "as the site heard it" if fetched.is_generated else "as its makers wrote it down"
+    return Video(title, channel, _paragraphs(fetched), f"Transcript in {fetched.language}, {heard}.")
 
 
 def _fetched(number: str, session: requests.Session) -> FetchedTranscript:
     import requests
     from youtube_transcript_api import YouTubeTranscriptApi, YouTubeTranscriptApiException
 
+    def place(one: Any) -> tuple[bool, bool]:
+        is_english = one.language_code in _LANGUAGES
+        return not is_english, one.is_generated
+
     try:
-        return _best(YouTubeTranscriptApi(http_client=session).list(number)).fetch()
+        every = list(YouTubeTranscriptApi(http_client=session).list(number))
+        if every:
+            return min(every, key=place).fetch()
     except YouTubeTranscriptApiException as error:
-        raise _meant(number, error) from error
+        names = [one.__name__ for one in type(error).__mro__]
+        reason, why = next((_MEANINGS[name] for name in names if name in _MEANINGS), ("http", "the site refused"))
+        why += f": {one_line(str(error.reason), 100)}" if hasattr(error, "reason") else ""
+        raise _unread(number, reason, why) from error
     except (requests.RequestException, ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:
-        raise WebProblem(
-            "mismatch",
-            f"YouTube answered for the video {number} in a form that is not known: {type(error).__name__}.",
-            remedy="Take another source.",
-        ) from error
+        raise _unread(number, "mismatch", f"its answer has an unknown form ({type(error).__name__})") from error
+    raise _unread(number, "no_result", "it has no transcript")
 
 
-def _best(transcripts: TranscriptList) -> Transcript:
-    from youtube_transcript_api import NoTranscriptFound
-
-    for find in (transcripts.find_manually_created_transcript, transcripts.find_generated_transcript):
-        try:
-            return find(_LANGUAGES)
-        except NoTranscriptFound:
-            continue
-    every = sorted(transcripts, key=lambda one: one.is_generated)
-    if not every:
-        raise NoTranscriptFound(transcripts.video_id, _LANGUAGES, transcripts)
-    return every[0]
+def _unread(number: str, reason: Reason, why: str) -> WebProblem:
+    message = f"The video {number} of YouTube was not read: {why}."
+    return WebProblem(reason, message, remedy="Take another source about it.")
 
 
 def _paragraphs(fetched: FetchedTranscript) -> str:
@@ -186,27 +178,6 @@ def _time(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
-
-
-def _meant(number: str, error: Exception) -> WebProblem:
-    """What an error of the package means."""
-    import youtube_transcript_api as package
-
-    reason: Reason = "http"
-    said = "the site refused"
-    if isinstance(error, package.NoTranscriptFound | package.TranscriptsDisabled):
-        reason, said = "no_result", "it has no transcript"
-    elif isinstance(error, package.VideoUnavailable | package.InvalidVideoId):
-        reason, said = "no_result", "there is no such video"
-    elif isinstance(error, package.AgeRestricted):
-        reason, said = "paywall", "it is shown to grown-ups who are logged in only"
-    elif isinstance(error, package.VideoUnplayable):
-        reason, said = "no_result", f"it cannot be played: {one_line(str(error.reason), 100)}"
-    elif isinstance(error, package.RequestBlocked | package.PoTokenRequired):
-        reason, said = "captcha", "the site takes us for a robot"
-    return WebProblem(
-        reason, f"The video {number} of YouTube was not read: {said}.", remedy="Take another source about it."
-    )
 
 
 def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests.Session:
@@ -244,59 +215,40 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
     return session
 
 
-class Gemini:
-    """The service.
+async def watch(video: str, http: Http, key: str, gemini: str = GEMINI) -> str:
+    """What is seen in a video, as Gemini describes it.
 
     Args:
-        http: Sends the requests.
-        key: Its key.
-        base: Its address.
-        model: Which model watches.
+        video: Its address at YouTube; it must be public.
+        http: Sends the request.
+        key: The key of Gemini.
+        gemini: Address of Gemini.
+
+    Raises:
+        WebProblem: The key is wrong (`bad_key`), used up (`quota`), or the video could not be watched.
     """
-
-    def __init__(self, http: Http, key: str, *, base: str = GEMINI, model: str = MODEL) -> None:
-        self._http = http
-        self._key = key
-        self._url = f"{base.rstrip('/')}/v1beta/models/{model}:generateContent"
-
-    async def watch(self, video: str) -> str:
-        """What is seen in a video.
-
-        Args:
-            video: Its address at YouTube; it must be public.
-
-        Raises:
-            WebProblem: The key is wrong (`bad_key`), used up (`quota`), or the video could not be watched.
-        """
-        parts = [{"fileData": {"fileUri": video, "mimeType": "video/mp4"}}, {"text": _WATCH}]
-        body = {"contents": [{"role": "user", "parts": parts}]}
-        try:
-            told = await self._http.ask_json(self._url, body, {"x-goog-api-key": self._key}, seconds=_WATCHING)
-        except StatusProblem as problem:
-            raise _refusal(problem) from problem
-        try:
-            if blocked := told.get("promptFeedback", {}).get("blockReason"):
-                raise WebProblem("no_result", f"Gemini declined to watch it: {one_line(str(blocked))}.")
-            candidate = told["candidates"][0]
-            text = "".join(part.get("text", "") for part in candidate["content"]["parts"] if not part.get("thought"))
-        except (AttributeError, KeyError, IndexError, TypeError):
-            raise WebProblem("mismatch", "Gemini answered in a form that is not known.") from None
-        if not text.strip():
-            raise WebProblem("no_result", f"Gemini said nothing: {one_line(str(candidate.get('finishReason', '')))}.")
-        return printable(text.strip())
-
-
-def _refusal(problem: StatusProblem) -> WebProblem:
-    """What a refusal means; its words are Gemini's own, which never hold the key."""
-    said = one_line(problem.said, 200).rstrip(".")
-    reason: Reason = "http"
-    if problem.status in (401, 403) or "api key" in said.lower():
-        reason = "bad_key"
-    elif problem.status == 429:
-        reason = "quota" if "quota" in said.lower() else "rate_limit"
-    return WebProblem(
-        reason,
-        f"Gemini refused with status {problem.status}: {said or 'it gave no reason'}.",
-        remedy="Correct GEMINI_API_KEY." if reason == "bad_key" else "Read the transcript, or another source.",
-        retry_after=problem.retry_after,
-    )
+    parts = [{"fileData": {"fileUri": video, "mimeType": "video/mp4"}}, {"text": _WATCH}]
+    body = {"contents": [{"role": "user", "parts": parts}]}
+    url = f"{gemini.rstrip('/')}/v1beta/models/{_MODEL}:generateContent"
+    try:
+        told = await http.ask_json(url, body, {"x-goog-api-key": key}, seconds=_WATCHING)
+    except StatusProblem as problem:
+        said = one_line(problem.said, 200).rstrip(".")  # Gemini's own words, which never hold the key
+        is_key = problem.status in (401, 403) or "api key" in said.lower()
+        is_quota = problem.status == 429 and "quota" in said.lower()
+        raise WebProblem(
+            "bad_key" if is_key else "quota" if is_quota else problem.reason,
+            f"Gemini refused with status {problem.status}: {said or 'it gave no reason'}.",
+            remedy="Correct GEMINI_API_KEY." if is_key else "Read the transcript, or another source.",
+            retry_after=problem.retry_after,
+        ) from problem
+    try:
+        if blocked := told.get("promptFeedback", {}).get("blockReason"):
+            raise WebProblem("no_result", f"Gemini declined to watch it: {one_line(str(blocked))}.")
+        candidate = told["candidates"][0]
+        text = "".join(part.get("text", "") for part in candidate["content"]["parts"] if not part.get("thought"))
+    except (AttributeError, KeyError, IndexError, TypeError):
+        raise WebProblem("mismatch", "Gemini answered in a form that is not known.") from None
+    if not text.strip():
+        raise WebProblem("no_result", f"Gemini said nothing: {one_line(str(candidate.get('finishReason', '')))}.")
+    return printable(text.strip())

@@ -199,7 +199,7 @@ async def test_what_is_invisible_in_a_page_is_gone() -> None:
     ("text", "status", "reason"),
     [
         ("# Just a moment…\n\nVerify you are human by completing the action below.", 200, "captcha"),
-        ("Are you a robot? We have detected unusual traffic.", 403, "captcha"),
+        ("We have detected unusual traffic from your network.", 403, "captcha"),
         ("# The dock\n\nIt was dug in 1931.\n\n[Subscribe](/buy) to continue reading.", 200, "paywall"),
     ],
 )

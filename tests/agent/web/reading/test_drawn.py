@@ -16,7 +16,6 @@ from agent.web.http import Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from agent.web.reading.renderer import Renderer
-from agent.web.reading.renderer_worker import launched
 from support.public_web import public_client
 from support.site.server import Site
 from support.web_server import Answer, Asked, WebServer
@@ -128,29 +127,12 @@ async def test_what_a_stylesheet_hides_is_left_out_unless_something_opens_it(web
     assert "Hidden text of 2" in page.remarks[0]
 
 
-async def test_a_browser_is_started_without_a_sandbox_where_it_has_none(tmp_path: Path) -> None:
-    """As on machines that allow no user namespaces."""
-    from playwright.async_api import async_playwright
-
-    chrome = tmp_path / "chrome"
-    chrome.write_text(f'#!/bin/sh\ncase "$*" in *--no-sandbox*) exec {CHROMIUM} "$@";; esac\nexit 1\n')
-    chrome.chmod(0o755)
-    async with async_playwright() as playwright:
-        browser, has_sandbox = await launched(playwright, str(chrome), "http://127.0.0.1:9", (True, False))
-        assert not has_sandbox
-        assert browser.is_connected()
-        await browser.close()
-
-
 async def test_a_browser_without_its_own_sandbox_is_told_once(site: Site, tmp_path: Path) -> None:
     chrome = tmp_path / "chrome"
     chrome.write_text(f'#!/bin/sh\ncase "$*" in *--no-sandbox*) exec {CHROMIUM} "$@";; esac\nexit 1\n')
     chrome.chmod(0o755)
     told: list[str] = []
     renderer = Renderer(AddressGuard(allow_private=True), chrome, told.append)
-    try:
-        for _ in range(2):
-            assert "Points" in (await renderer.draw(f"{site.url}/points")).html
-    finally:
-        await renderer.aclose()
+    for _ in range(2):
+        assert "Points" in (await renderer.draw(f"{site.url}/points")).html
     assert told == [UNSANDBOXED]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,47 @@ async def test_a_file_that_is_too_large_for_a_page_is_kept_on_disk(web: WebServe
     assert page.path is not None
     assert page.path.stat().st_size > MOST
     assert (page.kind, "kell dock" in page.markdown, len(page.markdown) < 500_000) == ("csv", True, True)
+
+
+async def test_files_of_one_name_are_kept_under_their_own(web: WebServer, reader: WebReader) -> None:
+    head = {"Content-Type": "text/csv", "Content-Disposition": 'attachment; filename="tides.csv"'}
+    web.page("/get", "a,b\n1,2\n", headers=head)
+    pages = await asyncio.gather(*(reader.read(f"{web.url}/get") for _ in range(3)))
+    names = sorted(page.path.name for page in pages if page.path)
+    assert names == ["tides-2.csv", "tides-3.csv", "tides.csv"]
+
+
+async def test_a_download_that_breaks_is_begun_anew_and_one_that_is_given_up_leaves_nothing(
+    web: WebServer, reader: WebReader, tmp_path: Path
+) -> None:
+    def slow() -> Iterator[bytes]:
+        while not web.released.wait(0.02):
+            yield bytes(1000)
+
+    web.route("/a.pdf", answers=[Answer(200, PDF[:100], cut=True), Answer(200, PDF)])
+    page = await reader.read(f"{web.url}/a.pdf")
+    assert page.path is not None
+    assert page.path.read_bytes() == PDF
+    page.path.unlink()
+    web.route("/a.bin", lambda _: Answer(200, slow()))
+    task = asyncio.create_task(reader.read(f"{web.url}/a.bin"))
+    for _ in range(500):
+        await asyncio.sleep(0.02)
+        if len(_files(tmp_path)) == 2:  # the name that it has taken, and what has come
+            break
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert _files(tmp_path) == []
+
+
+async def test_too_large_a_file_leaves_nothing(
+    web: WebServer, reader: WebReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.web.reading.reader._LARGEST_FILE", 2**20)
+    web.route("/a.bin", lambda _: Answer(200, (bytes(2**20) for _ in range(200))))
+    assert (await _fails(reader, f"{web.url}/a.bin")).reason == "too_large"
+    assert (_files(tmp_path), web.sent < 20 * 2**20) == ([], True)
 
 
 @pytest.mark.parametrize("called", ["text/html; charset=utf-8", "application/octet-stream"])
