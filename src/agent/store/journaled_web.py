@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -211,11 +211,11 @@ class JournaledWeb:
 
         async def perform() -> Json:
             assert self._reader is not None, "a journal that makes calls goes with a reader"
-            return await _outcome(self._in_time(self._reader.read(url)), _page_json)
+            return await _outcome(self._in_time(self._reader.read(url)), Page.as_json)
 
         output = await self._journal.call(KIND, {"read": url}, perform)
         _raise_problem(output)
-        page = _page(output)
+        page = Page.from_json(output)
         if self._guard is not None and await self._guard.blocks_page(page.url, f"{page.title}\n{page.whole}"):
             raise WebProblem("leak", f"{page.url} is not shown.", remedy=_LEAK_REMEDY)
         return page
@@ -254,16 +254,6 @@ def _raise_problem(output: dict[str, Any]) -> None:
         path = Path(told["path"]) if told.get("path") else None
         more = {"remedy": told["remedy"], "retry_after": told.get("retry_after"), "path": path}
         raise WebProblem(told["reason"], told["message"], **more)
-
-
-def _page_json(page: Page) -> dict[str, Json]:
-    return asdict(replace(page, path=None)) | {"path": str(page.path) if page.path else None}
-
-
-def _page(data: dict[str, Any]) -> Page:
-    path = Path(data["path"]) if data["path"] else None
-    listed = {name: tuple(data[name]) for name in ("links", "notes", "remarks", "forms")}
-    return Page(**{**data, **listed, "path": path})
 
 
 BROWSE = "browse"

@@ -89,6 +89,7 @@ class Http:
         headers: Mapping[str, str] | None = None,
         *,
         seconds: float | None = None,
+        patience: float = PATIENCE,
     ) -> Any:
         """What an API answers to JSON, or to a question in its address; see `ask`.
 
@@ -99,7 +100,7 @@ class Http:
         if body is not None:
             head, content = {"Content-Type": "application/json", **head}, json.dumps(body).encode()
         method = "GET" if content is None else "POST"
-        response = await self.ask(method, url, head, content, seconds=seconds)
+        response = await self.ask(method, url, head, content, seconds=seconds, patience=patience)
         try:
             return json.loads(response.body)
         except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import re
 from urllib.parse import parse_qs, urlsplit
 
 from agent.web.engines.services import missing_package
@@ -17,11 +17,12 @@ _AGELESS = ("mojeek",)
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _LONGEST_QUERY = 400
 _REMEDY = "Try again later, or set FIRECRAWL_API_KEY or TAVILY_API_KEY."
-_SAID = {
-    "dns": "cannot be resolved (no DNS or no network)",
-    "tls": "has no certificate that is trusted here",
-    "timeout": "did not answer in time",
-}
+_SAID: tuple[tuple[str, Reason, str], ...] = (
+    (r"dns ?(timeout)?error", "dns", "cannot be resolved (no DNS or no network)"),
+    (r"certificate|tls", "tls", "has no certificate that is trusted here"),
+    (r"timed out|timeouterror", "timeout", "did not answer in time"),
+)
+"""What an error and its causes say, and what that means."""
 _OFFLINE: tuple[Reason, ...] = ("dns", "tls", "connection")
 
 
@@ -49,7 +50,7 @@ class Ddgs(Search):
             WebProblem: No engine could be reached, or none gave anything: they do not say whether there is nothing,
                 or whether they refuse programs.
         """
-        problems: dict[str, WebProblem] = {}
+        problems: list[WebProblem] = []
         for backend in tuple(self._order):
             if freshness and backend in _AGELESS:
                 continue
@@ -57,14 +58,13 @@ class Ddgs(Search):
                 if found := await asyncio.to_thread(self._ask, backend, query[:_LONGEST_QUERY], limit, freshness):
                     return found
             except WebProblem as problem:
-                problems[backend] = problem
-                if problem.reason == "no_key" or (
-                    len(problems) == 2 and all(one.reason in _OFFLINE for one in problems.values())
-                ):
+                problems.append(problem)
+                is_offline = len(problems) == 2 and all(one.reason in _OFFLINE for one in problems)
+                if problem.reason == "no_key" or is_offline:
                     raise
             self._order = [*(one for one in self._order if one != backend), backend]  # from now on after the others
         if len(problems) == len(_BACKENDS):
-            raise next(iter(problems.values()))
+            raise problems[0]
         raise WebProblem(
             "no_result",
             f"none of {', '.join(_BACKENDS)} gave hits: there are none, or they refuse programs",
@@ -78,45 +78,29 @@ class Ddgs(Search):
             WebProblem: It could not be reached.
         """
         try:
+            import primp
             from ddgs import DDGS
             from ddgs.exceptions import DDGSException
         except ImportError:
             raise missing_package(self.name) from None
         # An object of its own for each request: its engines keep what they were asked.
         client = DDGS(proxy=self._proxy, timeout=self._seconds, verify=self._verify)
+        age, most = _AGES.get(freshness), max(1, limit)
         try:
-            found = client.text(
-                query,
-                region="us-en",
-                safesearch="moderate",
-                timelimit=_AGES.get(freshness),
-                max_results=max(1, limit),
-                backend=backend,
-            )
+            found = client.text(query, region="us-en", timelimit=age, max_results=most, backend=backend)
         except DDGSException as error:
-            if reason := _reason(error):
-                raise WebProblem(reason, f"{backend} {_SAID.get(reason, 'is not reached')}", remedy=_REMEDY) from None
+            causes = list(causes_of(error))
+            said = " ".join(f"{type(one).__name__} {one}" for one in causes).lower()
+            for words, reason, what in _SAID:
+                if re.search(words, said):
+                    raise WebProblem(reason, f"{backend} {what}", remedy=_REMEDY) from None
+            if any(isinstance(one, primp.PrimpError) for one in causes):
+                raise WebProblem("connection", f"{backend} is not reached", remedy=_REMEDY) from None
             return []
-        return [hit for one in found if (hit := _result(one)).url]
-
-
-def _reason(error: BaseException) -> Reason | None:
-    """Why no engine was reached; None where one was, and gave nothing."""
-    import primp
-
-    causes = list(causes_of(error))
-    said = " ".join(str(one) for one in causes).lower()
-    if any(isinstance(one, primp.DNSError | primp.DNSTimeoutError) for one in causes) or "dns error" in said:
-        return "dns"
-    if "certificate" in said or "tls" in said:
-        return "tls"
-    if any(isinstance(one, primp.TimeoutError) for one in causes) or "timed out" in said:
-        return "timeout"
-    return "connection" if any(isinstance(one, primp.PrimpError) for one in causes) else None
-
-
-def _result(one: dict[str, Any]) -> Result:
-    return Result(_target(str(one.get("href", ""))), str(one.get("title", "")), str(one.get("body", "")), "ddgs")
+        hits = (
+            Result(_target(one.get("href", "")), one.get("title", ""), one.get("body", ""), self.name) for one in found
+        )
+        return [hit for hit in hits if hit.url]
 
 
 def _target(url: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from agent.models.failures import retry_after
 from agent.web.engines.services import Service, missing_package
 from agent.web.guard import AddressGuard, read_address
-from agent.web.page import Page, Reason, Result, Search, WebProblem
+from agent.web.page import Page, Result, Search, WebProblem
 from agent.web.proxy import proxy_problem
 from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import number_links
@@ -26,17 +26,9 @@ _LONGEST_QUERY = 500
 """Characters, by its published API."""
 _MOST_TEXT = 2_000_000
 """Characters of a page."""
+_MAX_AGE = 3_600_000
+"""Milliseconds that a page may have been in Firecrawl's cache."""
 _KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
-
-
-_OF_THE_PAGE: dict[str, tuple[Reason, str]] = {
-    "DNSResolutionError": ("dns", "finds no address for the page"),
-    "TLSError": ("tls", "has no safe connection to the page"),
-    "WebsiteNotSupportedError": ("http", "does not read this site"),
-    "ProviderTermsRequiredError": ("http", "does not read this site"),
-    "RequestTimeoutError": ("timeout", "did not get the page in time"),
-}
-"""Errors of the SDK that are about the page."""
 
 
 class Firecrawl(Search):
@@ -46,35 +38,23 @@ class Firecrawl(Search):
         key: None for one's own Firecrawl without keys.
         url: Base address of one's own; the hosted one unless given.
         seconds: What one answer may take.
-        max_age: Seconds that a page may have been in Firecrawl's cache.
         guard: Says which addresses may be read: who reads for us is not to be sent where we would not go.
     """
 
     name = "firecrawl"
 
     def __init__(
-        self,
-        key: str | None,
-        url: str | None = None,
-        *,
-        seconds: float = 60.0,
-        max_age: float = 3600.0,
-        guard: AddressGuard | None = None,
+        self, key: str | None, url: str | None = None, *, seconds: float = 60.0, guard: AddressGuard | None = None
     ) -> None:
         self._service = Service(self.name, url or HOSTED, key or "", "FIRECRAWL_API_KEY")
         self._seconds = seconds
         self._milliseconds = int(max(1000.0, min(seconds * 900, 300_000)))
         """What Firecrawl itself may take: a little less than we wait."""
-        self._max_age = max_age
         self._guard = guard
         self._client: Any = None
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits of the web, best first.
-
-        Raises:
-            WebProblem: It could not be asked.
-        """
+        """The best hits of the web; see `Search`."""
         client = await self._opened()
         found = await self._call(
             lambda: client.search(
@@ -83,8 +63,7 @@ class Firecrawl(Search):
                 sources=["web"],
                 tbs=_TBS.get(freshness),
                 timeout=self._milliseconds,
-            ),
-            reading=False,
+            )
         )
         return [
             Result(one.url, one.title or "", one.description or "", self.name)
@@ -107,7 +86,7 @@ class Firecrawl(Search):
                 formats=[{"type": "markdown"}],
                 only_main_content=True,
                 skip_tls_verification=False,
-                max_age=int(self._max_age * 1000),
+                max_age=_MAX_AGE,
                 timeout=self._milliseconds,
             ),
             reading=True,
@@ -130,20 +109,17 @@ class Firecrawl(Search):
             except ImportError:
                 raise missing_package(self.name) from None
             # An empty key, not None: for None it would look into the environment itself.
+            more = {"timeout": self._seconds, "max_retries": 2, "origin": "alita"}
             try:
                 self._client = self._client or sdk.AsyncFirecrawlClient(
-                    api_key=self._service.key,
-                    api_url=self._service.url,
-                    timeout=self._seconds,
-                    max_retries=2,
-                    origin="alita",
+                    api_key=self._service.key, api_url=self._service.url, **more
                 )
             except (ImportError, ValueError):  # of a proxy that the environment names
                 raise proxy_problem() from None
         return self._client
 
-    async def _call(self, call: Callable[[], Awaitable[T]], *, reading: bool) -> T:
-        """Calls the SDK; what it raises becomes a WebProblem."""
+    async def _call(self, call: Callable[[], Awaitable[T]], *, reading: bool = False) -> T:
+        """Calls the SDK; what it raises becomes a WebProblem, of the API or of the page that it reads for us."""
         import httpx
         from firecrawl.v2.utils.error_handler import FirecrawlError  # type: ignore[import-untyped]  # it has no types
 
@@ -151,7 +127,19 @@ class Firecrawl(Search):
             async with asyncio.timeout(self._seconds):
                 return await call()
         except FirecrawlError as error:
-            raise self._refused(error, reading=reading) from None
+            status = error.status_code or 0
+            try:  # what the server said, without what the SDK puts around it
+                said = str(error.response.json()["error"])
+            except (AttributeError, KeyError, TypeError, ValueError):
+                said = str(error)
+            if reading and status not in (401, 402, 429):
+                message = f"Firecrawl did not get the page: {self._service.shown(said)}"
+                remedy = "Read the page in another way, or look for another."
+                raise WebProblem("timeout" if status == 408 else "http", message, remedy=remedy) from None
+            if 0 < status < 300:
+                raise self._service.nonsense(said) from None
+            after = retry_after(error.response.headers) if error.response is not None else None
+            raise self._service.refused(status, said, after) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, TimeoutError, OSError) as error:
             problem = connection_problem(self._service.host, error, self._seconds)
             raise self._service.problem(problem) from None
@@ -169,38 +157,20 @@ class Firecrawl(Search):
             look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
             await look_up(address.host, address.port or 443)
 
-    def _refused(self, error: Any, *, reading: bool) -> WebProblem:
-        """What an error of the SDK means: of the API, or of the page that it reads for us."""
-        status = error.status_code or 0
-        try:  # what the server said, without what the SDK puts around it
-            said = str(error.response.json()["error"])
-        except (AttributeError, KeyError, TypeError, ValueError):
-            said = str(error)
-        if reading and (name := type(error).__name__) in _OF_THE_PAGE:
-            reason, what = _OF_THE_PAGE[name]
-            message = f"Firecrawl {what}: {self._service.shown(said)}"
-            return WebProblem(reason, message, remedy="Read the page in another way, or look for another.")
-        if 0 < status < 300:
-            return self._service.nonsense(said)
-        after = retry_after(error.response.headers) if error.response is not None else None
-        return self._service.refused(status, said, after)
-
     def _page(self, url: str, document: Any) -> Page:
-        facts = document.metadata
+        facts, whole = document.metadata, document.markdown or ""
         status = getattr(facts, "status_code", None) or 200
         at = getattr(facts, "url", None) or url
-        text = printable((document.markdown or "")[:_MOST_TEXT])
+        markdown, links = number_links(printable(whole[:_MOST_TEXT]), at)
         kind = _KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html")
-        if status >= 400:
-            answered = WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
-            raise wall_of(text, at, status=status) or answered
-        if not text.strip():
-            raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
-        markdown, links = number_links(text, at)
-        if kind == "html" and (wall := wall_of(markdown, at)):
+        if kind == "html" and (wall := wall_of(markdown, at, status=status)):
             raise wall
+        if status >= 400:
+            raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
+        if not markdown.strip():
+            raise WebProblem("no_result", f"Firecrawl finds no text at {at}", remedy="Read it in another way.")
         notes = [f"Firecrawl: {document.warning}"] if document.warning else []
-        if len(document.markdown) > _MOST_TEXT:
+        if len(whole) > _MOST_TEXT:
             notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")
         read, there = getattr(facts, "num_pages", None), getattr(facts, "total_pages", None)
         if read and there and there > read:

@@ -2,65 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from agent.web.page import Result
+from agent.web.page import Page, Result
 from agent.web.queries import Query, match_of, spaced, unspaced
 
-_VERSION = 3
+_VERSION = 4
 """Of the schema and of how text gets into it: an index of another version is rebuilt."""
 _BUSY = 60.0
 """Seconds to wait for another process's transaction."""
 _SNIPPET = 48
 """Words of a snippet."""
+_SCHEMA = """
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, dated TEXT NOT NULL, page TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE words USING fts5(title, name, body, tokenize='porter unicode61 remove_diacritics 2');
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A page of the index."""
 
-    url: str
+    page: Page
     stamp: str
     """Changes when the page may have: size and time of a file."""
-    kind: str
-    title: str
-    body: str
-    """Markdown with numbered links."""
-    name: str = ""
-    """Words of its path."""
-    links: str = ""
-    """One address a line."""
     dated: str = ""
     """ISO date for questions about its age."""
-    published: str = ""
-    """ISO date, where the page itself has it."""
-    fetched: str = ""
-    """ISO time."""
-    note: str = ""
-    """What of it could not be read."""
-
-
-_NAMES = tuple(one.name for one in fields(Entry))
-_COLUMNS = ", ".join(_NAMES)
-_SCHEMA = f"""
-CREATE TABLE pages (id INTEGER PRIMARY KEY, {" TEXT NOT NULL, ".join(_NAMES)} TEXT NOT NULL, UNIQUE (url));
-CREATE VIRTUAL TABLE words USING fts5(
-    title, name, body, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
-);
-CREATE TRIGGER added AFTER INSERT ON pages BEGIN
-    INSERT INTO words(rowid, title, name, body) VALUES (new.id, new.title, new.name, new.body);
-END;
-CREATE TRIGGER removed AFTER DELETE ON pages BEGIN
-    INSERT INTO words(words, rowid, title, name, body) VALUES ('delete', old.id, old.title, old.name, old.body);
-END;
-"""  # noqa: S608 - names of ours
+    name: str = ""
+    """Words of its path."""
 
 
 class IndexStore:
@@ -97,21 +76,25 @@ class IndexStore:
 
     def put(self, entries: Iterable[Entry], gone: Iterable[str] = ()) -> None:
         """Adds pages, or replaces them, and removes those at some addresses, in one transaction."""
-        places = ", ".join("?" for _ in _NAMES)
         with self._open() as db, db:
-            db.executemany("DELETE FROM pages WHERE url = ?", [(url,) for url in gone])
+            for url in gone:
+                _remove(db, url)
             for entry in entries:
-                db.execute("DELETE FROM pages WHERE url = ?", (entry.url,))
-                db.execute(f"INSERT INTO pages ({_COLUMNS}) VALUES ({places})", _row(entry))  # noqa: S608 - names of ours
+                page = entry.page
+                _remove(db, page.url)
+                row = (page.url, entry.stamp, entry.dated, json.dumps(page.as_json()))
+                sql = "INSERT INTO pages (url, stamp, dated, page) VALUES (?, ?, ?, ?)"
+                key = db.execute(sql, row).lastrowid
+                # Names of files and bytes of pages need not be text that SQLite takes.
+                texts = (spaced(text).replace("\0", " ") for text in (page.title, entry.name, page.whole))
+                words = (text.encode(errors="replace").decode() for text in texts)
+                db.execute("INSERT INTO words (rowid, title, name, body) VALUES (?, ?, ?, ?)", (key, *words))
 
-    def page(self, url: str) -> Entry | None:
+    def page(self, url: str) -> Page | None:
         """The page at an address."""
         with self._open() as db:
-            row = db.execute(f"SELECT {_COLUMNS} FROM pages WHERE url = ?", (url,)).fetchone()  # noqa: S608 - names of ours
-        if row is None:
-            return None
-        stored = Entry(*row)
-        return replace(stored, title=unspaced(stored.title), body=unspaced(stored.body))
+            row = db.execute("SELECT page FROM pages WHERE url = ?", (url,)).fetchone()
+        return Page.from_json(json.loads(row[0])) if row else None
 
     def find(self, query: Query, limit: int, since: str = "", share: float = 0.4) -> list[Result]:
         """The pages that fit best, best first.
@@ -124,23 +107,31 @@ class IndexStore:
         """
         if not query.expression or not (query.words or query.phrases):
             return []
-        enough, given = _has_enough(query, math.ceil(share * len(query.words)))
+        needed = math.ceil(share * len(query.words))
         ranked = (
-            "SELECT words.rowid, pages.url FROM words JOIN pages ON pages.id = words.rowid"  # noqa: S608 - a condition of ours
-            f" WHERE words MATCH ? AND pages.dated >= ? {enough} ORDER BY bm25(words, 5.0, 3.0, 1.0), pages.url"
+            "SELECT pages.id, pages.url FROM words JOIN pages ON pages.id = words.rowid"
+            " WHERE words MATCH ? AND pages.dated >= ? ORDER BY bm25(words, 5.0, 3.0, 1.0), pages.url"
         )
         # A snippet takes a millisecond: only those that are shown are made.
         shown = (
-            f"SELECT pages.url, pages.title, snippet(words, 2, '', '', ' … ', {_SNIPPET}), pages.published"  # noqa: S608 - a number of ours
+            f"SELECT pages.page, snippet(words, 2, '', '', ' … ', {_SNIPPET})"  # noqa: S608 - a number of ours
             " FROM words JOIN pages ON pages.id = words.rowid WHERE words MATCH ? AND words.rowid = ?"
         )
         results = []
         with self._open() as db:
-            rows = db.execute(ranked, (query.expression, since, *given))
-            fitting = (page for page, url in rows if not query.site or _is_of(url, query.site))
-            for page in islice(fitting, limit):
-                url, title, snippet, published = db.execute(shown, (query.expression, page)).fetchone()
-                results.append(Result(url, unspaced(title), unspaced(snippet), "index", published))
+            shared = Counter[int]()
+            for word in query.words if needed > 1 else ():
+                rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", [match_of(word)])
+                shared.update(key for (key,) in rows)
+            fitting = (
+                key
+                for key, url in db.execute(ranked, (query.expression, since))
+                if (needed < 2 or shared[key] >= needed) and (not query.site or _is_of(url, query.site))
+            )
+            for key in islice(fitting, limit):
+                text, snippet = db.execute(shown, (query.expression, key)).fetchone()
+                page = Page.from_json(json.loads(text))
+                results.append(Result(page.url, page.title, unspaced(snippet), "index", page.published))
         return results
 
     def _is_sound(self) -> bool:
@@ -170,20 +161,9 @@ def is_damage(error: sqlite3.Error) -> bool:
     return isinstance(error, sqlite3.DatabaseError) and not is_busy
 
 
-def _has_enough(query: Query, needed: int) -> tuple[str, Sequence[str | int]]:
-    """The condition that a page has so many of the words."""
-    if needed < 2:
-        return "", ()
-    each = " UNION ALL ".join("SELECT rowid AS page FROM words WHERE words MATCH ?" for _ in query.words)
-    # The plus keeps SQLite from searching the index of words again for each page.
-    condition = f"AND +words.rowid IN (SELECT page FROM ({each}) GROUP BY page HAVING COUNT(*) >= ?)"  # noqa: S608 - nothing of the query is in it
-    return condition, (*(match_of(word) for word in query.words), needed)
-
-
-def _row(entry: Entry) -> tuple[str, ...]:
-    texts = replace(entry, name=spaced(entry.name), title=spaced(entry.title), body=spaced(entry.body))
-    # Names of files and bytes of pages need not be text that SQLite takes.
-    return tuple(text.replace("\0", " ").encode(errors="replace").decode() for text in astuple(texts))
+def _remove(db: sqlite3.Connection, url: str) -> None:
+    db.execute("DELETE FROM words WHERE rowid = (SELECT id FROM pages WHERE url = ?)", (url,))
+    db.execute("DELETE FROM pages WHERE url = ?", (url,))
 
 
 def _is_of(url: str, site: str) -> bool:

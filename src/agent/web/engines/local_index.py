@@ -10,10 +10,11 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from agent.events import Event, Note
@@ -47,13 +48,12 @@ _PLAIN_BYTES = 4 << 20
 """Of a text that is read in this process; larger ones are read in parts, as other kinds are."""
 _MOST_TEXT = 400_000
 """Characters of a file that can be found."""
-_UNREAD = ("audio", "video", "image")
+_UNREAD = ("audio", "video", "image", "")
 """Modules whose readers take minutes for what is no text; such files are known by their names only."""
 _HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a page of the index comes from."""
 
     url: str
@@ -103,7 +103,7 @@ class OwnIndex(Search):
         self._refreshing = asyncio.Lock()
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The pages that fit best, best first.
+        """The pages that fit best; see `Search`.
 
         Raises:
             WebProblem: The folder or list, or the index, cannot be used.
@@ -125,28 +125,14 @@ class OwnIndex(Search):
         """
         # What was found a moment ago is there: looking through the folder again would take longer than reading.
         is_made = await asyncio.to_thread(self._file.is_file)
-        entry = await self._in_store(lambda: self._store.page(url)) if is_made else None
-        if entry is None:
+        page = await self._in_store(lambda: self._store.page(url)) if is_made else None
+        if page is None:
             await self._refresh()
-            entry = await self._in_store(lambda: self._store.page(url))
-        if entry is None:
-            raise WebProblem(
-                "refused_address",
-                f"{url} is not in the index of {self._source}.",
-                remedy="Search, and read what was found.",
-            )
-        return Page(
-            url=entry.url,
-            title=entry.title,
-            markdown=entry.body,
-            links=tuple(entry.links.splitlines()),
-            kind=entry.kind,
-            via="index",
-            fetched=entry.fetched,
-            published=entry.published,
-            path=_path_of(entry.url) if entry.url.startswith("file:") else None,
-            notes=(entry.note,) if entry.note else (),
-        )
+            page = await self._in_store(lambda: self._store.page(url))
+        if page is None:
+            said = f"{url} is not in the index of {self._source}."
+            raise WebProblem("refused_address", said, remedy="Search, and read what was found.")
+        return page
 
     async def _refresh(self, *, anew: bool = False) -> None:
         """Brings the index up to date, if that was not done just now; one process at a time."""
@@ -160,16 +146,13 @@ class OwnIndex(Search):
                 async with AsyncFileLock(self._file.with_suffix(".lock"), thread_local=False, run_in_executor=False):
                     await asyncio.to_thread(self._store.prepare, anew=anew)
                     await self._update()
-            except OSError as error:
-                raise self._unusable(f"{error.strerror or error}") from None
-            except sqlite3.Error as error:
-                raise self._unusable(str(error)) from None
+            except (OSError, sqlite3.Error) as error:
+                raise self._unusable(error) from None
             self._seen = time.monotonic()
 
     async def _update(self) -> None:
-        listed = await asyncio.to_thread(lambda: list(_places_in(self._source, self._file.parent)))
-        places = {place.url: place for place in listed}
-        if len(listed) == _MOST_PLACES:
+        places = await asyncio.to_thread(lambda: _places_in(self._source, self._file.parent))
+        if len(places) == _MOST_PLACES:
             self._tell(Note(f"only the first {_MOST_PLACES:,} pages of {self._source} are in the index"))
         known = await asyncio.to_thread(self._store.stamps)
         await asyncio.to_thread(self._store.put, (), known.keys() - places.keys())
@@ -209,19 +192,8 @@ class OwnIndex(Search):
             self._tell(Note(f"{place.url} is not read into the index: {one_line(problem.message, 200)}"))
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return Entry(
-            url=place.url,
-            stamp=now,
-            kind=page.kind,
-            title=place.title or page.title,
-            body=page.markdown,
-            name=place.name,
-            links="\n".join(page.links),
-            dated=page.published or now[:10],
-            published=page.published,
-            fetched=page.fetched or now,
-            note=" ".join((*page.notes, *page.remarks)),
-        )
+        page = replace(page, url=place.url, title=place.title or page.title, via=self.name, path=None)
+        return Entry(page, now, page.published or now[:10], place.name)
 
     async def _file_entry(self, place: _Place, path: Path) -> Entry | None:
         """A file with its text; what cannot be read keeps its name, and a note why. None where it is gone."""
@@ -230,25 +202,15 @@ class OwnIndex(Search):
             facts = await asyncio.to_thread(path.stat)
             kind = await asyncio.to_thread(kind_of, path)
             page = await self._read_file(path, place.url, kind, facts.st_size)
-        except FileProblem as problem:
+        except (FileProblem, WebProblem) as problem:
             page = Page(place.url, "", "", kind=kind, notes=(one_line(str(problem), 300),))
         except OSError:
             return None
         modified = datetime.fromtimestamp(facts.st_mtime, UTC).isoformat(timespec="seconds")
         heading = _HEADING.search(page.markdown[:4000])
-        return Entry(
-            url=place.url,
-            stamp=place.stamp,
-            kind=page.kind,
-            title=place.title or page.title or (one_line(heading[1], 200) if heading else "") or path.name,
-            body=page.whole[:_MOST_TEXT],
-            name=place.name,
-            links="\n".join(page.links),
-            dated=page.published or modified[:10],
-            published=page.published,
-            fetched=modified,
-            note=" ".join(page.notes),
-        )
+        title = place.title or page.title or (one_line(heading[1], 200) if heading else "") or path.name
+        page = replace(page, title=title, via=self.name, fetched=modified, path=path)
+        return Entry(page, place.stamp, page.published or modified[:10], place.name)
 
     async def _read_file(self, path: Path, url: str, kind: str, size: int) -> Page:
         """The text of a file.
@@ -257,27 +219,17 @@ class OwnIndex(Search):
             FileProblem: It cannot be read.
             OSError: It is gone.
         """
-        from agent.web.reading.reader import extracted
+        from agent.web.reading.reader import extracted, page_of
 
         module = module_of(kind)
-        if size > _MOST_BYTES:
-            note = f"Its content is not in the index: it has more than {_MOST_BYTES >> 20} MiB."
-            return Page(url, "", "", kind=kind, notes=(note,))
-        if module in _UNREAD or not module:
-            return Page(url, "", "", kind=kind, notes=(f"Its content is not in the index: it is {kind}.",))
+        if size > _MOST_BYTES or module in _UNREAD:
+            why = f"it has more than {_MOST_BYTES >> 20} MiB" if size > _MOST_BYTES else f"it is {kind}"
+            return Page(url, "", "", kind=kind, notes=(f"Its content is not in the index: {why}.",))
         if kind == "html":
             data = await asyncio.to_thread(path.read_bytes)
             charset = await asyncio.to_thread(charset_of, data)
             found, _ = await extracted(self._parsers, data, charset, url)
-            return Page(
-                url,
-                found.title,
-                found.markdown,
-                found.links,
-                published=found.published,
-                notes=found.notes,
-                around=found.around,
-            )
+            return page_of(found, url)
         if module == "text" and size <= _PLAIN_BYTES:
             data = await asyncio.to_thread(path.read_bytes)
             encoding = encoding_of(data)
@@ -290,16 +242,19 @@ class OwnIndex(Search):
 
     async def _in_store(self, call: Callable[[], T]) -> T:
         """Asks the index; one that proves to be damaged is rebuilt, once."""
-        for is_last in (False, True):
-            try:
-                return await asyncio.to_thread(call)
-            except sqlite3.Error as error:
-                if is_last or not is_damage(error):
-                    raise self._unusable(str(error)) from None
-            await self._refresh(anew=True)
-        raise AssertionError("the last call returns or raises")
+        try:
+            return await asyncio.to_thread(call)
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise self._unusable(error) from None
+        await self._refresh(anew=True)
+        try:
+            return await asyncio.to_thread(call)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
 
-    def _unusable(self, why: str) -> WebProblem:
+    def _unusable(self, error: OSError | sqlite3.Error) -> WebProblem:
+        why = (isinstance(error, OSError) and error.strerror) or error
         return WebProblem(
             "no_result",
             f"The index of {self._source} cannot be used: {why}.",
@@ -307,12 +262,7 @@ class OwnIndex(Search):
         )
 
 
-def _path_of(url: str) -> Path:
-    """The file behind a `file:` address."""
-    return Path(os.fsdecode(unquote_to_bytes(urlsplit(url).path)))
-
-
-def _places_in(source: Path, cache: Path) -> Iterator[_Place]:
+def _places_in(source: Path, cache: Path) -> dict[str, _Place]:
     """The files of a folder, or the entries of a list: an address or a path, and its title after a blank.
 
     Hidden files and folders, the index's own, and links that lead out of the folder, are left out.
@@ -320,56 +270,50 @@ def _places_in(source: Path, cache: Path) -> Iterator[_Place]:
     Raises:
         OSError: The folder or the list cannot be read.
     """
-    places: dict[str, _Place] = {}
-    if source.is_file():
-        data = source.read_bytes()[:_PLAIN_BYTES]
-        found = encoding_of(data)
-        for line in printable(found.decode(data)).splitlines() if found else []:
-            entry, _, title = line.strip().partition(" ")
-            if entry and not entry.startswith("#") and (place := _listed(entry, one_line(title, 200), source)):
-                places.setdefault(place.url, place)
-                if len(places) == _MOST_PLACES:
-                    break
-        yield from places.values()
-        return
-    root, cache = source.resolve(), cache.resolve()
+    found = _listed_in(source) if source.is_file() else _files_in(source.resolve(), cache.resolve())
+    return {place.url: place for place in islice(found, _MOST_PLACES)}
+
+
+def _listed_in(source: Path) -> Iterator[_Place]:
+    data = source.read_bytes()[:_PLAIN_BYTES]
+    encoding = encoding_of(data)
+    for line in printable(encoding.decode(data)).splitlines() if encoding else []:
+        entry, _, title = line.strip().partition(" ")
+        try:
+            if re.match(r"https?://", entry, re.I):
+                yield _Place(entry, "", None, _words(urlsplit(entry).path), one_line(title, 200))
+                continue
+            is_url = entry.startswith("file:")
+            path = Path(os.fsdecode(unquote_to_bytes(urlsplit(entry).path))) if is_url else source.parent / entry
+        except ValueError:
+            continue
+        if (
+            entry
+            and not entry.startswith("#")
+            and (place := _file(Path(os.path.realpath(path)), entry, one_line(title, 200)))
+        ):
+            yield place
+
+
+def _files_in(root: Path, cache: Path) -> Iterator[_Place]:
     os.scandir(root).close()  # a folder that cannot be read is an error; one inside it is left out
-    found_files = 0
     for where, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and Path(where, name) != cache)
-        for name in sorted(names):
-            path = Path(where, name)
-            if name.startswith(".") or (place := _file(path, str(path.relative_to(root)))) is None:
-                continue
-            if path.is_symlink() and not path.resolve().is_relative_to(root):
-                continue
-            yield place
-            found_files += 1
-            if found_files == _MOST_PLACES:
-                return
-
-
-def _listed(entry: str, title: str, source: Path) -> _Place | None:
-    """What an entry of a list names; None where it does not exist."""
-    try:
-        if re.match(r"https?://", entry, re.I):
-            return _Place(entry, "", None, _words(urlsplit(entry).path), title)
-        path = _path_of(entry) if entry.startswith("file:") else source.resolve().parent / entry
-        return _file(path.resolve(), entry, title)
-    except (OSError, ValueError):
-        return None
+        for path in (Path(where, name) for name in sorted(names) if not name.startswith(".")):
+            leads_out = path.is_symlink() and not path.resolve().is_relative_to(root)
+            if not leads_out and (place := _file(path, str(path.relative_to(root)))) is not None:
+                yield place
 
 
 def _file(path: Path, name: str, title: str = "") -> _Place | None:
     """A regular file; None for everything else."""
     try:
         facts = path.stat()
-        if not stat.S_ISREG(facts.st_mode):
-            return None
-        stamp = f"{facts.st_size} {facts.st_mtime_ns} {title}"
-        return _Place(path.as_uri(), stamp, path, _words(name), title)
+        if stat.S_ISREG(facts.st_mode):
+            return _Place(path.as_uri(), f"{facts.st_size} {facts.st_mtime_ns} {title}", path, _words(name), title)
     except (OSError, ValueError):
         return None
+    return None
 
 
 def _words(path: str) -> str:

@@ -39,28 +39,26 @@ _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("connection", "timeout"), 30.0),
 }
 """Seconds for which an engine is not asked, where it does not say how long; some problems stay for the whole run."""
-_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
-"""What another reader must not get round."""
-_QUIET: tuple[Reason, ...] = ("refused_address", "private_address")
-"""The reader is not for such addresses: this deserves no note."""
-_FILES = frozenset(READERS) - {"html", "xml"} | {
-    *("jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet")
-}
-"""Endings of files that are no pages."""
-_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")
-"""The reader is not asked again."""
 _PATIENCE = 20.0
 """Seconds that a search waits for an engine that rests, when no other gave anything."""
 _LONGEST_QUERY = 1000
 """Characters; a question with a file pasted into it is no query."""
 _TITLE, _SNIPPET = 300, 1500
 """Characters that are kept of a hit."""
-
-
 _APART = {"ddgs": 1.0, "arxiv": 3.0}
 """Seconds between two requests of this process: arXiv asks for three, DuckDuckGo refuses who is faster for long."""
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
+_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots")
+"""What another reader must not get round."""
+_NOT_FOR_IT: tuple[Reason, ...] = ("refused_address", "private_address")
+"""The reader is not for such addresses: this deserves no note."""
+_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")
+"""The reader is not asked again."""
+_FILES = frozenset(READERS) - {"html", "xml"} | {
+    *("jpg", "tif", "xlsm", "db", "txt", "py", "doc", "ppt", "rtf", "odt", "7z", "parquet")
+}
+"""Endings of files that are no pages."""
 
 
 async def wait_for_turn(engine: str, seconds: float) -> None:
@@ -141,17 +139,15 @@ class Engines:
         # own guess is asked at once.
         again: list[tuple[float, Search]] = []
         for engine in self._engines:
-            problem, until = self._aside.get(engine.name, (None, 0.0))
-            if problem is None or math.isinf(until):
-                continue
-            if problem.retry_after is not None:
-                again.append((until - time.monotonic(), engine))
-            elif engine.name in passed_over:
+            problem, until = self._aside.get(engine.name, (None, math.inf))
+            if problem is not None and problem.retry_after is not None:
+                again.append((max(0.0, until - time.monotonic()), engine))
+            elif engine.name in passed_over and until < math.inf:
                 again.append((0.0, engine))
         for wait, engine in sorted(again, key=lambda one: one[0]):
             if wait > _PATIENCE:
                 break
-            await asyncio.sleep(max(0.0, wait))
+            await asyncio.sleep(wait)
             problems.pop(engine.name, None)
             if hits := await self._ask(engine, query, limit, freshness, problems):
                 return hits
@@ -164,19 +160,15 @@ class Engines:
     ) -> list[Result]:
         """Asks one engine; why it gave nothing is reported, and kept where it failed."""
         await wait_for_turn(engine.name, _APART.get(engine.name, 0.0))
-        began = time.monotonic()
+        began, said = time.monotonic(), "it found nothing"
         try:
-            hits = _clean(await engine.search(query, limit=limit, freshness=freshness), limit)
+            if hits := _clean(await engine.search(query, limit=limit, freshness=freshness), limit):
+                return hits
         except WebProblem as problem:
-            problems[engine.name] = problem
+            problems[engine.name], said = problem, problem.message
             rest = _RESTS.get(problem.reason, 0.0)
             rest = rest if math.isinf(rest) else problem.retry_after or rest
             self._aside[engine.name] = problem, time.monotonic() + rest
-            said = problem.message
-        else:
-            if hits:
-                return hits
-            said = "it found nothing"
         seconds = time.monotonic() - began
         self._tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
         return []
@@ -187,10 +179,9 @@ def _clean(results: Sequence[Result], limit: int) -> list[Result]:
     found: dict[str, Result] = {}
     for result in results:
         url = printable(result.url).strip()
-        if not is_address(url) or url in found:
-            continue
-        title, snippet = one_line(result.title, _TITLE), one_line(result.snippet, _SNIPPET)
-        found[url] = replace(result, url=url, title=title or url, snippet=snippet)
+        if is_address(url) and url not in found:
+            title, snippet = one_line(result.title, _TITLE), one_line(result.snippet, _SNIPPET)
+            found[url] = replace(result, url=url, title=title or url, snippet=snippet)
     return list(found.values())[: max(1, limit)]
 
 
@@ -202,12 +193,8 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
     told = "; ".join(f"{name}: {problem.message}" for name, problem in problems.items())
     remedies = dict.fromkeys(problem.remedy for problem in problems.values() if problem.remedy)
     after = [problem.retry_after for problem in problems.values() if problem.retry_after]
-    return WebProblem(
-        first.reason,
-        f"No search engine could be asked: {told}.",
-        remedy=" ".join(remedies),
-        retry_after=min(after) if after else None,
-    )
+    said = f"No search engine could be asked: {told}."
+    return WebProblem(first.reason, said, remedy=" ".join(remedies), retry_after=min(after, default=None))
 
 
 class EngineState(NamedTuple):
@@ -236,23 +223,15 @@ def open_engines(
         reader: Reads the pages that the list of an own index names.
     """
     names = names_of(settings)
-
-    def opened(name: str) -> Search:
-        match name:
-            case "index":
-                return _own_index(settings, tell, reader, alone=len(names) == 1)
-            case "firecrawl":
-                return _firecrawl(settings)
-            case "tavily":
-                return Tavily(http, _key(settings.tavily_api_key))
-            case "ddgs":
-                return Ddgs()
-            case "wikipedia":
-                return Wikipedia(http)
-            case _:
-                return Arxiv(http)
-
-    return Engines([opened(name) for name in names], tell)
+    openers: dict[str, Callable[[], Search]] = {
+        "index": lambda: _own_index(settings, tell, reader, share=0.4 if len(names) == 1 else 0.75),
+        "firecrawl": lambda: _firecrawl(settings),
+        "tavily": lambda: Tavily(http, _key(settings.tavily_api_key)),
+        "ddgs": Ddgs,
+        "wikipedia": lambda: Wikipedia(http),
+        "arxiv": lambda: Arxiv(http),
+    }
+    return Engines([openers[name]() for name in names], tell)
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:
@@ -287,10 +266,9 @@ def _firecrawl(settings: Settings) -> Firecrawl:
 
 
 def _own_index(
-    settings: Settings, tell: Tell = lambda event: None, reader: PageReader | None = None, *, alone: bool = True
+    settings: Settings, tell: Tell = lambda event: None, reader: PageReader | None = None, *, share: float = 0.4
 ) -> OwnIndex:
     place = (settings.web_index or Path("no folder of ALITA_WEB_INDEX")).expanduser()
-    share = 0.4 if alone else 0.75
     return OwnIndex(place, settings.cache_dir / "index", reader=reader, tell=tell, share=share)
 
 
@@ -300,28 +278,23 @@ def _key(key: SecretStr | None) -> str:
 
 def _state(name: str, settings: Settings) -> EngineState:
     """Whether an engine can be asked, and what to do where it cannot."""
-    place = settings.web_index.expanduser() if settings.web_index else None
-    url = settings.firecrawl_api_url
+    url = settings.firecrawl_api_url if name == "firecrawl" else None
     key = {"firecrawl": settings.firecrawl_api_key, "tavily": settings.tavily_api_key}.get(name)
-    is_missing = name in ("firecrawl", "ddgs") and find_spec(name) is None
-    match name:
-        case "index":
-            if place is None:
-                return EngineState(name, "no pages named", False, "Set ALITA_WEB_INDEX to a folder or a list of pages.")
-            if not place.exists():
-                return EngineState(name, f"{place} is not there", False, "Correct ALITA_WEB_INDEX.")
-            return EngineState(name, f"ready: {place}", True)
-        case "firecrawl" | "tavily" if not key and not (url and name == "firecrawl"):
-            own = ", or FIRECRAWL_API_URL for one's own" if name == "firecrawl" else ""
-            return EngineState(name, "no key", False, f"Set {name.upper()}_API_KEY{own}.")
-        case _ if is_missing:
-            return EngineState(name, "its package is not installed", False, INSTALL)
-        case "firecrawl" if url:
-            return EngineState(name, f"ready: one's own at {url}", True)
-        case "firecrawl" | "tavily":
-            return EngineState(name, "ready: key set", True)
-        case _:
-            return EngineState(name, "ready: needs no key", True, needs_nothing=True)
+    if name == "index":
+        if settings.web_index is None:
+            return EngineState(name, "no pages named", False, "Set ALITA_WEB_INDEX to a folder or a list of pages.")
+        place = settings.web_index.expanduser()
+        if not place.exists():
+            return EngineState(name, f"{place} is not there", False, "Correct ALITA_WEB_INDEX.")
+        return EngineState(name, f"ready: {place}", True)
+    if name in ("firecrawl", "tavily") and not key and not url:
+        own = ", or FIRECRAWL_API_URL for one's own" if name == "firecrawl" else ""
+        return EngineState(name, "no key", False, f"Set {name.upper()}_API_KEY{own}.")
+    if name in ("firecrawl", "ddgs") and find_spec(name) is None:
+        return EngineState(name, "its package is not installed", False, INSTALL)
+    if name in ("firecrawl", "tavily"):
+        return EngineState(name, f"ready: one's own at {url}" if url else "ready: key set", True)
+    return EngineState(name, "ready: needs no key", True, needs_nothing=True)
 
 
 class FirstOf:
@@ -359,9 +332,10 @@ class FirstOf:
                     raise
                 if problem.reason in _NOT_AGAIN:
                     self._aside[reader.name] = problem
-                if problem.reason not in _QUIET or last is None:
+                if problem.reason in _NOT_FOR_IT:
+                    last = last or problem
+                else:
                     last = problem
-                if problem.reason not in _QUIET:
                     notes.append(f"{reader.name} did not read it: {problem.message.rstrip('.')}.")
             else:
                 return replace(page, notes=(*notes, *page.notes))
@@ -376,8 +350,7 @@ class FirstOf:
 
 def _is_file(url: str) -> bool:
     try:
-        path = urlsplit(url).path
+        name = urlsplit(url).path.rpartition("/")[2]
     except ValueError:
         return False
-    suffix = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path else ""
-    return bool(video_id(url)) or suffix in _FILES
+    return bool(video_id(url)) or ("." in name and name.rpartition(".")[2].lower() in _FILES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,28 +13,20 @@ from urllib.parse import quote, urlencode, urlsplit
 from agent import alita_version
 from agent.web.http import Http
 from agent.web.page import Reason, Result, Search, WebProblem
-from agent.web.queries import Query, oldest, parse_query
+from agent.web.queries import oldest, parse_query
 from agent.web.response import StatusProblem
 from mcp_tools.text import one_line
 
 INSTALL = 'Install it: pip install -c constraints.txt ".[web]"'
-_ANSWER_BYTES = 8 << 20
 _PATIENCE = 1.0
 """Seconds of Retry-After that are waited for: other engines can be asked meanwhile."""
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _NETWORK = "Check the network; without one, ALITA_WEB_INDEX names pages of one's own to search."
 _ELSEWHERE = "Ask again later, or name other engines with ALITA_ENGINES."
 _STATUSES: dict[int, tuple[Reason, str]] = {
-    401: ("bad_key", "refused the key"),
-    402: ("quota", "has no quota left"),
-    403: ("bad_key", "refused the key"),
-    408: ("timeout", "did not answer in time"),
-    413: ("too_large", "finds the request too large"),
+    **dict.fromkeys((401, 403), ("bad_key", "refused the key")),
+    **dict.fromkeys((402, 432, 433), ("quota", "has no quota left")),  # the last two are Tavily's own
+    **dict.fromkeys((408, 504), ("timeout", "did not answer in time")),
     429: ("rate_limit", "limits the rate"),
-    # Two of Tavily's own: the plan's limit, and the limit of what is paid as it is used.
-    432: ("quota", "has no quota left"),
-    433: ("quota", "has no quota left"),
-    504: ("timeout", "did not answer in time"),
 }
 
 
@@ -56,31 +47,15 @@ class Service:
         """Host and port."""
         return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes with every request."""
+        key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        return {"User-Agent": f"alita/{alita_version()}", **key}
+
     def shown(self, text: str) -> str:
         """The text on one line, without the key."""
         return one_line(text.replace(self.key, "[key]") if self.key else text, 200)
-
-    async def send(self, http: Http, path: str, body: Any = None, *, seconds: float) -> bytes:
-        """What is at a path, or answers a posted object.
-
-        Raises:
-            WebProblem: It could not be had.
-        """
-        headers = {"User-Agent": f"alita/{alita_version()}"}
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
-        method, content = "GET", None
-        if body is not None:
-            method, content = "POST", json.dumps(body).encode()
-            headers["Content-Type"] = "application/json"
-        url = self.url.rstrip("/") + path
-        try:
-            response = await http.ask(
-                method, url, headers, content, limit=_ANSWER_BYTES, seconds=seconds, patience=_PATIENCE
-            )
-        except WebProblem as problem:
-            raise self.problem(problem) from None
-        return response.body
 
     async def ask(self, http: Http, path: str, body: Any = None, *, seconds: float) -> dict[str, Any]:
         """The JSON object that is at a path, or answers a posted one.
@@ -88,11 +63,11 @@ class Service:
         Raises:
             WebProblem: It could not be had.
         """
-        answer = await self.send(http, path, body, seconds=seconds)
+        url = self.url.rstrip("/") + path
         try:
-            found = json.loads(answer)
-        except (ValueError, RecursionError):
-            raise self.nonsense(answer[:200].decode(errors="replace")) from None
+            found = await http.ask_json(url, body, self.headers, seconds=seconds, patience=_PATIENCE)
+        except WebProblem as problem:
+            raise self.problem(problem) from None
         if not isinstance(found, dict):
             raise self.nonsense(f"{type(found).__name__} instead of an object")
         return found
@@ -137,14 +112,7 @@ def missing_package(engine: str) -> WebProblem:
 
 
 class Tavily(Search):
-    """Searches with Tavily.
-
-    Args:
-        http: Sends the requests.
-        key: Its key; without one it says so when it is asked.
-        url: Base address.
-        seconds: What one answer may take.
-    """
+    """Searches with Tavily; without a key it says so when it is asked."""
 
     name = "tavily"
 
@@ -154,11 +122,7 @@ class Tavily(Search):
         self._seconds = seconds
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits, best first.
-
-        Raises:
-            WebProblem: It could not be asked.
-        """
+        """The best hits; see `Search`."""
         asked = parse_query(query)
         body: dict[str, Any] = {
             "query": (asked.text or asked.site)[:400],  # characters, by its API
@@ -191,17 +155,13 @@ _SCRIPTS = {
     "hi": "\u0900-\u097f",
     "th": "\u0e00-\u0e7f",
 }
-_BUSY = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 _TAG = re.compile(r"<[^>]*>")
 
 
 class Wikipedia(Search):
     """Searches Wikipedia, in the language that the query is written in as far as its script shows.
 
-    Args:
-        http: Sends the requests.
-        url: Base address; `{language}` is replaced by the language.
-        seconds: What one answer may take.
+    In the base address, `{language}` is replaced by the language.
     """
 
     name = "wikipedia"
@@ -212,13 +172,7 @@ class Wikipedia(Search):
         self._seconds = seconds
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The articles that fit best, best first; with a freshness, those that were changed since.
-
-        A query for another site has none.
-
-        Raises:
-            WebProblem: It could not be asked.
-        """
+        """The articles that fit best; with a freshness, those that were changed since. None for another site."""
         asked = parse_query(query)
         if asked.site and not asked.site.endswith("wikipedia.org"):
             return []
@@ -236,18 +190,21 @@ class Wikipedia(Search):
         }
         answer = await service.ask(self._http, f"/w/api.php?{urlencode(params)}", seconds=self._seconds)
         if error := answer.get("error"):  # it comes with the status 200
-            code = _text(error, "code") if isinstance(error, dict) else ""
-            said = service.shown(f"{code}: {_text(error, 'info')}" if code else str(error))
-            reason: Reason = "rate_limit" if code in _BUSY else "http"
-            remedy = "Search for fewer words, or with another engine."
-            raise WebProblem(reason, f"{service.host} does not search: {said}", remedy=remedy)
+            code, info = (_text(error, "code"), _text(error, "info")) if isinstance(error, dict) else ("", str(error))
+            reason: Reason = "rate_limit" if code in ("maxlag", "ratelimited", "readonly") else "http"
+            said = f"{service.host} does not search: {service.shown(f'{code}: {info}')}"
+            raise WebProblem(reason, said, remedy="Search for fewer words, or with another engine.")
+        since = oldest(freshness)
+        results = []
         try:
-            found = answer["query"]["search"]
-            hits = [(_article(one, service.url), _text(one, "timestamp")) for one in found]
+            for one in answer["query"]["search"]:
+                title, snippet = _text(one, "title"), unescape(_TAG.sub("", _text(one, "snippet")))
+                url = f"{service.url}/wiki/{quote(title.replace(' ', '_'), safe='_(),:;!*@/')}"
+                if since is None or _text(one, "timestamp") >= since.isoformat():
+                    results.append(Result(url, title, snippet, self.name))
         except (KeyError, TypeError, AttributeError):
             raise service.nonsense("an object without query.search") from None
-        since = oldest(freshness)
-        return [hit for hit, changed in hits if since is None or changed >= since.isoformat()]
+        return results
 
 
 def language_of(query: str) -> str:
@@ -255,23 +212,11 @@ def language_of(query: str) -> str:
     return next((language for language, letters in _SCRIPTS.items() if re.search(f"[{letters}]", query)), "en")
 
 
-def _article(one: Mapping[str, Any], base: str) -> Result:
-    title = _text(one, "title")
-    url = f"{base}/wiki/{quote(title.replace(' ', '_'), safe='_(),:;!*@/')}"
-    return Result(url, title, unescape(_TAG.sub("", _text(one, "snippet"))), "wikipedia")
-
-
 _ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 class Arxiv(Search):
-    """Searches arXiv: papers by the words of their title, authors and abstract.
-
-    Args:
-        http: Sends the requests.
-        url: Base address.
-        seconds: What one answer may take.
-    """
+    """Searches arXiv: papers by the words of their title, authors and abstract."""
 
     name = "arxiv"
 
@@ -281,29 +226,25 @@ class Arxiv(Search):
         self._seconds = seconds
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The papers that have all of the words, the most relevant first; none for a query of another site.
-
-        Raises:
-            WebProblem: It could not be asked.
-        """
-        asked = parse_query(query)
-        expression = _expression(asked, freshness)
-        if not expression or (asked.site and not asked.site.endswith("arxiv.org")):
+        """The papers that have all of the words, the most relevant first; none for a query of another site."""
+        asked, since = parse_query(query), oldest(freshness)
+        wanted = [*(f'"{phrase}"' for phrase in asked.phrases), *asked.words[:10]]
+        if not wanted or (asked.site and not asked.site.endswith("arxiv.org")):
             return []
-        params: dict[str, str | int] = {
-            "search_query": expression,
-            "start": 0,
-            "max_results": max(1, min(limit, 100)),
-            "sortBy": "relevance",
-            "sortOrder": "descending",
-        }
-        body = await self._service.send(self._http, f"/api/query?{urlencode(params)}", seconds=self._seconds)
+        expression = " AND ".join(f"all:{one}" for one in wanted)
+        expression += "".join(f' ANDNOT all:"{one}"' for one in asked.without)
+        expression += f" AND submittedDate:[{since:%Y%m%d%H%M} TO 300001010000]" if since else ""
+        params = {"search_query": expression, "max_results": max(1, min(limit, 100)), "sortBy": "relevance"}
+        url = f"{self._service.url.rstrip('/')}/api/query?{urlencode(params)}"
         try:
             from lxml import etree  # type: ignore[import-untyped]  # it has no types
         except ImportError:
             raise missing_package(self.name) from None
         try:
-            feed = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True))
+            answer = await self._http.ask("GET", url, self._service.headers, seconds=self._seconds, patience=_PATIENCE)
+            feed = etree.fromstring(answer.body, etree.XMLParser(resolve_entities=False, no_network=True))
+        except WebProblem as problem:
+            raise self._service.problem(problem) from None
         except (etree.XMLSyntaxError, ValueError) as error:
             raise self._service.nonsense(str(error)) from None
         if feed.tag != f"{_ATOM}feed":
@@ -313,18 +254,6 @@ class Arxiv(Search):
             said = self._service.shown(results[0].snippet)
             raise WebProblem("http", f"arXiv does not understand the query: {said}", remedy="Search for fewer words.")
         return results
-
-
-def _expression(query: Query, freshness: str) -> str:
-    """The query in arXiv's syntax; empty where no word is left."""
-    words = [f"all:{word}" for word in query.words[:10]]
-    wanted = " AND ".join([*(f'all:"{phrase}"' for phrase in query.phrases), *words])
-    if not wanted:
-        return ""
-    refused = "".join(f' ANDNOT all:"{one}"' for one in query.without)
-    since = oldest(freshness)
-    dates = f" AND submittedDate:[{since:%Y%m%d%H%M} TO 300001010000]" if since else ""
-    return f"{wanted}{refused}{dates}"
 
 
 def _paper(entry: Any) -> Result:
@@ -346,7 +275,7 @@ def _text(found: Mapping[str, Any], name: str) -> str:
 def _published(found: Mapping[str, Any]) -> str:
     """The ISO date of a hit, which names it so or as mail does; empty where it names none."""
     text = _text(found, "published_date")
-    if _DATE.match(text):
+    if re.match(r"\d{4}-\d\d-\d\d(?!\d)", text):
         return text[:10]
     try:
         return parsedate_to_datetime(text).date().isoformat()

@@ -125,7 +125,7 @@ async def test_a_certificate_that_nobody_knows(client: Http, tmp_path: Path, nam
 @pytest.mark.parametrize("name", ["tavily", "wikipedia", "arxiv"])
 async def test_an_endless_answer(client: Http, server: JsonServer, name: str) -> None:
     """What is too long is not taken in."""
-    server.answer = lambda request: Reply(b" " * (1 << 20), repeated=12)
+    server.answer = lambda request: Reply(b" " * (1 << 20), repeated=40)
     assert (await problem_of(ENGINES[name](client, server.url))).reason == "too_large"
 
 

@@ -99,7 +99,7 @@ async def test_a_page_is_read_with_links_and_tables(index: OwnIndex, folder: Pat
     assert (page.title, page.kind, page.via) == ("Eddystone", "html", "index")
     assert "| 1759 | 24 |" in page.markdown
     assert page.links == ((folder / "elbe.md").as_uri(),)
-    assert "[rivers][1]" in page.markdown
+    assert page.around == "[rivers][1]"
     assert page.path == folder / "towers" / "eddystone.html"
     linked = await index.read(page.links[0])
     assert linked.title == "The Elbe"
@@ -117,7 +117,7 @@ async def test_a_saved_page(index: OwnIndex, folder: Path) -> None:
     assert (hit.title, hit.published) == ("Hafen Grömitz", "2019-05-06")
     page = await index.read(hit.url)
     assert page.markdown == "Die Möwe fliegt."
-    assert page.notes == ("Hidden text of 30 characters was left out.",)
+    assert page.remarks == ("Hidden text of 30 characters was left out.",)
     assert await names(index, "gull") == []
     assert await names(index, "Möwe", freshness="year") == []
 
@@ -323,7 +323,7 @@ def test_thousands_of_pages_are_searched_soon(tmp_path: Path) -> None:
     store = IndexStore(tmp_path / "index.sqlite")
     store.prepare()
     text = "The lighthouse keeper of the harbour wrote a long letter about the weather and the sea. " * 5
-    store.put(Entry(f"file:///{n}", "", "txt", f"Page {n}", f"{text} number {n}") for n in range(3000))
+    store.put(Entry(Page(f"file:///{n}", f"Page {n}", f"{text} number {n}"), "") for n in range(3000))
 
     def seconds(query: str) -> float:
         began = time.perf_counter()
@@ -343,7 +343,7 @@ def one_page(tmp_path_factory: pytest.TempPathFactory) -> None:
     """An index of one page, for queries of every kind."""
     store = IndexStore(tmp_path_factory.mktemp("index") / "index.sqlite")
     store.prepare()
-    store.put([Entry("file:///a", "", "txt", "A page", "lighthouse keeper")])
+    store.put([Entry(Page("file:///a", "A page", "lighthouse keeper"), "")])
     _STORE.append(store)
 
 
