@@ -149,7 +149,7 @@ def tools_left(lines: list[dict[str, Any]]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Asks, and writes a line for each question."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("set", choices=["capable", "ladder", "tools", "fresh"])
+    parser.add_argument("set", choices=["capable", "ladder", "tools", "tools_fresh", "fresh"])
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--agent", choices=["alita", "smolagents"], default="alita")
@@ -183,7 +183,7 @@ def main(arguments: list[str] | None = None) -> None:
             out.write(json.dumps(done, ensure_ascii=False) + "\n")
             out.flush()
             print(done["id"], "right" if done["right"] else "wrong", done["calls"], repr(answer)[:80], *done["kept"])
-    if args.set == "tools":
+    if args.set.startswith("tools"):
         print(tools_left([json.loads(line) for line in args.out.read_text().splitlines()]))
 
 

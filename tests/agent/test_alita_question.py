@@ -309,7 +309,7 @@ async def test_code_of_which_the_examiner_says_nothing_answers_and_is_not_kept(d
 async def test_code_that_never_works_is_no_tool(desk):
     broken = CODE.replace("return a", "return a // 0")
     lines = [
-        decide("answer", answer="I do not know", when="Not kept as a tool: - nth_fibonacci fails"),
+        decide("answer", answer="I do not know", when="Not kept as a tool:\n- nth_fibonacci fails"),
         decide("create_tool", code=broken),
         *CREATION,
     ]

@@ -19,6 +19,8 @@ from mcp_tools.packages import file_packages
 from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities
 
+_MEND = "Mend code or docstring, or say as objection why a test is wrong, and propose it again; or answer."
+
 
 async def propose_tool(state: State, context: Context) -> Update:
     """Proves the tool of the decision, and keeps it where that succeeds; it answers the question either way."""
@@ -74,11 +76,11 @@ def _not_kept(state: State, context: Context, creation: Creation, *, told: bool)
         context.emit(Note(f"not kept as a tool: {one_line(creation.reason.removeprefix('- '), 300)}"))
     ok = creation.answered
     shown = f"Its result here: {value_text(creation.value)}\n" if ok else ""
-    done = step(state, ok=ok, finding=f"{shown}Not kept as a tool: {creation.reason}", value=creation.value)
+    done = step(state, ok=ok, finding=f"{shown}Not kept as a tool:\n{creation.reason}", value=creation.value)
     if told and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
     elif not told and creation.choice != "one_off" and not any(map(_was_tried, state.get("steps", []))):
-        done["final"] = ""
+        done |= {"final": "", "note": _MEND}
     return {"steps": [done]}
 
 

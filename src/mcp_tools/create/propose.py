@@ -330,8 +330,6 @@ class _Trial:
                 self.watcher.note(
                     f"a test is dropped, the examiner is not sure of it: {told(draft.name, test, outcome)}"
                 )
-        if failed:
-            failed.append("mend the code or the docstring; or say as objection why a test is wrong, and propose again")
         return failed
 
     async def _without_idle(self, draft: Tool, calls: Sequence[Call]) -> tuple[Tool, list[str]]:

@@ -37,8 +37,11 @@ def agree(value: Json, expected: Json, *, exact: bool = False) -> bool:
     if isinstance(value, int | float) and isinstance(expected, int | float):
         if value == expected or math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12):
             return True
-        written = re.fullmatch(r"-?\d+\.(\d{2,})", repr(expected))
-        return not exact and written is not None and abs(value - expected) <= 0.5000001 * 10 ** -len(written[1])
+        written = re.fullmatch(r"-?\d+\.(\d+)", repr(expected))
+        if exact or written is None or (len(written[1]) == 1 and abs(expected) < 1):
+            return False
+        # 540.20 was written as 540.2: zeros at the end do not survive
+        return abs(value - expected) <= 0.5000001 * 10 ** -max(2, len(written[1]))
     if isinstance(value, list) and isinstance(expected, list):
         return len(value) == len(expected) and all(
             agree(*pair, exact=exact) for pair in zip(value, expected, strict=True)

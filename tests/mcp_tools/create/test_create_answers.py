@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.same_answer import answer_key
+from mcp_tools.create.same_answer import agree, answer_key
 
 SAME: list[tuple[Any, ...]] = [
     (12, 12.0, "12", "12.0", " 12. ", "12.00"),
@@ -53,6 +53,15 @@ json_values = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(), inner, max_size=4)),
     max_leaves=8,
 )
+
+
+def test_a_number_may_be_written_down_rounded_to_two_decimals_whose_zeros_do_not_survive() -> None:
+    assert agree(100.0000038, 100.0)
+    assert agree(540.1989, 540.2)
+    assert not agree(540.1989, 540.2, exact=True)
+    assert not agree(540.206, 540.2)
+    assert not agree(0.004, 0.0)
+    assert not agree(100.0000038, 100)
 
 
 @pytest.mark.parametrize("values", SAME, ids=lambda values: str(values[0]))

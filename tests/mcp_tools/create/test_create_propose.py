@@ -234,7 +234,6 @@ async def test_a_failed_test_that_is_confirmed_goes_back_with_all_that_is_needed
     assert "count_words(text='a bb ccc', minimum_length=2) must give 2" in creation.reason
     assert "it gives 1" in creation.reason
     assert "the docstring" in creation.reason
-    assert "objection" in creation.reason
     assert case.shelf.library.list() == []
     mended = await case.prove(COUNT, WORDS, again=True)
     assert mended.choice == "create", mended.reason
