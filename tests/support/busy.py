@@ -1,4 +1,3 @@
-
 """Whether anything below a process computes."""
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
     """
     problem = ""
     for value in _values(text):
-        found = misfit(value, schema)
-        if found is None:
+        if (found := misfit(value, schema)) is None:
             return value
         problem = problem or found
     raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}")
@@ -40,14 +39,8 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
 def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
     """The JSON objects in the text that fit the schema and stand in no other that fits, in order."""
     found, end = [], 0
-    for start in [m.start() for m in re.finditer(r"{", text)][:_MOST_STARTS]:
-        if start < end:
-            continue
-        try:
-            value, after = DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        if misfit(value, schema) is None:
+    for start, value, after in _standing(text, r"{"):
+        if start >= end and misfit(value, schema) is None:
             found.append(value)
             end = after
     return found
@@ -61,7 +54,13 @@ def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str 
     """
     if not lengths:
         schema = _without_lengths(schema)
-    return None if surely_fits(value, schema) else _misfit(_validator(json.dumps(schema)), value)
+    if surely_fits(value, schema) or (validator := _validator(json.dumps(schema))).is_valid(value):
+        return None
+    from jsonschema.exceptions import best_match
+
+    error = best_match(validator.iter_errors(value))
+    where = error.json_path.removeprefix("$").removeprefix(".")
+    return one_line((f"at {where}: " if where else "") + str(error.message), 300)
 
 
 def _without_lengths(schema: Any) -> Any:
@@ -82,16 +81,6 @@ def _validator(schema: str) -> Any:
     return Draft202012Validator(json.loads(schema), registry=Registry())
 
 
-def _misfit(validator: Any, value: Any) -> str | None:
-    if validator.is_valid(value):
-        return None
-    from jsonschema.exceptions import best_match
-
-    error = best_match(validator.iter_errors(value))
-    where = error.json_path.removeprefix("$").removeprefix(".")
-    return one_line((f"at {where}: " if where else "") + str(error.message), 300)
-
-
 def _values(text: str) -> Iterator[Any]:
     """JSON values in the text, the likeliest first."""
     for candidate in [text.strip(), *(m.strip() for m in _FENCE.findall(text))]:
@@ -101,11 +90,17 @@ def _values(text: str) -> Iterator[Any]:
                 break
             except (ValueError, RecursionError):
                 continue
-    for start in [m.start() for m in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
+    yield from (value for _, value, _ in _standing(text, r"[{\[]"))
+
+
+def _standing(text: str, brackets: str) -> Iterator[tuple[int, Any, int]]:
+    """Where values begin, at brackets that a pattern finds, the values, and where they end."""
+    for start in [found.start() for found in re.finditer(brackets, text)][:_MOST_STARTS]:
         try:
-            yield DECODER.raw_decode(text, start)[0]
+            value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
+        yield start, value, end
 
 
 def _refuse_constant(name: str) -> None:

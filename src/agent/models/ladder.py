@@ -132,61 +132,39 @@ async def climb(
         Failure: The endpoint failed for another reason than the way it was asked.
         ModelOutputError: The reply did not fit, and neither did its repair.
     """
-    spent = Usage()
-    lasting = True
+    spent, lasting = Usage(), True
     for rung in rungs[rungs.index(held) if held in rungs else 0 :]:
-        asked = step(rung)
-        try:
-            completion = await ask(asked)
-        except Failure as failure:
-            if failure.kind is not Kind.REFUSED or rung == rungs[-1]:
-                raise
-            lasting = lasting and not failure.is_about_one_function
-            continue
-        spent += completion.usage
-        try:
-            answer = asked.read(completion)
-        except NoJsonError as problem:
-            _raise_if_cut(completion, spent)
-            if rung != held and rung != rungs[-1]:
+        asked, is_shown = step(rung), False
+        while True:
+            try:
+                completion = await ask(asked)
+            except Failure as failure:
+                if failure.kind is not Kind.REFUSED or is_shown or rung == rungs[-1]:
+                    raise
+                lasting = lasting and not failure.is_about_one_function
+                break
+            spent += completion.usage
+            text = answer_text(completion)
+            try:
+                answer = asked.read(completion)
+            except NoJsonError as problem:
+                if completion.finish == "length":
+                    said = f"the model's JSON was cut off at {completion.usage.output_tokens} tokens"
+                    raise ModelOutputError(said, remedy="Answer shorter.", text=text, usage=spent) from None
+                if is_shown:
+                    said = f"the model's answer does not fit what was asked: {problem}"
+                    remedy = "Answer with JSON that fits the schema."
+                    raise ModelOutputError(said, remedy=remedy, text=text, usage=spent) from None
+                if rung not in (held, rungs[-1]):
+                    break
+                told = f"That does not fit: {problem}. {asked.again}"
+                shown = [{"role": "assistant", "content": text or "(nothing)"}, {"role": "user", "content": told}]
+                asked, is_shown = replace(asked, messages=[*asked.messages, *shown]), True
                 continue
-            answer = await _repair(ask, asked, completion, problem, spent)
-            spent = answer.usage
-        if rung != held and lasting:
-            hold(rung, answer)
-        return replace(answer, usage=spent)
+            if rung != held and lasting:
+                hold(rung, answer)
+            return replace(answer, usage=spent)
     raise AssertionError("the last rung returns or raises")
-
-
-async def _repair(ask: Ask, asked: Step, completion: Completion, problem: NoJsonError, spent: Usage) -> Completion:
-    """Shows the model once what does not fit; the usage of the result includes what was spent before."""
-    again = [
-        *asked.messages,
-        {"role": "assistant", "content": answer_text(completion) or "(nothing)"},
-        {"role": "user", "content": f"That does not fit: {problem}. {asked.again}"},
-    ]
-    repaired = await ask(replace(asked, messages=again))
-    spent += repaired.usage
-    try:
-        return replace(asked.read(repaired), usage=spent)
-    except NoJsonError as still:
-        _raise_if_cut(repaired, spent)
-        raise ModelOutputError(
-            f"the model's answer does not fit what was asked: {still}",
-            remedy="Answer with JSON that fits the schema.",
-            text=answer_text(repaired),
-            usage=spent,
-        ) from None
-
-
-def _raise_if_cut(completion: Completion, spent: Usage) -> None:
-    if completion.finish == "length":
-        raise ModelOutputError(
-            f"the model's JSON was cut off at {completion.usage.output_tokens} tokens",
-            remedy="Answer shorter.",
-            text=answer_text(completion),
-            usage=spent,
-        )
 
 
 def answer_text(completion: Completion) -> str:
@@ -280,15 +258,15 @@ def _read(completion: Completion, *, schema: Schema, plain: bool) -> Completion:
 def _unwrapped(text: str, schema: Schema) -> Any:
     """The value in the text, or in the object that strict mode and tools need around it."""
     wrapped = _object(schema)
-    loose = {"type": wrapped["type"]} if wrapped is schema else {"required": ["value"], "type": "object"}
+    loose: Schema = {"type": "object"} | ({} if wrapped is schema else {"required": ["value"]})
     try:
-        value = fitting_json(text, schema)
+        return fitting_json(text, schema)
     except NoJsonError as exc:
         try:
             found = without_nulls(fitting_json(text, loose), wrapped)
         except NoJsonError:
             raise exc from None
-        value = found if wrapped is schema else found["value"]
-        if problem := misfit(value, schema):
-            raise NoJsonError(problem) from None
+    value = found if wrapped is schema else found["value"]
+    if problem := misfit(value, schema):
+        raise NoJsonError(problem)
     return value

@@ -15,9 +15,18 @@ Message = dict[str, Any]
 
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
-"""Why a model stopped writing."""
 ToolChoice = Literal["auto", "required"]
 """Whether a model may reply without a call, or must call at least one function."""
+EMBEDDED = "embedded"
+"""The model that runs on this machine."""
+FIRST_LISTED = "auto"
+"""The first model that the endpoint lists."""
+OPENAI_URL = "https://api.openai.com/v1"
+"""The endpoint when none is named."""
+SCRIPTED = "scripted:"
+"""Before the path of a script."""
+_UNREADABLE = 2_000
+"""Characters that are shown of arguments that are no JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +73,17 @@ FREE = Price(0.0, 0.0)
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview(-[\d-]+)?)$")
 
 
+@cache
 def price_of(model: str) -> Price | None:
     """The list price of a well-known model; None where it is unknown, which is never free.
 
     Args:
         model: With or without its provider and date: `openai/gpt-4o-2024-08-06`.
     """
-    table, name = _prices(), model.rpartition("/")[2].lower()
-    return table.get(name) or table.get(_DATED.sub("", name))
-
-
-@cache
-def _prices() -> dict[str, Price]:
-    models = json.loads(Path(__file__).with_name("prices.json").read_text())["models"]
-    return {name: Price(**price) for name, price in models.items()}
+    table = json.loads(Path(__file__).with_name("prices.json").read_text())["models"]
+    name = model.rpartition("/")[2].lower()
+    found = table.get(name) or table.get(_DATED.sub("", name))
+    return Price(**found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,6 @@ class Request:
     """Chat Completions definitions of functions. `tool_calls` holds the calls whatever the endpoint can do; a reply
     without any is `text`. Not together with a schema."""
     tool_choice: ToolChoice = "auto"
-    """Whether a reply without a call will do."""
     max_tokens: int | None = None
     temperature: float | None = None
     """0 for the likeliest answer."""
@@ -138,22 +143,17 @@ class Completion:
     def as_message(self) -> Message:
         """The reply as a message of the conversation that goes on, whose calls the following messages answer."""
         message: Message = {"role": "assistant", "content": self.text or (None if self.tool_calls else "")}
-        return message | ({"tool_calls": [_call(call) for call in self.tool_calls]} if self.tool_calls else {})
-
-
-def _call(call: ToolCall) -> Message:
-    arguments = call.arguments
-    try:
-        readable = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        readable = False
-    if not readable:  # templates read them: what is no JSON would make every later request fail
-        arguments = json.dumps({"not_json": arguments[:_UNREADABLE]})
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
-_UNREADABLE = 2_000
-"""Characters that are shown of arguments that are no JSON."""
+        for call in self.tool_calls:
+            arguments = call.arguments
+            try:
+                readable = isinstance(json.loads(arguments), dict)
+            except (ValueError, RecursionError):
+                readable = False
+            if not readable:  # templates read them: what is no JSON would make every later request fail
+                arguments = json.dumps({"not_json": arguments[:_UNREADABLE]})
+            function = {"name": call.name, "arguments": arguments}
+            message.setdefault("tool_calls", []).append({"id": call.id, "type": "function", "function": function})
+        return message
 
 
 class Model(Protocol):
@@ -190,13 +190,3 @@ class Role:
 
 
 ROLES: tuple[str, ...] = tuple(value for name, value in vars(Role).items() if name.isupper())
-
-
-EMBEDDED = "embedded"
-"""The model that runs on this machine."""
-FIRST_LISTED = "auto"
-"""The first model that the endpoint lists."""
-OPENAI_URL = "https://api.openai.com/v1"
-"""The endpoint when none is named."""
-SCRIPTED = "scripted:"
-"""Before the path of a script."""

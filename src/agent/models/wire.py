@@ -6,7 +6,7 @@ A dialect says both otherwise on the way: to the rest of the program every endpo
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,17 +44,6 @@ class Wire(Protocol):
         ...
 
 
-async def events(lines: AsyncIterable[str]) -> AsyncIterator[dict[str, Any]]:
-    """The JSON events of a server-sent stream, up to `[DONE]`."""
-    async for line in lines:
-        if not line.startswith("data:"):
-            continue
-        data = line[5:].strip()
-        if data == "[DONE]":
-            return
-        yield json.loads(data)
-
-
 async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
     """The response that a stream's chunks add up to.
 
@@ -70,8 +59,7 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
             raise Failure(Kind.CUT, endpoint, f"an event that is no JSON object: {chunk!r}")
         if chunk.get("error"):
             raise Failure(Kind.CUT, endpoint, json.dumps(chunk["error"]))
-        response["usage"] = chunk.get("usage") or response["usage"]
-        response["model"] = chunk.get("model") or response["model"]
+        response = {key: chunk.get(key) or known for key, known in response.items()}
         for choice in (chunk.get("choices") or [])[:1]:
             finish = choice.get("finish_reason") or finish
             delta = choice.get("delta") or {}
@@ -81,7 +69,14 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
             if delta.get("refusal"):
                 message["refusal"] = message.get("refusal", "") + delta["refusal"]
             for part in delta.get("tool_calls") or []:
-                _add_call(calls, part, on_delta)
+                new = {"id": "", "function": {"name": "", "arguments": ""}, "type": "function"}
+                call = calls.setdefault(part.get("index", 0), new)
+                call["id"] = part.get("id") or call["id"]
+                piece = part.get("function") or {}
+                for key in ("name", "arguments"):
+                    call["function"][key] += piece.get(key) or ""
+                if call["function"]["name"] == RESPOND and piece.get("arguments"):
+                    on_delta(piece["arguments"])
     if finish is None:
         raise Failure(Kind.CUT, endpoint, f"the stream ended after {len(message['content'])} characters")
     if calls:
@@ -89,30 +84,19 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
     return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
 
 
-def _add_call(calls: dict[int, dict[str, Any]], part: dict[str, Any], on_delta: OnDelta) -> None:
-    call = calls.setdefault(
-        part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}, "type": "function"}
-    )
-    call["id"] = part.get("id") or call["id"]
-    piece = part.get("function") or {}
-    for key in ("name", "arguments"):
-        call["function"][key] += piece.get(key) or ""
-    if call["function"]["name"] == RESPOND and (text := piece.get("arguments")):
-        on_delta(text)
-
-
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How an endpoint wants Chat Completions to be said."""
+    """How an endpoint wants Chat Completions to be said. What reads an answer raises Failure where it is none."""
 
     path: str
     """Under the base URL."""
     request: Callable[[Body], Body]
-    """Says a request in this dialect."""
     response: Callable[[dict[str, Any], Endpoint], dict[str, Any]]
-    """Reads an answer of this dialect; raises Failure where it is none."""
     assemble: Callable[[AsyncIterable[dict[str, Any]], OnDelta, Endpoint], Awaitable[dict[str, Any]]]
-    """Reads a stream of this dialect; raises Failure where it ends too soon."""
+    """Reads a stream."""
+
+
+_APART = "Pictures of the results above, in their order:"
 
 
 def _with_pictures_apart(body: Body) -> Body:
@@ -131,17 +115,11 @@ def _with_pictures_apart(body: Body) -> Body:
     return {**body, "messages": messages[:-1]}
 
 
-_APART = "Pictures of the results above, in their order:"
 CHAT = Dialect("/chat/completions", _with_pictures_apart, lambda response, _: response, assemble)
 
 
-_SAME = ("model", "temperature", "stream")
-_ENDS = ("response.completed", "response.incomplete", "response.failed")
-_FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
-
-
 def _request(body: Body) -> Body:
-    said: Body = {name: body[name] for name in _SAME if name in body}
+    said: Body = {name: body[name] for name in ("model", "temperature", "stream") if name in body}
     said |= {"input": list(_items(body["messages"])), "store": False}
     if length := body.get("max_tokens") or body.get("max_completion_tokens"):
         said["max_output_tokens"] = length
@@ -183,35 +161,29 @@ def _parts(content: Any, kind: str) -> Any:
 def _response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
     if answer.get("error"):
         raise event_failure(endpoint, answer["error"])
+    message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
     try:
-        return _as_chat(answer)
+        for item in answer["output"]:
+            if item["type"] == "function_call":
+                function = {"name": item["name"], "arguments": item["arguments"]}
+                message["tool_calls"].append({"id": item["call_id"], "type": "function", "function": function})
+            for part in item["content"] if item["type"] == "message" else ():
+                if part["type"] == "refusal":
+                    message["refusal"] = part["refusal"]
+                else:
+                    message["content"] += part["text"]
+        counted = answer.get("usage")
+        usage = counted and {
+            "prompt_tokens": counted["input_tokens"],
+            "completion_tokens": counted["output_tokens"],
+            "prompt_tokens_details": counted.get("input_tokens_details"),
+        }
+        reason = str((answer.get("incomplete_details") or {}).get("reason"))
     except (LookupError, TypeError, AttributeError):
         raise Failure(Kind.CUT, endpoint, f"no Responses answer: {answer}") from None
-
-
-def _as_chat(answer: dict[str, Any]) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
-    for item in answer["output"]:
-        if item["type"] == "function_call":
-            function = {"name": item["name"], "arguments": item["arguments"]}
-            message["tool_calls"].append({"id": item["call_id"], "type": "function", "function": function})
-        for part in item["content"] if item["type"] == "message" else ():
-            if part["type"] == "refusal":
-                message["refusal"] = part["refusal"]
-            else:
-                message["content"] += part["text"]
-    counted = answer.get("usage")
-    usage = counted and {
-        "prompt_tokens": counted["input_tokens"],
-        "completion_tokens": counted["output_tokens"],
-        "prompt_tokens_details": counted.get("input_tokens_details"),
-    }
-    finish = _FINISHES.get(str((answer.get("incomplete_details") or {}).get("reason")), "stop")
-    return {
-        "model": answer.get("model"),
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": usage,
-    }
+    finish = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(reason, "stop")
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {"model": answer.get("model"), "choices": [choice], "usage": usage}
 
 
 async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
@@ -230,7 +202,7 @@ async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, en
                     on_delta(event["delta"])
             case "error":
                 raise event_failure(endpoint, event)
-            case kind if kind in _ENDS:
+            case "response.completed" | "response.incomplete" | "response.failed":
                 return _response(event.get("response") or {}, endpoint)
     raise Failure(Kind.CUT, endpoint, f"the stream ended after {heard} characters")
 

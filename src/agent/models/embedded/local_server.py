@@ -106,26 +106,16 @@ class ServerState:
                 os.kill(self.pid, number)
 
 
-@dataclass(frozen=True, slots=True)
 class ServerFiles:
-    """The files of one server in the runtime folder."""
+    """The files of one server in the runtime folder: all have one stem.
 
-    stem: Path
+    The state's modification time is the last request's; the lock is held by the server as long as it lives; the log
+    has what it prints, from its last start on.
+    """
 
-    @property
-    def state(self) -> Path:
-        """The state; its modification time is the last request's."""
-        return self.stem.with_suffix(".json")
-
-    @property
-    def lock(self) -> Path:
-        """Held by the server as long as it lives."""
-        return self.stem.with_suffix(".lock")
-
-    @property
-    def log(self) -> Path:
-        """What the server prints, from its last start on."""
-        return self.stem.with_suffix(".log")
+    def __init__(self, stem: Path) -> None:
+        self.stem = stem
+        self.state, self.lock, self.log = (stem.with_suffix(suffix) for suffix in (".json", ".lock", ".log"))
 
     def read(self) -> ServerState | None:
         """The state of a server that lives; None if there is none."""
@@ -193,17 +183,12 @@ class LocalServer:
         start_timeout: float = 180.0,
         hung_after: float = 20.0,
     ) -> None:
-        self._runtime = runtime
+        self.files = ServerFiles(runtime / f"embedded-{options.key}")
         self._options = options
         self._notify = notify or (lambda _: None)
         self._start_timeout = start_timeout
         self._hung_after = hung_after
         self._starting = asyncio.Lock()
-
-    @property
-    def files(self) -> ServerFiles:
-        """Its state, lock and log."""
-        return ServerFiles(self._runtime / f"embedded-{self._options.key}")
 
     async def find(self) -> ServerState:
         """The server, started if need be.
@@ -216,9 +201,10 @@ class LocalServer:
             state = self.files.read()
             if state is not None and state.ready and await _answers(state):
                 return state
-            return await self._start(self.files)
+            return await self._start()
 
-    async def _start(self, files: ServerFiles) -> ServerState:
+    async def _start(self) -> ServerState:
+        files = self.files
         self._notify("loading the embedded model")
         began = tried = time.monotonic()
         process = self.begin()
@@ -268,13 +254,13 @@ class LocalServer:
         module = "agent.models.embedded.server"
         command = [sys.executable, "-P", "-m", module, str(files.stem.absolute()), json.dumps(options)]
         try:
-            private_folder(self._runtime)
+            private_folder(files.stem.parent)
             # Appending: of two that start at once, the one that finds the lock taken must not empty the log.
             with open(files.log, "ab", opener=private) as log:
                 process = child.popen(command, env=child.environment(*_VARIABLES), stdout=log, stderr=log)
         except OSError as exc:
             raise StorageError(
-                f"the embedded model's server needs {self._runtime}: {exc.strerror or exc}",
+                f"the embedded model's server needs {files.stem.parent}: {exc.strerror or exc}",
                 remedy="Make the folder writable, or set ALITA_HOME to another one.",
             ) from None
         _STARTED[:] = [*(earlier for earlier in _STARTED if earlier.poll() is None), process]

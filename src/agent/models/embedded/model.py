@@ -6,19 +6,21 @@ import asyncio
 import contextlib
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.models.chat import ChatModel
-from agent.models.embedded.local_server import LocalServer, ServerOptions, ServerState
+from agent.models.embedded.local_server import LocalServer, ServerOptions
 from agent.models.embedded.prefixes import KeptPrefixes
 from agent.models.failures import Endpoint, Failure, Kind, Notify, Retry, status_failure, transport_failure
 from agent.models.protocol import EMBEDDED, FREE, Message
-from agent.models.wire import Body, OnDelta, assemble, events
+from agent.models.wire import Body, OnDelta, assemble
 
 if TYPE_CHECKING:
     import httpx2
+
+_NOWHERE = Endpoint(EMBEDDED, "http://127.0.0.1:0/v1", "")
 
 
 class EmbeddedModel(ChatModel):
@@ -31,6 +33,7 @@ class EmbeddedModel(ChatModel):
         threads: 0 for as many as there are free cores.
         prefixes: The folder in which the beginnings of prompts are kept; None: they are read anew each time.
         timeout: Seconds that one call may take.
+        retry: How often a failed call is repeated.
         notify: Told when the model is loaded and when a call waits.
     """
 
@@ -43,7 +46,6 @@ class EmbeddedModel(ChatModel):
         threads: int = 0,
         prefixes: Path | None = None,
         timeout: float = 900.0,
-        slots: asyncio.Semaphore | None = None,
         retry: Retry | None = None,
         notify: Notify | None = None,
     ) -> None:
@@ -51,34 +53,20 @@ class EmbeddedModel(ChatModel):
             options = ServerOptions(weights(), idle=idle, threads=threads, prefixes=prefixes)
             return LocalServer(runtime, options, notify=notify)
 
-        super().__init__(
-            EMBEDDED,
-            LocalWire(server, timeout),
-            price=FREE,
-            slots=slots or asyncio.Semaphore(ServerOptions.parallel),
-            retry=retry,
-            notify=notify,
-            enforced=True,
-        )
+        wire, slots = LocalWire(server, timeout), asyncio.Semaphore(ServerOptions.parallel)
+        super().__init__(EMBEDDED, wire, price=FREE, slots=slots, retry=retry, notify=notify, enforced=True)
 
 
 class LocalWire:
     """Carries requests to the local server with httpx2: importing the SDK takes longer than a short answer."""
 
     def __init__(self, server: Callable[[], LocalServer], timeout: float) -> None:
+        self.endpoint = _NOWHERE
         self._make_server = server
         self._timeout = timeout
         self._server: LocalServer | None = None
-        self._state: ServerState | None = None
         self._opened: httpx2.AsyncClient | None = None
         self._kept: KeptPrefixes | None = None
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """Who is asked."""
-        port = self._state.port if self._state else 0
-        token = self._state.token if self._state else None
-        return Endpoint(EMBEDDED, f"http://127.0.0.1:{port}/v1", "", token)
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
         """Sends one request, starting the server if need be; see `agent.models.wire.Wire`."""
@@ -89,11 +77,17 @@ class LocalWire:
             server.files.touch()  # a request that begins and one that is done both keep the server from ending
             try:
                 await self._restore(client, body["messages"])
-                return await self._post(client, body, on_delta)
+                async with client.stream("POST", "/v1/chat/completions", json=body) as response:
+                    if response.status_code >= 400:
+                        raise await self._failure(response)
+                    if on_delta is not None:
+                        return await assemble(_events(response), on_delta, self.endpoint)
+                    answer: dict[str, Any] = json.loads(await response.aread())
+                    return answer
             finally:
                 server.files.touch()
         except httpx2.HTTPError as exc:
-            await self._forget()
+            await self.aclose()
             raise transport_failure(self.endpoint, exc) from None
         except json.JSONDecodeError as exc:
             raise Failure(Kind.CUT, self.endpoint, f"no JSON: {exc}") from None
@@ -104,7 +98,9 @@ class LocalWire:
 
     async def aclose(self) -> None:
         """Closes connections; the server stays for others until it is idle."""
-        await self._forget()
+        client, self._opened = self._opened, None
+        if client is not None:
+            await client.aclose()
 
     async def _restore(self, client: httpx2.AsyncClient, messages: Sequence[Message]) -> None:
         """Has the server take back what it once computed for the beginning of a prompt.
@@ -120,28 +116,14 @@ class LocalWire:
             slot = min(idle, key=lambda slot: slot.get("id_task", -1))
             await client.post(f"/slots/{slot['id']}?action=restore", json={"filename": file.name})
 
-    async def _post(self, client: httpx2.AsyncClient, body: Body, on_delta: OnDelta | None) -> dict[str, Any]:
-        if on_delta is None:
-            response = await client.post("/v1/chat/completions", json=body)
-            await self._raise_for_status(response)
-            answer: dict[str, Any] = response.json()
-            return answer
-        async with client.stream("POST", "/v1/chat/completions", json=body) as response:
-            await self._raise_for_status(response)
-            return await assemble(events(response.aiter_lines()), on_delta, self.endpoint)
-
-    async def _raise_for_status(self, response: httpx2.Response) -> None:
-        if response.status_code < 400:
-            return
-        await response.aread()
-        endpoint = self.endpoint
-        if response.status_code == 401:
-            # The port belongs to another process by now: look for the server again.
-            await self._forget()
-            raise Failure(Kind.UNREACHABLE, endpoint, "another server answers there")
+    async def _failure(self, response: httpx2.Response) -> Failure:
+        text = (await response.aread()).decode(errors="replace")
+        if response.status_code == 401:  # the port belongs to another process by now: look for the server again
+            await self.aclose()
+            return Failure(Kind.UNREACHABLE, self.endpoint, "another server answers there")
         with contextlib.suppress(ValueError):
-            raise status_failure(endpoint, response.status_code, response.json(), response.headers)
-        raise status_failure(endpoint, response.status_code, response.text, response.headers)
+            return status_failure(self.endpoint, response.status_code, json.loads(text), response.headers)
+        return status_failure(self.endpoint, response.status_code, text, response.headers)
 
     async def _client(self) -> tuple[httpx2.AsyncClient, LocalServer]:
         import httpx2
@@ -150,18 +132,24 @@ class LocalWire:
             self._server = await asyncio.to_thread(self._make_server)
         if self._opened is not None:
             return self._opened, self._server
-        self._state = await self._server.find()
-        self._kept = KeptPrefixes(Path(self._state.prefixes)) if self._state.prefixes else None
-        if self._opened is None:
+        state = await self._server.find()
+        if self._opened is None:  # nobody else found it meanwhile
+            self._kept = KeptPrefixes(Path(state.prefixes)) if state.prefixes else None
+            self.endpoint = Endpoint(EMBEDDED, f"http://127.0.0.1:{state.port}/v1", "", state.token)
             self._opened = httpx2.AsyncClient(
-                base_url=f"http://127.0.0.1:{self._state.port}",
-                headers={"Authorization": f"Bearer {self._state.token}"},
+                base_url=f"http://127.0.0.1:{state.port}",
+                headers={"Authorization": f"Bearer {state.token}"},
                 timeout=httpx2.Timeout(self._timeout, connect=5.0),
                 trust_env=False,
             )
         return self._opened, self._server
 
-    async def _forget(self) -> None:
-        client, self._opened = self._opened, None
-        if client is not None:
-            await client.aclose()
+
+async def _events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    """The JSON events of a server-sent stream, up to `[DONE]`."""
+    async for line in response.aiter_lines():
+        data = line[5:].strip() if line.startswith("data:") else ""
+        if data == "[DONE]":
+            return
+        if data:
+            yield json.loads(data)
