@@ -89,10 +89,10 @@ def cpu_seconds(pids: list[int]) -> float:
 
 def family() -> list[int]:
     """This process and the Python processes that came of it; the sandbox's own are left out."""
-    from agent.gaia.process_tree import _descendants
+    from agent.gaia.process_tree import descendants
 
     found = [os.getpid()]
-    for pid in _descendants(os.getpid(), ()):
+    for pid in descendants(os.getpid()):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:

@@ -23,7 +23,8 @@ from agent.gaia.attachments import usual_attachments
 from agent.gaia.configuration import LibraryMode, Places, with_limit
 from agent.gaia.dataset import load_questions, revision_of
 from agent.gaia.outputs import results_of, write_answers
-from agent.gaia.progress import Count, Display, money, open_display
+from agent.gaia.progress import Count, Display
+from agent.gaia.report.tables import price
 from agent.gaia.runner import Benchmark, Outcome, RunOptions, Selection, Totals
 from agent.gaia.scorer import Mode
 from agent.models.protocol import EMBEDDED
@@ -157,7 +158,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     require_ours(choices.questions, Places(choices.results), choices.submission, resume=choices.resume)
     if choices.library == "warm" and flags.get("tools_dir") is None:
         require_empty(Places(choices.results))
-    display = open_display(verbose=choices.verbose, plain=settings.plain)
+    display = Display(verbose=choices.verbose, plain=settings.plain)
     for problem in dataset.problems:
         display.say(problem)
     running = _Run(choices, settings, dataset, display)
@@ -261,7 +262,7 @@ def _sum_up(outcome: Outcome, choices: Choices) -> None:
     share = f", {100 * count.right / cells:.1f} % of all selected" if cells and count.right + count.wrong else ""
     lines = [
         f"{count.right} right of {cells}{share}; {count.wrong} wrong, {count.errors} errors, {outcome.left} left;"
-        f" {count.tokens:,} tokens, {money(count.cost)}",
+        f" {count.tokens:,} tokens, {price(count.cost)}",
         f"results: {choices.results}",
         f"ledger:  {Places(choices.results).ledger}",
     ]

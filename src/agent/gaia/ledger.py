@@ -14,14 +14,14 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from agent import alita_version
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import Attempt, Begun, Task
+from agent.gaia.attempt import Attempt, Begun, Task, from_line
 from agent.store.jsonl_log import AppendedLines
 from mcp_tools.tool import Json
 
@@ -52,26 +52,9 @@ class Header:
 
     fingerprint: str
     dataset: str = ""
-    configuration: dict[str, Json] = field(default_factory=dict)
+    configuration: dict[str, Any] = field(default_factory=dict)
     created: str = ""
     alita: str = ""
-
-    @classmethod
-    def from_json(cls, line: dict[str, Any], path: Path) -> Header:
-        """Reads a line.
-
-        Raises:
-            RunError: A later version wrote it.
-        """
-        written = line.get("ledger")
-        if not isinstance(written, int) or written > VERSION:
-            raise RunError(
-                f"The ledger {path} has version {written}, and this alita ({alita_version()}) reads up to {VERSION}.",
-                remedy="Use the alita that wrote it, or name another --output.",
-            )
-        configuration = line.get("configuration")
-        texts = {name: str(line.get(name, "")) for name in ("fingerprint", "dataset", "created", "alita")}
-        return cls(**texts, configuration=configuration if isinstance(configuration, dict) else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +72,6 @@ class Choice:
         """The line of the ledger."""
         tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
         return {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint, "tasks": tasks}
-
-    @classmethod
-    def from_json(cls, line: dict[str, Any], *, header: str) -> Choice:
-        """Reads a line.
-
-        Args:
-            line: As it stands in the ledger.
-            header: The fingerprint of the header before it: what it is for, where an earlier version wrote it.
-
-        Raises:
-            ValueError: It is no selection.
-        """
-        try:
-            tasks = [Task(str(t["task_id"]), "", t.get("level"), str(t.get("file_name", ""))) for t in line["tasks"]]
-            return cls(tuple(tasks), max(1, int(line.get("epochs", 1))), str(line.get("fingerprint", header)))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a selection names its tasks: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +95,10 @@ def read_ledger(path: Path) -> Records:
     Raises:
         RunError: There is none, it is no ledger, or a later version wrote it.
     """
-    raw = _content(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"The ledger {path} cannot be read: {error.strerror}.") from None
     headers: list[Header] = []
     choices: list[Choice] = []
     made: list[Attempt | Begun] = []
@@ -138,27 +107,38 @@ def read_ledger(path: Path) -> Records:
         if not text.strip():
             continue
         line = object_in(text)
-        if line is not None and line.get("kind") == "header":
-            headers.append(Header.from_json(line, path))
-        elif not headers:
-            raise _no_ledger(path)
-        elif line is None:
+        if line is None and headers:
             problems.append(f"line {number} of {path.name} is damaged; its attempt is done again")
-        else:
-            try:
-                match line.get("kind"):
-                    case "selection":
-                        choices.append(Choice.from_json(line, header=headers[-1].fingerprint))
-                    case "attempt":
-                        made.append(Attempt.from_json(line))
-                    case "begun":
-                        made.append(Begun.from_json(line))
-            except ValueError as error:
-                problems.append(f"line {number} of {path.name} cannot be used: {error}")
-    attempts = tuple(one for one in made if isinstance(one, Attempt))
+            continue
+        kind = line.get("kind") if line else None
+        if line is None or (not headers and kind != "header"):
+            raise _no_ledger(path)
+        try:
+            match kind:
+                case "header":
+                    _require_known(line, path)
+                    headers.append(from_line(Header, line))
+                case "selection":  # an earlier version wrote no fingerprint: it is for the header before it
+                    choices.append(from_line(Choice, {"fingerprint": headers[-1].fingerprint, **line}))
+                case "attempt":
+                    made.append(from_line(Attempt, line))
+                case "begun":
+                    made.append(from_line(Begun, line))
+        except ValueError as error:
+            problems.append(f"line {number} of {path.name} cannot be used: {error}")
     newest = {(one.key, one.fingerprint): one for one in made}
+    attempts = tuple(one for one in made if isinstance(one, Attempt))
     begun = tuple(one for one in newest.values() if isinstance(one, Begun))
     return Records(tuple(headers), tuple(choices), attempts, begun, tuple(problems))
+
+
+def _require_known(header: dict[str, Any], path: Path) -> None:
+    written = header.get("ledger")
+    if not isinstance(written, int) or written > VERSION:
+        raise RunError(
+            f"The ledger {path} has version {written}, and this alita ({alita_version()}) reads up to {VERSION}.",
+            remedy="Use the alita that wrote it, or name another --output.",
+        )
 
 
 def chosen_of(choices: Sequence[Choice], fingerprint: str) -> Choice | None:
@@ -171,19 +151,13 @@ def chosen_of(choices: Sequence[Choice], fingerprint: str) -> Choice | None:
 
 
 def object_in(text: bytes) -> dict[str, Any] | None:
-    """The JSON object that a line is; None where it is none."""
+    """The JSON object that a line is, with a mark for half a character; None where it is none."""
     try:
-        value = json.loads(text.decode("utf-8", "surrogatepass"))
+        whole = text.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        value = json.loads(whole)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RunError(f"The ledger {path} cannot be read: {error.strerror}.") from None
 
 
 def _no_ledger(path: Path) -> RunError:
@@ -217,21 +191,23 @@ class Ledger:
                 questions or another configuration.
             StorageError: It cannot be written.
         """
-        raw = _content(path) if path.is_file() else b""
-        if not raw.startswith(_BEGINNING[: len(raw)]) and not read_ledger(path).headers:
-            raise _no_ledger(path)  # it is not ours to be repaired
+        if path.is_file():
+            with path.open("rb") as file:
+                begins = file.read(len(_BEGINNING))
+            if not _BEGINNING.startswith(begins) and not read_ledger(path).headers:
+                raise _no_ledger(path)  # it is not ours to be repaired
         try:
-            file = AppendedLines.open(path)
+            lines = AppendedLines.open(path)
         except RunError:
             raise RunError(
                 f"Another runner is writing the ledger {path}.",
                 remedy="Wait for it to end or stop it; for a second benchmark name another --output.",
             ) from None
         try:
-            ledger = cls(file, read_ledger(path), fingerprint.digest)
+            ledger = cls(lines, read_ledger(path), fingerprint.digest)
             ledger._begin(path, fingerprint, mixed=mixed)
         except BaseException:
-            file.close()
+            lines.close()
             raise
         return ledger
 
@@ -250,16 +226,16 @@ class Ledger:
         Raises:
             StorageError: It cannot be written.
         """
-        selection = Choice(tuple(replace(task, question="") for task in tasks), epochs, self._fingerprint)
-        before = [choice for choice in self.choices if choice.fingerprint == self._fingerprint]
-        if before[-1:] != [selection]:
+        kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
+        selection = Choice(kept, epochs, self._fingerprint)
+        if [choice for choice in self.choices if choice.fingerprint == self._fingerprint][-1:] != [selection]:
             self._write(selection.as_json())
             self.choices.append(selection)
 
     def begin(self, begun: Begun) -> None:
         """Adds the line of a run that begins. It is not synced, and left out where there is no space for it."""
         with contextlib.suppress(StorageError):  # the line of the attempt will tell
-            self._file.append([begun.as_json()])
+            self._file.append([{"kind": "begun", **asdict(begun)}])
 
     def close(self) -> None:
         """Gives the file back."""

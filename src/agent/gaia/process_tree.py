@@ -23,14 +23,9 @@ def kill_tree(pid: int, *, spared: Collection[int] = ()) -> None:
 
 
 def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
-    """Kills all that descend from a process.
-
-    Args:
-        pid: The process.
-        spared: Descendants that live on, with theirs.
-    """
+    """Kills all that descend from a process, as `kill_tree` does."""
     known: set[int] = set()
-    while found := _descendants(pid, spared) - known:
+    while found := descendants(pid, spared) - known:
         for child in found:
             _signal(child, signal.SIGSTOP)
         known |= found
@@ -38,20 +33,18 @@ def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
         _signal(child, signal.SIGKILL)
 
 
-def _descendants(pid: int, spared: Collection[int]) -> set[int]:
-    children: defaultdict[int, list[int]] = defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                # The name in brackets may hold anything, brackets too.
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children[parent].append(int(entry.name))
+def descendants(pid: int, spared: Collection[int] = ()) -> set[int]:
+    """All that descend from a process, but for the spared and theirs."""
+    children: defaultdict[int, set[int]] = defaultdict(set)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            # The name in brackets may hold anything, brackets too.
+            children[int(stat.read_text().rpartition(")")[2].split()[1])].add(int(stat.parent.name))
     found: set[int] = set()
-    waiting = [pid]
+    waiting = {pid}
     while waiting:
-        fresh = [child for child in children[waiting.pop()] if child not in spared]
-        found.update(fresh)
-        waiting += fresh
+        waiting = {child for parent in waiting for child in children[parent]} - set(spared) - found
+        found |= waiting
     return found
 
 

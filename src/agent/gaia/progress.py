@@ -6,14 +6,16 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from agent.gaia.attempt import DONE, Attempt, Task
+from agent.gaia.report.tables import count as counted
+from agent.gaia.report.tables import price, seconds_text
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +42,14 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
-    """The coordinator chose an action."""
+class Said:
+    """What a question under way does or says."""
 
     task_id: str
     epoch: int
-    action: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A sentence for the user."""
-
-    task_id: str
     text: str
+    action: str = ""
+    """What the coordinator chose to do, if this tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,7 @@ class Ended:
     attempt: Attempt
 
 
-Event: TypeAlias = Planned | Began | Stepped | Said | Ended
+Event: TypeAlias = Planned | Began | Said | Ended
 
 
 @dataclass(slots=True)
@@ -89,91 +84,14 @@ class Count:
         """What these attempts add up to."""
         count = cls(selected)
         for attempt in attempts:
-            count.add(attempt)
+            count.interrupted += attempt.status == "interrupted"
+            count.done += attempt.status != "interrupted"
+            count.errors += attempt.status == "error"
+            count.right += attempt.correct is True
+            count.wrong += attempt.correct is False and attempt.status != "error"
+            count.tokens += attempt.input_tokens + attempt.output_tokens
+            count.cost = None if count.cost is None or attempt.cost is None else count.cost + attempt.cost
         return count
-
-    def add(self, attempt: Attempt) -> None:
-        """Counts an attempt."""
-        self.interrupted += attempt.status == "interrupted"
-        self.done += attempt.status != "interrupted"
-        self.errors += attempt.status == "error"
-        self.right += attempt.correct is True
-        self.wrong += attempt.correct is False and attempt.status != "error"
-        self.tokens += attempt.input_tokens + attempt.output_tokens
-        known = self.cost is not None and attempt.cost is not None
-        self.cost = (self.cost or 0.0) + (attempt.cost or 0.0) if known else None
-
-
-@dataclass(slots=True)
-class Tally:
-    """The state of a benchmark as its events tell it; each question and epoch counts once, as it was last."""
-
-    selected: dict[str, int | None] = field(default_factory=dict)
-    """Level by task."""
-    epochs: int = 1
-    """How often each is asked."""
-    latest: dict[tuple[str, int], Attempt] = field(default_factory=dict)
-    running: dict[tuple[str, int], str] = field(default_factory=dict)
-    """The present action of each question under way."""
-    todo: int = 0
-    made: int = 0
-    """Attempts that ended since the start."""
-    began: float = field(default_factory=time.monotonic)
-
-    def note(self, event: Event) -> None:
-        """Takes in an event."""
-        match event:
-            case Planned():
-                self.selected = {task.task_id: task.level for task in event.selected}
-                self.latest = {attempt.key: attempt for attempt in event.done if attempt.task_id in self.selected}
-                self.epochs = event.epochs
-                self.todo, self.began = event.todo, time.monotonic()
-            case Began():
-                self.running[event.task.task_id, event.epoch] = "plan"
-            case Stepped():
-                self.running[event.task_id, event.epoch] = event.action
-            case Ended():
-                self.running.pop(event.attempt.key, None)
-                self.latest[event.attempt.key] = event.attempt
-                self.made += 1
-
-    def counts(self) -> dict[int | None, Count]:
-        """Counts by level, easiest first."""
-        found = {level: Count() for level in _ordered(self.selected.values())}
-        for level in self.selected.values():
-            found[level].selected += self.epochs
-        for attempt in self.latest.values():
-            found[self.selected[attempt.task_id]].add(attempt)
-        return found
-
-    def total(self) -> Count:
-        """Counts of all levels."""
-        return Count.of(self.latest.values(), len(self.selected) * self.epochs)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """As long as so far for each attempt; None while nothing has ended."""
-        if not self.made:
-            return None
-        return (time.monotonic() - self.began) / self.made * (self.todo - self.made)
-
-
-def _ordered(levels: Iterable[int | None]) -> list[int | None]:
-    return sorted(set(levels), key=lambda level: (level is None, level or 0))
-
-
-def duration(seconds: float) -> str:
-    """`42 s`, `3 min 20 s`, `2 h 05 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
-
-
-def money(cost: float | None) -> str:
-    """`$0.0312`; an unknown price is a question mark, never 0."""
-    return "?" if cost is None else f"${cost:.4f}"
 
 
 _ANSWER_WIDTH = 60
@@ -181,161 +99,124 @@ _LISTED = 8
 """Questions under way that are named."""
 
 
-class Display(Protocol):
-    """Shows what happens."""
+class Display:
+    """The state of a benchmark as its events tell it, on stderr.
 
-    def show(self, event: Event) -> None:
-        """Takes in an event."""
-        ...
-
-    def say(self, text: str) -> None:
-        """A sentence of the runner itself."""
-        ...
-
-    def close(self) -> None:
-        """Ends the display; what it showed last stays."""
-        ...
-
-
-def open_display(*, verbose: bool, plain: bool) -> Display:
-    """The display that fits where stderr goes."""
-    if plain or not sys.stderr.isatty():
-        return PlainDisplay(verbose=verbose)
-    from rich.console import Console
-
-    return TableDisplay(Console(stderr=True, highlight=False), verbose=verbose)
-
-
-class PlainDisplay:
-    """One line for each attempt that ends; with `verbose` for each step too."""
-
-    def __init__(self, *, verbose: bool) -> None:
-        self._tally = Tally()
-        self._verbose = verbose
-
-    def show(self, event: Event) -> None:
-        """Takes in an event."""
-        self._tally.note(event)
-        for line in lines_of(event, self._tally, verbose=self._verbose):
-            self.say(line)
-
-    def say(self, text: str) -> None:
-        """Prints a line; where nobody reads it any more, the benchmark goes on all the same."""
-        encoding = sys.stderr.encoding or "utf-8"
-        with contextlib.suppress(OSError):
-            print(one_line(text, 500).encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class TableDisplay:
-    """A table that is drawn anew, by level, with lines scrolling up above it.
+    On a terminal a table by level that is drawn anew, with lines scrolling up above it for what went wrong; elsewhere a
+    line for each attempt. Each question and epoch counts once, as it was last.
 
     Args:
-        console: Of the terminal.
-        verbose: Whether every attempt and step gets a line, and not only what went wrong.
+        verbose: Whether each attempt and step gets a line.
+        plain: Whether there is no table.
     """
 
-    def __init__(self, console: Console, *, verbose: bool) -> None:
-        from rich.live import Live
-
-        self._tally = Tally()
+    def __init__(self, *, verbose: bool = False, plain: bool = False) -> None:
         self._verbose = verbose
-        self._console = console
-        self._live = Live(console=console, refresh_per_second=4, get_renderable=self._table, transient=False)
-        self._live.start()
+        self._tasks: dict[str, Task] = {}
+        self._epochs = 1
+        self._latest: dict[tuple[str, int], Attempt] = {}
+        self._running: dict[tuple[str, int], str] = {}
+        self._todo = self._made = 0
+        self._began = time.monotonic()
+        self._live = None
+        if not plain and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(stderr=True, highlight=False)
+            self._live = Live(console=console, refresh_per_second=4, get_renderable=self.table, transient=False)
+            self._live.start()
 
     def show(self, event: Event) -> None:
         """Takes in an event."""
-        self._tally.note(event)
-        if self._verbose or _is_trouble(event):
-            for line in lines_of(event, self._tally, verbose=self._verbose):
+        lines, is_trouble = [], False
+        match event:
+            case Planned():
+                self._tasks = {task.task_id: task for task in event.selected}
+                self._latest = {attempt.key: attempt for attempt in event.done if attempt.task_id in self._tasks}
+                self._epochs, self._todo, self._began = event.epochs, event.todo, time.monotonic()
+                done = sum(attempt.status in DONE for attempt in event.done)
+                epochs = f" × {event.epochs} epochs" if event.epochs > 1 else ""
+                asked = counted(len(event.selected), "question") + epochs
+                before = f", {done} done before" if done else ""
+                lines = [f"{asked}{before}; {counted(event.todo, 'attempt')} to make.", *event.problems]
+                is_trouble = bool(event.problems)
+            case Began():
+                self._running[event.task.task_id, event.epoch] = "plan"
+            case Said():
+                if event.action:
+                    self._running[event.task_id, event.epoch] = event.action
+                lines = [f"  {event.task_id}: {event.text}"] if self._verbose else []
+            case Ended(attempt):
+                self._running.pop(attempt.key, None)
+                self._latest[attempt.key] = attempt
+                self._made += 1
+                lines, is_trouble = [self._line_of(attempt)], attempt.status in {"error", "timeout", "missing-file"}
+        if self._live is None or self._verbose or is_trouble:
+            for line in lines:
                 self.say(line)
 
     def say(self, text: str) -> None:
-        """Prints a line above the table."""
-        from rich.text import Text
+        """A sentence; where nobody reads it any more, the benchmark goes on all the same."""
+        text = one_line(text, 500)
+        if self._live is not None:
+            from rich.text import Text
 
-        self._console.print(Text(one_line(text, 500)), soft_wrap=True)
+            self._live.console.print(Text(text), soft_wrap=True)
+            return
+        encoding = sys.stderr.encoding or "utf-8"
+        with contextlib.suppress(OSError):
+            print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Leaves the table as it is now."""
-        self._tally.running.clear()
-        self._live.stop()
+        """Ends the display; what it showed last stays."""
+        self._running.clear()
+        if self._live is not None:
+            self._live.stop()
 
-    def _table(self) -> RenderableType:
-        return table_of(self._tally)
+    @property
+    def total(self) -> Count:
+        """Counts of all levels."""
+        return Count.of(self._latest.values(), len(self._tasks) * self._epochs)
 
+    def table(self) -> RenderableType:
+        """A row for each level, one for all, and a line about what is under way."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
 
-def table_of(tally: Tally) -> RenderableType:
-    """The table: a row for each level, one for all, and a line about what is under way."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        asked = "questions" if self._epochs == 1 else f"questions × {self._epochs}"
+        for name in ("level", asked, "done", "right", "wrong", "errors", "tokens", "cost"):
+            table.add_column(name, justify="left" if name == "level" else "right", no_wrap=True)
+        counts = {"all": self.total}
+        levels = sorted({task.level for task in self._tasks.values()}, key=lambda level: (level is None, level or 0))
+        for level in levels if len(levels) > 1 else ():
+            ids = {task.task_id for task in self._tasks.values() if task.level == level}
+            attempts = (attempt for attempt in self._latest.values() if attempt.task_id in ids)
+            counts["none" if level is None else str(level)] = Count.of(attempts, len(ids) * self._epochs)
+        for name, c in (*list(counts.items())[1:], ("all", counts["all"])):
+            numbers = (c.selected, c.done, c.right, c.wrong, c.errors, c.tokens)
+            table.add_row(name, *(f"{n:,}" for n in numbers), price(c.cost), style="bold" if name == "all" else "")
+        about = f"{self._made} of {self._todo} attempts{self._left()}"
+        named = [f"{one_line(key[0], 24)} {action}" for key, action in list(self._running.items())[:_LISTED]]
+        more = f"; {len(self._running) - len(named)} more" if len(self._running) > len(named) else ""
+        return Group(table, Text(about), Text("; ".join(named) + more, style="dim", overflow="ellipsis", no_wrap=True))
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    asked = "questions" if tally.epochs == 1 else f"questions × {tally.epochs}"
-    for name in ("level", asked, "done", "right", "wrong", "errors", "tokens", "cost"):
-        table.add_column(name, justify="left" if name == "level" else "right", no_wrap=True)
-    counts = tally.counts()
-    if len(counts) > 1:
-        for level, count in counts.items():
-            table.add_row("none" if level is None else str(level), *_cells(count))
-    table.add_row("all", *_cells(tally.total()), style="bold")
-    left = tally.seconds_left
-    about = [f"{tally.made} of {tally.todo} attempts"]
-    about += [f"about {duration(left)} left"] if left else []
-    named = [f"{one_line(task_id, 24)} {action}" for (task_id, _), action in list(tally.running.items())[:_LISTED]]
-    more = len(tally.running) - len(named)
-    under_way = "; ".join(named) + (f"; {more} more" if more > 0 else "")
-    return Group(table, Text(", ".join(about)), Text(under_way, style="dim", overflow="ellipsis", no_wrap=True))
+    def _left(self) -> str:
+        """As long as so far for each attempt that is left."""
+        left = (time.monotonic() - self._began) / self._made * (self._todo - self._made) if self._made else 0
+        return f", about {seconds_text(left)} left" if left >= 1 else ""
 
-
-def _cells(count: Count) -> list[str]:
-    numbers = (count.selected, count.done, count.right, count.wrong, count.errors, count.tokens)
-    return [*(f"{number:,}" for number in numbers), money(count.cost)]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def lines_of(event: Event, tally: Tally, *, verbose: bool) -> list[str]:
-    """What is said of an event in plain words."""
-    match event:
-        case Planned():
-            done = sum(attempt.status in DONE for attempt in event.done)
-            before = f", {done} done before" if done else ""
-            asked = _count(len(event.selected), "question") + (f" × {event.epochs} epochs" if event.epochs > 1 else "")
-            return [f"{asked}{before}; {_count(event.todo, 'attempt')} to make.", *event.problems]
-        case Ended():
-            return [_line_of(event.attempt, tally)]
-        case Stepped() if verbose:
-            reason = f" ({event.reason})" if event.reason else ""
-            return [f"  {event.task_id}: {event.action}{reason}"]
-        case Said() if verbose:
-            return [f"  {event.task_id}: {event.text}"]
-    return []
-
-
-def _line_of(attempt: Attempt, tally: Tally) -> str:
-    verdict = {True: "right", False: "wrong", None: "answered"}[attempt.correct]
-    if attempt.status != "ok":
-        verdict = attempt.status + (f" ({verdict})" if attempt.status == "limit" else "")
-    said = one_line(attempt.error or attempt.answer, _ANSWER_WIDTH) or "no answer"
-    tokens = attempt.input_tokens + attempt.output_tokens
-    epoch = f" epoch {attempt.epoch}" if attempt.epoch > 1 else ""
-    total, left = tally.total(), tally.seconds_left
-    ahead = f", about {duration(left)} left" if left else ""
-    return (
-        f"[{tally.made}/{tally.todo}] {attempt.task_id}{epoch}: {verdict}: {said}"
-        f" ({duration(attempt.seconds)}, {tokens:,} tokens, {money(attempt.cost)})"
-        f"; {total.right} right of {total.selected}{ahead}"
-    )
-
-
-def _is_trouble(event: Event) -> bool:
-    if isinstance(event, Planned):
-        return bool(event.problems)
-    return isinstance(event, Ended) and event.attempt.status in {"error", "timeout", "missing-file"}
+    def _line_of(self, attempt: Attempt) -> str:
+        verdict = {True: "right", False: "wrong", None: "answered"}[attempt.correct]
+        if attempt.status != "ok":
+            verdict = attempt.status + (f" ({verdict})" if attempt.status == "limit" else "")
+        said = one_line(attempt.error or attempt.answer, _ANSWER_WIDTH) or "no answer"
+        epoch = f" epoch {attempt.epoch}" if attempt.epoch > 1 else ""
+        tokens, total = attempt.input_tokens + attempt.output_tokens, self.total
+        return (
+            f"[{self._made}/{self._todo}] {attempt.task_id}{epoch}: {verdict}: {said}"
+            f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {price(attempt.cost)})"
+            f"; {total.right} right of {total.selected}{self._left()}"
+        )

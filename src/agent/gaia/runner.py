@@ -15,26 +15,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import RunError, UsageError
-from agent.gaia.attempt import DONE, Attempt, Begun, Dataset, Task, interrupted
+from agent.gaia.attempt import DONE, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import LibraryMode, Places, fingerprint_of, worker_settings
 from agent.gaia.ledger import Choice, Fingerprint, Ledger, chosen_of
 from agent.gaia.pool import Job, Patience, Pool
-from agent.gaia.progress import Began, Ended, Event, Planned, Said, Stepped
+from agent.gaia.progress import Began, Ended, Event, Planned, Said
 from agent.gaia.scorer import Mode, resolution_of, score
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attachments import Attachments
 
+Done = Mapping[tuple[str, int], Attempt]
+"""What counts so far, by question and epoch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the user chose."""
+    """What the user chose; empty levels and ids stand for all."""
 
     levels: tuple[int, ...] = ()
-    """Empty for all."""
     ids: tuple[str, ...] = ()
-    """Empty for all."""
     max_questions: int | None = None
     """Of those still to do."""
     epochs: int = 1
@@ -79,7 +80,7 @@ def newest(attempts: Iterable[Attempt], fingerprint: str) -> dict[tuple[str, int
     return {attempt.key: attempt for attempt in attempts if attempt.fingerprint == fingerprint}
 
 
-def still_to_do(selection: Selection, tasks: Sequence[Task], done: dict[tuple[str, int], Attempt]) -> list[Todo]:
+def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list[Todo]:
     """The attempts that are missing, of so many questions at most: what was begun, what is new, what went wrong.
 
     What goes wrong each time comes last, so that it never keeps a limited run from getting on.
@@ -101,31 +102,6 @@ def still_to_do(selection: Selection, tasks: Sequence[Task], done: dict[tuple[st
         return left
     wanted = list(dict.fromkeys(todo.task.task_id for todo in left))[: selection.max_questions]
     return [todo for todo in left if todo.task.task_id in set(wanted)]
-
-
-def counting(
-    tasks: Sequence[Task],
-    before: Choice | None,
-    done: Mapping[tuple[str, int], Attempt],
-    todo: Sequence[Todo],
-    epochs: int,
-) -> Choice:
-    """What counts from now on: what was chosen before, is done, or is to be done now.
-
-    A ledger is one benchmark: what an earlier run of it chose stays in the denominator. What is chosen now but beyond
-    `--max-questions` is not in it yet.
-
-    Args:
-        tasks: The whole set.
-        before: What the earlier runs chose.
-        done: What counts so far.
-        todo: What is to be done now.
-        epochs: How often each question is asked now.
-    """
-    ids = {task_id for task_id, _ in done} | {one.task.task_id for one in todo}
-    ids |= {task.task_id for task in before.tasks} if before else set()
-    most = max([epochs, before.epochs if before else 1, *(epoch for _, epoch in done)])
-    return Choice(tuple(task for task in tasks if task.task_id in ids), most)
 
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
@@ -227,41 +203,50 @@ class Benchmark:
             StorageError: The ledger cannot be written; what stands in it is safe.
             UsageError: A chosen question is not in the set.
         """
-        options = self._options
-        chosen = options.selection.tasks(options.dataset.tasks)
+        options, selection, digest = self._options, self._options.selection, self._fingerprint.digest
+        chosen = selection.tasks(options.dataset.tasks)
         if not options.resume and self._places.ledger.exists():
             raise RunError(
                 f"The ledger {self._places.ledger} is there already.",
                 remedy="Add --resume to go on with it, or name another --output.",
             )
         with Ledger.open(self._places.ledger, fingerprint=self._fingerprint, mixed=options.mixed) as ledger:
-            done = newest(ledger.attempts, self._fingerprint.digest)
-            killed = interrupted(ledger.begun, self._fingerprint.digest)
-            todo = still_to_do(options.selection, chosen, done | killed)
-            before = chosen_of(ledger.choices, self._fingerprint.digest)
-            count = counting(options.dataset.tasks, before, done, todo, options.selection.epochs)
-            ledger.select(count.tasks, count.epochs)
-            self._tell(Planned(count.tasks, tuple(done.values()), len(todo), ledger.problems, count.epochs))
-            self._queue = deque(todo)
-            if todo:
+            done = newest(ledger.attempts, digest)
+            killed = {
+                one.key: Attempt(one.task_id, one.epoch, digest, status="interrupted", run_id=one.run_id)
+                for one in ledger.begun
+                if one.fingerprint == digest
+            }
+            self._queue = deque(still_to_do(selection, chosen, done | killed))
+            tasks, epochs = self._counting(chosen_of(ledger.choices, digest), done)
+            ledger.select(tasks, epochs)
+            self._tell(Planned(tasks, tuple(done.values()), len(self._queue), ledger.problems, epochs))
+            if self._queue:
                 await self._work(ledger)
-            done = newest(ledger.attempts, self._fingerprint.digest)
-        return self._outcome(count, done, {task.task_id for task in chosen})
-
-    def _outcome(self, count: Choice, done: dict[tuple[str, int], Attempt], chosen: set[str]) -> Outcome:
-        selection, kept = self._options.selection, {task.task_id for task in count.tasks}
-        left = still_to_do(Selection(epochs=count.epochs, retry_errors=selection.retry_errors), count.tasks, done)
-        reachable = [one for one in left if one.task.task_id in chosen and one.epoch <= selection.epochs]
+            done = newest(ledger.attempts, digest)
+        ids = {task.task_id for task in chosen}
+        left = still_to_do(Selection(epochs=epochs, retry_errors=selection.retry_errors), tasks, done)
         return Outcome(
             how=self._how,
-            selected=count.tasks,
-            epochs=count.epochs,
-            attempts=tuple(attempt for attempt in done.values() if attempt.task_id in kept),
+            selected=tasks,
+            epochs=epochs,
+            attempts=tuple(done.values()),
             left=len(left),
-            reachable=len(reachable),
+            reachable=sum(one.task.task_id in ids and one.epoch <= selection.epochs for one in left),
             fingerprint=self._fingerprint,
             message=self._message,
         )
+
+    def _counting(self, before: Choice | None, done: Done) -> tuple[tuple[Task, ...], int]:
+        """The questions and epochs that count from now on: chosen before, done, or to be done now.
+
+        A ledger is one benchmark: what an earlier run of it chose stays in the denominator. What is chosen now but
+        beyond `--max-questions` is not in it yet.
+        """
+        ids = {task_id for task_id, _ in done} | {todo.task.task_id for todo in self._queue}
+        ids |= {task.task_id for task in before.tasks} if before else set()
+        epochs = [self._options.selection.epochs, before.epochs if before else 1, *(epoch for _, epoch in done)]
+        return tuple(task for task in self._options.dataset.tasks if task.task_id in ids), max(epochs)
 
     async def _work(self, ledger: Ledger) -> None:
         from agent.models.embedded.local_server import running
@@ -269,9 +254,8 @@ class Benchmark:
         options = self._options
         at_once = min(options.concurrency, len(self._queue))
         workers = min(at_once, os.cpu_count() or 1)
-        setup = worker_settings(options.settings, self._places, options.library, at_once, workers)
         self._pool = Pool(
-            setup,
+            worker_settings(options.settings, self._places, options.library, at_once, workers),
             workers,
             tell=partial(self._heard, ledger),
             patience=options.patience,
@@ -299,23 +283,23 @@ class Benchmark:
 
     def _spent(self) -> str | None:
         """The limit of the whole benchmark that is reached, if any."""
-        totals, made = self._options.totals, self._made
         used: dict[str, float] = {
             "seconds": time.monotonic() - self._began,
-            "tokens": sum(attempt.input_tokens + attempt.output_tokens for attempt in made),
-            "cost": sum(attempt.cost or 0.0 for attempt in made),
-            "steps": sum(attempt.steps for attempt in made),
+            "tokens": sum(attempt.input_tokens + attempt.output_tokens for attempt in self._made),
+            "cost": sum(attempt.cost or 0.0 for attempt in self._made),
+            "steps": sum(attempt.steps for attempt in self._made),
         }
-        return next((name for name, amount in used.items() if (most := getattr(totals, name)) and amount >= most), None)
+        limits = self._options.totals
+        return next((name for name, amount in used.items() if (most := getattr(limits, name)) and amount >= most), None)
 
     async def _attempt(self, todo: Todo, ledger: Ledger) -> None:
-        task, before = todo.task, todo.before
-        found = await asyncio.to_thread(self._options.attachments.resolve, task)
+        task, before, options = todo.task, todo.before, self._options
+        found = await asyncio.to_thread(options.attachments.resolve, task)
         if found.status == "missing" and before is not None and before.status == "missing-file" and before.run_id:
             self._tell(Ended(before))  # it was asked without its file, which is still not there
             return
-        file = str(found.path or self._options.attachments.place_of(task)) if task.file_name else ""
-        own = str(self._places.library_of(task.task_id, todo.epoch)) if self._options.library == "cold" else ""
+        file = str(found.path or options.attachments.place_of(task)) if task.file_name else ""
+        own = str(self._places.library_of(task.task_id, todo.epoch)) if options.library == "cold" else ""
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
         self._tell(Began(task, todo.epoch))
         assert self._pool is not None
@@ -325,17 +309,16 @@ class Benchmark:
             attempt = replace(attempt, status="missing-file", error=found.message)
         if result.stops and self._how == "finished":
             self._how, self._message = "stopped", result.stops
-        attempt = self._scored(todo, attempt)
+        attempt = self._scored(task, attempt)
         if attempt.status != "interrupted" or attempt.run_id:  # otherwise it never began
             ledger.append(attempt)
             self._made.append(attempt)
         self._tell(Ended(attempt))
 
-    def _scored(self, todo: Todo, attempt: Attempt) -> Attempt:
-        task, truth = todo.task, self._options.dataset.truths.get(todo.task.task_id)
+    def _scored(self, task: Task, attempt: Attempt) -> Attempt:
+        truth = self._options.dataset.truths.get(task.task_id)
         attempt = replace(
             attempt,
-            epoch=todo.epoch,
             fingerprint=self._fingerprint.digest,
             level=task.level,
             file_type=Path(task.file_name).suffix.removeprefix(".").lower(),
@@ -348,9 +331,11 @@ class Benchmark:
         return replace(attempt, resolution=resolution_of(attempt, truth))
 
     def _heard(self, ledger: Ledger, job: Job, event: dict[str, Any]) -> None:
-        if event["event"] == "run_started":
-            ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))
-        elif event["event"] == "step_started":
-            self._tell(Stepped(job.task_id, job.epoch, event["action"], event["reason"]))
-        elif event["event"] in {"note", "warning", "model_starting"}:
-            self._tell(Said(job.task_id, event["text"]))
+        match event["event"]:
+            case "run_started":
+                ledger.begin(Begun(job.task_id, job.epoch, self._fingerprint.digest, event["run_id"]))
+            case "step_started":
+                reason = f" ({event['reason']})" if event["reason"] else ""
+                self._tell(Said(job.task_id, job.epoch, event["action"] + reason, event["action"]))
+            case "note" | "warning" | "model_starting":
+                self._tell(Said(job.task_id, job.epoch, event["text"]))

@@ -14,9 +14,7 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,167 +35,31 @@ from agent.events import (
     ToolRegistered,
     Warned,
 )
-from agent.gaia.attempt import Attempt, AttemptStatus
-from agent.gaia.pool import LONGEST_LINE, Job, Result, receive, send
+from agent.gaia.attempt import AttemptStatus
+from agent.gaia.pool import LONGEST_LINE, Job, receive, send
 from mcp_tools.errors import IsolationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.alita import Alita
     from agent.configuration.settings import Settings
 
-
-LOOKS_EVERY = 0.5
+_EVERY = 0.5
 """Seconds between two looks at the clock of a question."""
-
+_BEATS_EVERY = 1.0
+"""Seconds between two signs of life."""
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STATUS: dict[str, AttemptStatus] = {
     "answered": "ok",
     "no_answer": "ok",
     "limit": "limit",
     "interrupted": "interrupted",
 }
-
 _FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, WeightsError)
 """Failures that every other question would meet too."""
-
-Tell = Callable[[Event], None]
-
-
-class Watched:
-    """What the events of a run say about its attempt.
-
-    Args:
-        tell: Told each event besides.
-    """
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self.run_id = ""
-        self.routes: list[str] = []
-        self.created: list[str] = []
-        self.called: list[str] = []
-        self.failed: list[str] = []
-        self.leaks: list[str] = []
-        self.set_apart: list[str] = []
-
-    def listen(self, event: Event) -> None:
-        """Notes an event."""
-        match event:
-            case RunStarted():
-                self.run_id = event.run_id
-            case StepStarted():
-                self.routes.append(event.action)
-            case ToolRegistered():
-                self.created.append(event.name)
-            case ToolCalled() if self.routes[-1:] != ["run_code"]:  # which runs programs, and attached ones
-                (self.called if event.ok else self.failed).append(event.name)
-            case LeakBlocked():
-                self.leaks.append(event.address)
-            case ActionRefused() | InstructionFound():
-                self.set_apart.append(str(event))
-        self._tell(event)
-
-    def as_members(self) -> dict[str, Any]:
-        """Members of the attempt."""
-        reused = [name for name in self.called if name not in self.created]
-        return {
-            "routes": tuple(self.routes),
-            "tools_created": tuple(dict.fromkeys(self.created)),
-            "tools_reused": tuple(dict.fromkeys(reused)),
-            "tools_failed": tuple(dict.fromkeys(self.failed)),
-            "leaks": tuple(dict.fromkeys(self.leaks)),
-            "set_apart": tuple(dict.fromkeys(self.set_apart)),
-        }
-
-
-async def ask(alita: Alita, job: Job, *, hard_seconds: float, on_overdue: Callable[[], None], tell: Tell) -> Result:
-    """Asks, and gives what came of it whatever happens.
-
-    Args:
-        alita: Answers; nobody else asks it meanwhile.
-        job: The question.
-        hard_seconds: Work after which the question is cancelled; the agent's own limit comes before.
-        on_overdue: Called when it has been cancelled.
-        tell: Told what happens.
-    """
-    watched = Watched(tell)
-    started = datetime.now(UTC)
-    task = asyncio.create_task(_answer(alita, job, watched))
-    try:
-        timed_out = await _ends_in_time(task, alita, hard_seconds, on_overdue)
-        answer, error, stops = await _outcome(task, alita)
-    except asyncio.CancelledError:
-        task.cancel()
-        timed_out = False
-        answer, error, stops = await _outcome(task, alita)
-    status = "timeout" if timed_out else "error" if error else _STATUS.get(answer.status, "error")
-    attempt = Attempt(
-        task_id=job.task_id,
-        epoch=job.epoch,
-        status=status,
-        answer=in_asked_format(final_answer(answer.text), job.question) if answer.text else "",
-        raw_answer=answer.text,
-        started=started.isoformat(timespec="seconds"),
-        seconds=round(answer.seconds, 3),
-        waited=round(answer.waited, 3),
-        input_tokens=answer.usage.input_tokens,
-        output_tokens=answer.usage.output_tokens,
-        cost=answer.usage.cost,
-        steps=answer.steps,
-        error=f"it did not end within {hard_seconds:g} s of work" if timed_out else error,
-        run_id=watched.run_id or answer.run_id,
-        model=answer.model,
-        **watched.as_members(),
-    )
-    return Result(attempt, stops)
-
-
-async def _answer(alita: Alita, job: Job, watched: Watched) -> Answer:
-    if job.run_id:
-        try:
-            return await alita.resume(job.run_id, on_event=watched.listen)
-        except RunError:
-            pass  # its folder is gone or it has its answer: the question is asked anew
-    if job.own_folder:
-        await asyncio.to_thread(shutil.rmtree, job.own_folder, ignore_errors=True)
-    files = [Path(job.file)] if job.file else []
-    return await alita.ask(job.question, files=files, on_event=watched.listen)
-
-
-async def _ends_in_time(task: asyncio.Task[Any], alita: Alita, seconds: float, on_overdue: Callable[[], None]) -> bool:
-    """Waits for the end; True when the question had to be cancelled."""
-    while True:
-        done, _ = await asyncio.wait({task}, timeout=LOOKS_EVERY)
-        if done:
-            return False
-        if alita.seconds > seconds:
-            task.cancel()
-            on_overdue()
-            await asyncio.wait({task})
-            return True
-
-
-async def _outcome(task: asyncio.Task[Answer], alita: Alita) -> tuple[Answer, str, str]:
-    """The answer, what went wrong, and why that concerns every question, if it does."""
-    nothing = Answer("", "failed")
-    try:
-        answer = await task
-    except asyncio.CancelledError:
-        return alita.newest or Answer("", "interrupted"), "", ""
-    except AlitaError as failure:
-        answer = alita.newest or nothing
-        stops = str(failure) if isinstance(failure, _FOR_ALL) else ""
-        return answer, failure.message, stops
-    except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
-        answer = alita.newest or nothing
-        return answer, f"a bug: {answer.error or type(bug).__name__}", ""
-    return answer, "" if answer.status in _STATUS else (answer.error or f"the run {answer.status}"), ""
-
-
-BEATS_EVERY = 1.0
-"""Seconds between two signs of life."""
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_TOLD = (RunStarted, StepStarted, ModelCalled, ModelStarting, Note, Warned)
-"""Events that the runner hears of."""
+_TOLD = (RunStarted, StepStarted, ModelCalled, ModelStarting, Note, Warned, LeakBlocked, ToolRegistered)
+"""Events that the runner hears of as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +68,7 @@ class Setup:
 
     settings: Settings
     hard_seconds: float
-    """Work after which a question is cancelled."""
+    """Work after which a question is cancelled; the agent's own limit comes before."""
 
 
 def work(sock: socket.socket, setup: Setup) -> None:
@@ -219,64 +81,118 @@ def work(sock: socket.socket, setup: Setup) -> None:
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what its children leave behind is its own to be ended
     gc.freeze()  # what was imported before stays shared with the other workers
     gc.set_threshold(20_000, 20, 20)  # a question makes many short-lived objects
-    asyncio.run(_Worker(setup).serve(sock))
+    asyncio.run(_serve(sock, setup))
 
 
-class _Worker:
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._tasks: dict[asyncio.Task[None], Job] = {}
-        self._overdue: set[tuple[str, int]] = set()
+async def _serve(sock: socket.socket, setup: Setup) -> None:
+    from agent.alita import Alita
 
-    async def serve(self, sock: socket.socket) -> None:
-        from agent.alita import Alita
+    reader, writer = await asyncio.open_connection(sock=sock, limit=LONGEST_LINE)
+    running: dict[asyncio.Task[None], _Question] = {}
 
-        reader, writer = await asyncio.open_connection(sock=sock, limit=LONGEST_LINE)
-        beats = asyncio.create_task(self._beat(writer))
-        async with await Alita.open(self._setup.settings) as alita:
-            while (message := await receive(reader)) is not None:
-                if "job" in message:
-                    job = Job(**message["job"])
-                    task = asyncio.create_task(self._do(alita, job, writer))
-                    self._tasks[task] = job
-                    task.add_done_callback(self._tasks.pop)
-                elif message.get("stop"):
-                    self._cancel()
-            self._cancel()
-            if self._tasks:
-                await asyncio.wait(list(self._tasks))
-        beats.cancel()
-        writer.close()
-
-    def _cancel(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-
-    async def _beat(self, writer: asyncio.StreamWriter) -> None:
+    async def beat() -> None:
         while True:
-            send(writer, {"beat": [list(key) for key in self._overdue]})
-            await asyncio.sleep(BEATS_EVERY)
+            overdue = [(one.job.task_id, one.job.epoch) for one in running.values() if one.is_overdue]
+            send(writer, {"overdue": overdue})
+            await asyncio.sleep(_BEATS_EVERY)
 
-    async def _do(self, alita: Alita, job: Job, writer: asyncio.StreamWriter) -> None:
+    beats = asyncio.create_task(beat())
+    async with await Alita.open(setup.settings) as alita:
+        while (message := await receive(reader)) is not None:
+            if "job" in message:
+                question = _Question(alita, Job(**message["job"]), setup, lambda told: send(writer, told))
+                task = asyncio.create_task(question.ask())
+                running[task] = question
+                task.add_done_callback(running.pop)
+            else:
+                for question in running.values():
+                    question.cancel()
+        for question in running.values():
+            question.cancel()
+        if running:
+            await asyncio.wait(list(running))
+    beats.cancel()
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+    writer.close()
+
+
+class _Question:
+    """One question under way."""
+
+    def __init__(self, alita: Alita, job: Job, setup: Setup, tell: Callable[[dict[str, Any]], None]) -> None:
         own: dict[str, Any] = {}
         if job.own_folder:
             own = {"tools_dir": Path(job.own_folder) / "tools", "data_dir": Path(job.own_folder)}
-        seed = self._setup.settings.seed
-        if seed is not None:
-            own["seed"] = seed + 1000 * (job.epoch - 1)  # epochs that repeat each other would tell nothing
+        if setup.settings.seed is not None:
+            own["seed"] = setup.settings.seed + 1000 * (
+                job.epoch - 1
+            )  # epochs that repeat each other would tell nothing
+        self.job = job
+        self.is_overdue = False
+        """Whether it was cancelled because its time is over."""
+        self._alita = alita.beside(**own)
+        self._hard_seconds = setup.hard_seconds
+        self._tell = tell
+        self._work = asyncio.create_task(self._answer())
 
-        def tell(event: Event) -> None:
-            if isinstance(event, _TOLD):
-                send(writer, {"event": event.as_json(), "key": list(job.key)})
+    def cancel(self) -> None:
+        """Cancels it; it still tells what it came to."""
+        self._work.cancel()
 
-        result = await ask(
-            alita.beside(**own),
-            job,
-            hard_seconds=self._setup.hard_seconds,
-            on_overdue=lambda: self._overdue.add(job.key),
-            tell=tell,
-        )
-        self._overdue.discard(job.key)
-        send(writer, {"done": result.attempt.as_json(), "stops": result.stops, "key": list(job.key)})
-        with contextlib.suppress(ConnectionError):
-            await writer.drain()
+    async def ask(self) -> None:
+        """Asks, and tells what came of it whatever happens."""
+        while not (await asyncio.wait({self._work}, timeout=_EVERY))[0]:
+            if self._alita.seconds > self._hard_seconds and not self.is_overdue:
+                self.is_overdue = True
+                self._work.cancel()
+        error = stops = ""
+        answer = self._alita.newest or Answer("", "failed")
+        try:
+            answer = self._work.result()
+            error = "" if answer.status in _STATUS else (answer.error or f"the run {answer.status}")
+        except asyncio.CancelledError:
+            answer = self._alita.newest or Answer("", "interrupted")
+        except AlitaError as failure:
+            error, stops = failure.message, str(failure) if isinstance(failure, _FOR_ALL) else ""
+        except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
+            error = f"a bug: {answer.error or type(bug).__name__}"
+        status = "error" if error else _STATUS.get(answer.status, "error")
+        if self.is_overdue:
+            status, error = "timeout", f"it did not end within {self._hard_seconds:g} s of work"
+        told = {
+            "status": status,
+            "answer": in_asked_format(final_answer(answer.text), self.job.question) if answer.text else "",
+            "raw_answer": answer.text,
+            "seconds": round(answer.seconds, 3),
+            "waited": round(answer.waited, 3),
+            "input_tokens": answer.usage.input_tokens,
+            "output_tokens": answer.usage.output_tokens,
+            "cost": answer.usage.cost,
+            "steps": answer.steps,
+            "error": error,
+        }
+        told |= {name: value for name, value in (("run_id", answer.run_id), ("model", answer.model)) if value}
+        self._say({"done": told, "stops": stops})
+
+    async def _answer(self) -> Answer:
+        job = self.job
+        if job.run_id:
+            # Where its folder is gone, or it has its answer, the question is asked anew.
+            with contextlib.suppress(RunError):
+                return await self._alita.resume(job.run_id, on_event=self._hear)
+        if job.own_folder:
+            await asyncio.to_thread(shutil.rmtree, job.own_folder, ignore_errors=True)
+        files = [Path(job.file)] if job.file else []
+        return await self._alita.ask(job.question, files=files, on_event=self._hear)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, _TOLD):
+            self._say({"event": event.as_json()})
+        elif isinstance(event, ToolCalled):
+            self._say({"event": {"event": event.kind, "name": event.name, "ok": event.ok}})
+        elif isinstance(event, ActionRefused | InstructionFound):
+            self._say({"event": {"event": event.kind, "said": str(event)}})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._tell({**message, "key": [self.job.task_id, self.job.epoch]})

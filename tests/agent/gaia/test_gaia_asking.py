@@ -1,20 +1,19 @@
 """What the events of a run say about its attempt."""
 
-from agent.events import StepStarted, ToolCalled
-from agent.gaia.worker import Watched
+from agent.gaia.pool import Asked, Job
 
 
 def test_programs_and_attached_scripts_are_no_tools_of_the_library():
-    watched = Watched(lambda event: None)
-    for event in (
-        StepStarted(1, 9, "run_code"),
-        ToolCalled("tides.py"),
-        ToolCalled("program", ok=False),
-        StepStarted(2, 9, "use_tool"),
-        ToolCalled("tide_height"),
+    asked = Asked(Job("q1", 1, "?"))
+    for event, told in (
+        ("step_started", {"action": "run_code"}),
+        ("tool_called", {"name": "tides.py", "ok": True}),
+        ("tool_called", {"name": "program", "ok": False}),
+        ("step_started", {"action": "use_tool"}),
+        ("tool_called", {"name": "tide_height", "ok": True}),
     ):
-        watched.listen(event)
-    members = watched.as_members()
-    assert members["tools_reused"] == ("tide_height",)
-    assert members["tools_failed"] == ()
-    assert members["routes"] == ("run_code", "use_tool")
+        asked.note({"event": event, **told})
+    attempt = asked.attempt()
+    assert attempt.tools_reused == ("tide_height",)
+    assert attempt.tools_failed == ()
+    assert attempt.routes == ("run_code", "use_tool")

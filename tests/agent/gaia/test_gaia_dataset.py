@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agent.configuration.settings_sources import read_settings
 from agent.errors import DatasetError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.attempt import Dataset, Task, fingerprint_of
+from agent.gaia.attempt import Dataset, Task, dataset_of
 from agent.gaia.dataset import LONGEST_LINE, REVISION, load_hub, load_jsonl, load_questions, revision_of
 from support.gaia_records import CANARY, record
 from support.hub_server import COMMIT, OTHER_TOKEN, TOKEN, HubServer
@@ -142,7 +142,7 @@ def test_any_bytes_are_questions_or_told(tmp_path_factory: pytest.TempPathFactor
 
 def test_the_fingerprint_is_that_of_the_tasks_alone(tmp_path: Path) -> None:
     one = load_jsonl(write(tmp_path, record("a1"), record("b2")))
-    assert one.fingerprint == fingerprint_of(one.tasks)
+    assert one.fingerprint == dataset_of(one.tasks, {}, "").fingerprint
     assert load_jsonl(write(tmp_path, record("a1", answer="other"), record("b2"))).fingerprint == one.fingerprint
     for changed in ([record("b2"), record("a1")], [record("a1")], [record("a1", 2), record("b2")]):
         assert load_jsonl(write(tmp_path, *changed)).fingerprint != one.fingerprint

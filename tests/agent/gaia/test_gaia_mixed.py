@@ -28,8 +28,8 @@ def ledger(tmp_path):
 
 
 def test_each_configuration_has_its_own_denominator(ledger):
-    assert open_report(ledger).summary.share.of == 1
-    share = open_report(ledger, configuration=FIRST.digest).summary.share
+    assert open_report(ledger).summary.overall.of == 1
+    share = open_report(ledger, configuration=FIRST.digest).summary.overall
     assert (share.right, share.of) == (2, 3)
 
 
@@ -40,8 +40,8 @@ def test_selections_of_an_earlier_version_belong_to_the_header_before_them(ledge
             del line["fingerprint"]
     ledger.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    assert open_report(ledger).summary.share.of == 1
-    assert open_report(ledger, configuration=FIRST.digest).summary.share.of == 3
+    assert open_report(ledger).summary.overall.of == 1
+    assert open_report(ledger, configuration=FIRST.digest).summary.overall.of == 3
 
 
 def test_only_answers_of_the_newest_configuration_are_handed_in(ledger):

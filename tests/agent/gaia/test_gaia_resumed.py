@@ -10,7 +10,7 @@ from agent.gaia.attempt import Begun
 from agent.gaia.configuration import Places, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
-from agent.gaia.progress import Ended, Planned, Tally, lines_of
+from agent.gaia.progress import Display, Ended, Planned
 from agent.gaia.report.opened import open_report
 from agent.gaia.report.page_rows import timeline_of
 from agent.gaia.runner import Selection, Totals
@@ -33,7 +33,7 @@ async def test_another_choice_adds_to_what_was_chosen_before(bench, openai_serve
     assert sorted(a.task_id for a in second.attempts) == ["t0", "t1", "t3"]
     assert (second.left, second.reachable) == (0, 0)
     assert len(openai_server.requests) == 3
-    assert open_report(Places(bench.output).ledger).summary.share.of == 3
+    assert open_report(Places(bench.output).ledger).summary.overall.of == 3
 
 
 async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
@@ -57,7 +57,7 @@ async def test_epochs_that_were_chosen_before_stay_in_the_denominator(bench):
     second = await bench.run(selection=Selection(ids=("t0",)), resume=True)
     assert (second.epochs, len(second.attempts), second.left, second.reachable) == (2, 2, 2, 0)
     assert [event.epochs for event in bench.events if isinstance(event, Planned)] == [2, 2]
-    assert open_report(Places(bench.output).ledger).summary.share.of == 4
+    assert open_report(Places(bench.output).ledger).summary.overall.of == 4
 
 
 async def test_a_configuration_that_is_mixed_in_counts_its_own_questions(bench):
@@ -66,7 +66,7 @@ async def test_a_configuration_that_is_mixed_in_counts_its_own_questions(bench):
 
     assert ids(second.selected) == ["t2"]
     report = open_report(Places(bench.output).ledger, configuration=first.fingerprint.digest)
-    assert (report.summary.share.right, report.summary.share.of) == (4, 4)
+    assert (report.summary.overall.right, report.summary.overall.of) == (4, 4)
 
 
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
@@ -122,7 +122,7 @@ def comparable(bench):
         summary.errors,
         summary.retried,
         summary.missing,
-        summary.routes[0].name,
+        summary.route[0].name,
         summary.tools,
     )
     tried = [event for event in bench.events if isinstance(event, Ended)][-1].attempt
@@ -158,7 +158,7 @@ async def test_a_benchmark_killed_at_any_entry_goes_on_as_if_it_had_not_been(ben
         assert comparable(bench) == expected, f"killed after {count} lines"
 
 
-async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_server):
+async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_server, capsys):
     openai_server.default = with_a_mended_program
     choice = Selection(ids=("t0",))
     await bench.run(selection=choice)
@@ -181,7 +181,7 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     await interrupting
     assert [attempt.status for attempt in first.attempts] == ["interrupted"]
     summary = open_report(Places(bench.output).ledger).summary
-    assert (summary.attempted, summary.errors, summary.missing, summary.statuses) == (0, 0, 1, {"interrupted": 1})
+    assert (summary.attempted, summary.errors, summary.missing, summary.status) == (0, 0, 1, {"interrupted": 1})
     results = results_of(bench.options().dataset, first.fingerprint, first.selected, first.attempts, epochs=1)
     assert (results["attempted"], results["errors"], results["interrupted"]) == (0, 0, 1)
 
@@ -189,9 +189,9 @@ async def test_what_was_interrupted_is_neither_done_nor_an_error(bench, openai_s
     bench.events.clear()
     await bench.run(selection=choice, resume=True)
     (planned,) = [event for event in bench.events if isinstance(event, Planned)]
-    tally = Tally()
-    tally.note(planned)
-    assert (tally.total().done, tally.total().errors, tally.total().interrupted) == (0, 0, 1)
-    assert lines_of(planned, tally, verbose=False)[0] == "1 question; 1 attempt to make."
+    display = Display()
+    display.show(planned)
+    assert (display.total.done, display.total.errors, display.total.interrupted) == (0, 0, 1)
+    assert capsys.readouterr().err == "1 question; 1 attempt to make.\n"
     attempt, *others = comparable(bench)
     assert (replace(attempt, run_id=""), *others) == (replace(expected[0], run_id=""), *expected[1:])
