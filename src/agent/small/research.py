@@ -15,8 +15,8 @@ from agent.errors import ModelOutputError
 from agent.models.protocol import Role
 from agent.web.evidence import Evidence, Wanted
 from agent.web.queries import plan_by_rule, stems_of
-from agent.web.quoting import Assessment, ReadPage, best_score
-from agent.web.research import research
+from agent.web.quoting import ReadPage
+from agent.web.research import Quotes, research
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks, load_prompt
 
 _BETWEEN = " | "
@@ -33,8 +33,8 @@ async def research_by_rule(wanted: Wanted, context: Context) -> Evidence:
     assert context.web is not None
     wanted = await with_next_query(wanted, context)
 
-    async def copied(pages: Sequence[ReadPage], assessment: Assessment) -> str:
-        return await _copied(wanted, pages, assessment, context)
+    async def copied(pages: Sequence[ReadPage], quotes: Quotes) -> str:
+        return await _copied(wanted, pages, quotes, context)
 
     return await research(wanted, context, context.web, plan_by_rule(wanted.aim), answer=copied)
 
@@ -56,12 +56,12 @@ async def with_next_query(wanted: Wanted, context: Context) -> Wanted:
     return replace(wanted, query=" ".join(str(completion.parsed).split()))
 
 
-async def _copied(wanted: Wanted, pages: Sequence[ReadPage], assessment: Assessment, context: Context) -> str:
+async def _copied(wanted: Wanted, pages: Sequence[ReadPage], quoted: Quotes, context: Context) -> str:
     """The answer from the quotations; empty where they do not state what the model wrote."""
     blocks: list[DataText] = []
     room, wanted_stems = _ROOM, stems_of(wanted.question)
-    for number, read in enumerate(sorted(pages, key=lambda read: -best_score(read)), 1):
-        quotes = assessment.quotes.get(read.page.url, ())
+    for number, read in enumerate(sorted(pages, key=lambda read: -read.best), 1):
+        quotes = quoted.get(read.page.url, ())
         text = "\n".join(labelled(quote.text, wanted_stems) for quote in quotes)[:room]
         if text:
             blocks.append(data_block(f"[{number}] {read.page.title}"[:80], text))

@@ -9,16 +9,17 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from agent.consent.provenance import Origins
 from agent.state import CitedSource
 from agent.web.address import host_of, is_local, source_of
-from agent.web.queries import Terms, plain, stem_of, stems_of
+from agent.web.queries import Terms, plain, stem_of
 from mcp_tools.prompt import NO_DATA, DataText
 from mcp_tools.text import one_line, printable
 
 Level: TypeAlias = Literal["high", "medium", "low"]
+_VIA = {"archive": ", an archived copy", "transcript": ", a transcript", "summary": ", as the engine sums it up"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +42,29 @@ class Wanted:
         return self.query or self.question
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(NamedTuple):
     """A judgement with its reason."""
 
     level: Level
     why: str
 
+    @property
+    def rank(self) -> int:
+        """Levels in order: a better one is higher."""
+        return ("low", "medium", "high").index(self.level)
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+
+class Quote(NamedTuple):
     """Words of a page, unchanged."""
 
     text: str
     place: str
     """`under "History", paragraph 3`, `table "Results", row 12`."""
+    heading: str = ""
+    """The one above it; empty at the beginning."""
+
+    def __str__(self) -> str:
+        return f'"{printable(self.text).strip()}" ({self.place})'
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,18 @@ class Source:
     quotes: tuple[Quote, ...]
     published: str = ""
     via: str = "plain"
+
+    def __str__(self) -> str:
+        """The source with its first quotations, as prompts show it."""
+        when = f", {self.published}" if self.published else ""
+        return "\n".join(
+            [
+                f"[{self.number}] {one_line(self.title or self.url, 120)} — {self.url}{when}{_VIA.get(self.via, '')}",
+                f"  credibility {self.credibility.level}: {self.credibility.why}; "
+                f"relevance {self.relevance.level}: {self.relevance.why}",
+                *(f"  {quote}" for quote in self.quotes[:2]),
+            ]
+        )
 
 
 @dataclass(slots=True)
@@ -95,7 +116,10 @@ class Evidence:
         return any(source.quotes for source in self.sources)
 
     def text(self, size: int) -> str:
-        """All of it for later steps, cited as [1], [2]; the last quotations are left out where it gets too long."""
+        """All of it for later steps, cited as [1], [2]; the last quotations are left out where it gets too long.
+
+        The first quotations of each source come before further ones of any.
+        """
         if not self.ok:
             return self._nothing()
         read = f"{self.read} of {self.hits} page{'' if self.hits == 1 else 's'} read."
@@ -103,8 +127,9 @@ class Evidence:
         tail = [f"Not found: {', '.join(self.missing)}."] if self.missing else []
         tail += [f"Failed: {'; '.join(self.failed[:6])}."] if self.failed else []
         room = size - len(head) - sum(len(line) + 1 for line in tail)
+        more = [f"[{source.number}] also: {quote}" for source in self.sources for quote in source.quotes[2:]]
         blocks: list[str] = []
-        for block in self._blocks():
+        for block in [*map(str, self.sources), *more]:
             if len(block) + 1 > room and blocks:
                 tail.insert(0, "Further quotations are left out: read the page itself.")
                 break
@@ -122,13 +147,7 @@ class Evidence:
         else:
             why = f" No page that was read ({self.read} of {self.hits}) has a passage that fits: use other words."
         head = f"The search failed: nothing was found for {one_line('; '.join(self.queries), 200)!r}.{why}"
-        return "\n".join(filter(None, [head, f"Why: {one_line(reasons, 400)}" if reasons else ""]))
-
-    def _blocks(self) -> list[str]:
-        """Each source with its quotations, by rounds: the first quotation of each comes before the second of any."""
-        first = [_with_head(source) for source in self.sources]
-        more = [f"[{source.number}] also: {_quoted(quote)}" for source in self.sources for quote in source.quotes[2:]]
-        return first + more
+        return f"{head}\nWhy: {one_line(reasons, 400)}" if reasons else head
 
     def cited(self) -> list[CitedSource]:
         """The sources that were quoted, as the state keeps them."""
@@ -142,26 +161,6 @@ class Evidence:
             for source in self.sources
             if source.quotes
         ]
-
-
-def _with_head(source: Source) -> str:
-    when = f", {source.published}" if source.published else ""
-    via = {
-        "archive": ", an archived copy",
-        "transcript": ", a transcript",
-        "summary": ", as the engine sums it up",
-    }.get(source.via, "")
-    head = f"[{source.number}] {one_line(source.title or source.url, 120)} — {source.url}{when}{via}"
-    graded = (
-        f"  credibility {source.credibility.level}: {source.credibility.why}; "
-        f"relevance {source.relevance.level}: {source.relevance.why}"
-    )
-    quotes = [f"  {_quoted(quote)}" for quote in source.quotes[:2]]
-    return "\n".join([head, graded, *quotes])
-
-
-def _quoted(quote: Quote) -> str:
-    return f'"{printable(quote.text).strip()}" ({quote.place})'
 
 
 _SHORTEST_NAME = 4
@@ -206,13 +205,8 @@ def credibility_of(url: str, terms: Terms) -> Grade:
     return Grade("medium", "nothing is known of who is behind it")
 
 
-def rank(level: Level) -> int:
-    """Levels in order: a better one is higher."""
-    return ("low", "medium", "high").index(level)
-
-
 def relevance_of(stems: Iterable[str], terms: Terms) -> Grade:
-    """The grade of a page, or of a hit, by which of the question's words it has.
+    """The grade of a page by which of the question's words it has.
 
     Args:
         stems: The words of it, as `queries.stems_of` gives them.
@@ -222,19 +216,11 @@ def relevance_of(stems: Iterable[str], terms: Terms) -> Grade:
     share = terms.share(there)
     has = [word for word in terms.words if stem_of(word) in there]
     lacks = [word for word in terms.words if stem_of(word) not in there]
-    why = f"it has {_listed(has)}" if has else "it has none of the question's words"
-    if not lacks and has:
-        why = f"it has all of {_listed(has)}"
-    elif lacks and has:
+    why = f"it has {'' if lacks else 'all of '}{_listed(has)}" if has else "it has none of the question's words"
+    if lacks and has:
         why += f", not {_listed(lacks)}"
-    named = terms.lacking(there)
-    level: Level = "high" if share >= _HIGH and not named else "medium" if share >= _MEDIUM else "low"
-    return Grade(level, why)
-
-
-def words_of_hit(title: str, snippet: str, url: str) -> list[str]:
-    """The words that a hit shows."""
-    return stems_of(f"{title} {snippet} {url.replace('/', ' ').replace('-', ' ').replace('_', ' ')}")
+    is_high = share >= _HIGH and not terms.lacking(there)
+    return Grade("high" if is_high else "medium" if share >= _MEDIUM else "low", why)
 
 
 def _listed(words: list[str]) -> str:

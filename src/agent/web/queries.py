@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from mcp_tools.text import words as words_in
+
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{2,80})[\"”»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _NAME = re.compile(
@@ -16,8 +18,6 @@ _NAME = re.compile(
 )
 _SENTENCE_START = re.compile(r"(?:^|[.?!:]\s+)(\w+)")
 _SUFFIXES = ("ations", "ation", "ings", "ing", "ies", "ied", "est", "ers", "er", "ed", "es", "s", "e")
-
-
 _SAME = {
     "height": "high", "tall": "high", "length": "long", "width": "wide", "breadth": "wide", "depth": "deep",
     "weight": "heavy", "weigh": "heavy", "distance": "far", "age": "old", "size": "large", "big": "large",
@@ -30,11 +30,7 @@ _SAME = {
 """Words by which questions and pages say the same thing: a word, and the one that represents both."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-COMMON = _words(
+COMMON = words_in(
     """
     a about according after again all also am an and any are as at be because been before being between both but by
     can could current currently did do does doing during each exact exactly find for from give given gives had has have
@@ -45,7 +41,9 @@ COMMON = _words(
     whether which while who whom whose why will with would year years you your
     """
 )
-_ASKS = _words("what which who whom whose when where why how is are was were does do did can could tell find name give")
+_ASKS = words_in(
+    "what which who whom whose when where why how is are was were does do did can could tell find name give"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +156,8 @@ def plan_by_rule(aim: str) -> Plan:
     if _COMPARES.search(aim) and 2 <= len(names) <= QUERIES:
         parts = []
         for kept in names:
-            part = aim
-            for name in names:
-                part = part if name == kept else part.replace(name, " ")
-            parts.append(_COMPARES.sub(" ", part))
+            others = "|".join(re.escape(name) for name in names if name != kept)
+            parts.append(_COMPARES.sub(" ", re.sub(others, " ", aim)))
     else:
         parts = [part for one in _CLAUSES.split(aim) if len((part := one.strip(" ?.,;")).split()) > 1] or [aim]
     return Plan(usable(map(words_of, parts)) or (aim[:_LONGEST_QUERY],), freshness_of(aim))

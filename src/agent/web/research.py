@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from agent.answering.answer import has_words
 from agent.consent.permission import may_be_done
@@ -15,13 +15,15 @@ from agent.context import Context
 from agent.errors import StoppedError
 from agent.store.journaled_web import JournaledWeb
 from agent.web.address import canonical, source_of
-from agent.web.evidence import Evidence, Source, Wanted, credibility_of, rank, relevance_of, words_of_hit
+from agent.web.evidence import Evidence, Quote, Source, Wanted, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
-from agent.web.queries import Plan, Terms, broader, terms_of
-from agent.web.quoting import MOST_MISSING, Assessment, ReadPage, by_rule, read_closely
+from agent.web.queries import Plan, Terms, broader, stems_of, terms_of, usable, words_of
+from agent.web.quoting import ReadPage, read_closely
 from mcp_tools.text import one_line
 
 T = TypeVar("T")
+Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]
+"""By the page's address; the most telling first."""
 
 HITS = 8
 """Of one search."""
@@ -37,20 +39,21 @@ _BELIEVED = 0.15
 """What a level of credibility is worth beside the question's words, which weigh 1 together."""
 _OF_ONE_SOURCE = 2
 """Pages of one source that are read together, while there are others."""
+_MOST_MISSING = 3
 
 
 @dataclass(slots=True)
 class _Hit:
     result: Result
-    place: float
-    """What its places in the lists are worth; higher is better."""
     words: float
     """The share of the question's words that it shows, and what its source is worth."""
+    place: float = 0.0
+    """What its places in the lists are worth; higher is better."""
     tried: bool = False
 
 
 class Hits:
-    """The pages that were named, without those that were tried."""
+    """The pages that were named, by their canonical address."""
 
     def __init__(self) -> None:
         self._hits: dict[str, _Hit] = {}
@@ -59,21 +62,19 @@ class Hits:
         return len(self._hits)
 
     def add(self, results: Sequence[Result], terms: Terms) -> None:
-        """Takes the hits of one search; a page that is named again rises.
+        """Takes the hits of one search, best first; a page that is named again rises.
 
         Args:
-            results: The hits, best first.
+            results: The hits.
             terms: Those of what was searched for.
         """
         for place, result in enumerate(results):
-            worth = _LATE / (_LATE + place)
-            key = canonical(result.url)
-            if key in self._hits:
-                self._hits[key].place += worth
-                continue
-            words = terms.share(words_of_hit(result.title, result.snippet, result.url))
-            believed = _BELIEVED * rank(credibility_of(result.url, terms).level)
-            self._hits[key] = _Hit(result, worth, words + believed)
+            if (hit := self._hits.get(canonical(result.url))) is None:
+                url = result.url.replace("/", " ").replace("-", " ").replace("_", " ")
+                words = terms.share(stems_of(f"{result.title} {result.snippet} {url}"))
+                hit = _Hit(result, words + _BELIEVED * credibility_of(result.url, terms).rank)
+                self._hits[canonical(result.url)] = hit
+            hit.place += _LATE / (_LATE + place)
 
     def take(self, count: int) -> list[Result]:
         """The best pages that were not tried yet, at most so many, which then are."""
@@ -83,8 +84,7 @@ class Hits:
         first: list[_Hit] = []
         later: list[_Hit] = []
         for hit in left:
-            source = source_of(hit.result.url)
-            of_source[source] += 1
+            of_source[source := source_of(hit.result.url)] += 1
             (first if of_source[source] <= _OF_ONE_SOURCE else later).append(hit)
         taken = (first + later)[:count]
         for hit in taken:
@@ -105,7 +105,7 @@ async def research(
     *,
     quotes: int = 3,
     follow_ups: int = 2,
-    answer: Callable[[Sequence[ReadPage], Assessment], Awaitable[str]] | None = None,
+    answer: Callable[[Sequence[ReadPage], Quotes], Awaitable[str]] | None = None,
 ) -> Evidence:
     """What the web says about it; what a limit of the run ended is given as far as it came.
 
@@ -121,8 +121,8 @@ async def research(
     inquiry = _Inquiry(wanted, context, web, quotes)
     try:
         await inquiry.run(plan, follow_ups)
-        if answer is not None and inquiry.assessment.quotes:
-            inquiry.evidence.answer = await answer(inquiry.pages, inquiry.assessment)
+        if answer is not None and any(inquiry.quotes.values()):
+            inquiry.evidence.answer = await answer(inquiry.pages, inquiry.quotes)
     except StoppedError as stopped:
         inquiry.evidence.failed.append(stopped.message)
     inquiry.conclude()
@@ -132,14 +132,14 @@ async def research(
 class _Inquiry:
     """One search under way."""
 
-    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb, quotes: int) -> None:
+    def __init__(self, wanted: Wanted, context: Context, web: JournaledWeb, most: int) -> None:
         self.evidence = Evidence()
         self.pages: list[ReadPage] = []
-        self.assessment = Assessment()
+        self.quotes: dict[str, tuple[Quote, ...]] = {}
         self._wanted = wanted
         self._context = context
         self._web = web
-        self._most = quotes
+        self._most = most
         self._terms = terms_of(wanted.aim)
         self._hits = Hits()
 
@@ -147,18 +147,17 @@ class _Inquiry:
         """From the plan to the last follow-up."""
         await self._round(plan.queries, _PAGES, plan.freshness)
         if not any(read.passages for read in self.pages):
-            wider = [broader(query, self._terms) for query in plan.queries]
-            await self._round([query for query in wider if query], _PAGES + 1)
+            await self._round([broader(query, self._terms) for query in plan.queries], _PAGES + 1)
         self._assess()
-        while follow_ups > 0 and (queries := self.assessment.queries[:follow_ups]):
+        while follow_ups > 0 and (queries := self._missing_queries()[:follow_ups]):
             follow_ups -= len(queries)
             if not await self._round(queries, _MORE_PAGES):
                 break
             self._assess()
 
-    async def _round(self, queries: Sequence[str], pages: int, freshness: str = "") -> bool:
+    async def _round(self, queries: Iterable[str], pages: int, freshness: str = "") -> bool:
         """Searches and reads; whether anything new was read."""
-        new = [query for query in queries if query not in self.evidence.queries]
+        new = [query for query in queries if query and query not in self.evidence.queries]
         self.evidence.queries += new
         terms = terms_of(" ".join([self._wanted.aim, *new])) if self.pages else self._terms
         for results in await _all(*(self._search(query, freshness) for query in new)):
@@ -205,43 +204,49 @@ class _Inquiry:
             return None
 
     def _assess(self) -> None:
-        if any(read.passages for read in self.pages):
-            self.assessment = by_rule(self._wanted, self.pages, self._terms, most=self._most)
-        else:
-            self.assessment = Assessment(missing=list(self._terms.names)[:MOST_MISSING])
+        """Takes the best passages of each page; what is named in the question and in none of them is missing."""
+        there: set[str] = set()
+        for place, read in enumerate(sorted(self.pages, key=lambda read: -read.best)):
+            chosen = read.passages[: self._most - (place > 0)]
+            self.quotes[read.page.url] = tuple(scored.passage for scored in chosen)
+            there.update(stems_of(read.page.title), *(scored.stems for scored in chosen))
+        missing = [name for name in self._terms.lacking(there) if not name.isdigit()]
+        self.evidence.missing = missing[:_MOST_MISSING]
+
+    def _missing_queries(self) -> Sequence[str]:
+        """What would find what is missing: the name first, then what is asked of it."""
+        if not any(read.passages for read in self.pages):
+            return ()
+        queries = []
+        for name in self.evidence.missing:
+            others = [word for word in words_of(self._wanted.aim).replace('"', "").split() if word not in name]
+            queries.append(" ".join([f'"{name}"' if " " in name else name, *others[:3]]))
+        return usable(queries)
 
     def conclude(self) -> None:
         """Fills the evidence from what was read, as far as it came; of a page, what states the answer comes first."""
-        if self.pages and not self.assessment.quotes:
+        if self.pages and not self.quotes:
             self._assess()
         self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)
-        self.evidence.missing = self.assessment.missing
-        sources = [
-            Source(
-                number=0,
-                url=read.page.url,
-                title=read.page.title,
-                relevance=relevance_of(read.stems, self._terms),
-                credibility=credibility_of(read.page.url, self._terms),
-                quotes=tuple(sorted(quotes, key=lambda quote: not has_words(quote.text, self.evidence.answer))),
-                published=read.page.published,
-                via=read.page.via,
-            )
+        found = [
+            (read.page, relevance_of(read.stems, self._terms), credibility_of(read.page.url, self._terms))
             for read in self.pages
-            if (quotes := self.assessment.quotes.get(read.page.url))
+            if self.quotes.get(read.page.url)
         ]
-        sources.sort(key=lambda one: (rank(one.relevance.level), rank(one.credibility.level)), reverse=True)
+        found.sort(key=lambda one: (one[1].rank, one[2].rank), reverse=True)
         numbers = {canonical(source["url"]): source["number"] for source in self._wanted.known}
-        for source in sources:  # one that the run knows already keeps its number
-            numbers.setdefault(canonical(source.url), max(numbers.values(), default=0) + 1)
-        self.evidence.sources = [replace(source, number=numbers[canonical(source.url)]) for source in sources]
+        for page, relevance, credibility in found:  # a source that the run knows already keeps its number
+            number = numbers.setdefault(canonical(page.url), max(numbers.values(), default=0) + 1)
+            quotes = sorted(self.quotes[page.url], key=lambda quote: not has_words(quote.text, self.evidence.answer))
+            self.evidence.sources.append(
+                Source(number, page.url, page.title, relevance, credibility, tuple(quotes), page.published, page.via)
+            )
 
 
 async def _all(*calls: Awaitable[T]) -> list[T]:
     """The results of concurrent calls in their order; all have ended when one raises."""
-    done = await asyncio.gather(*calls, return_exceptions=True)
     results: list[T] = []
-    for outcome in done:
+    for outcome in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome
         results.append(outcome)
