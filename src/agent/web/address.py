@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import ipaddress
 import re
+from contextlib import suppress
+from ipaddress import ip_address
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 _TRACKING = re.compile(
@@ -53,16 +53,14 @@ def canonical(url: str) -> str:
     parameters and a final slash tell nothing.
     """
     parts = _split(url.strip())
-    host = host_of(url)
-    try:
+    port = None
+    with suppress(ValueError):
         port = parts.port
-    except ValueError:
-        port = None
     path = _INDEX.sub("/", quote(unquote(parts.path), safe="/:@!$&'()*+,;=~-._")).rstrip("/")
     asked = sorted((name, value) for name, value in parse_qsl(parts.query, True) if not _TRACKING.fullmatch(name))
     named = f":{port}" if port is not None and port != _PORTS.get(parts.scheme.lower()) else ""
     route = quote(unquote(route_of(url)), safe="/:@!$&'()*+,;=~-._?").rstrip("/")
-    return f"{host}{named}{path}" + (f"?{urlencode(asked)}" if asked else "") + (f"#{route}" if route else "")
+    return f"{host_of(url)}{named}{path}" + (f"?{urlencode(asked)}" if asked else "") + (f"#{route}" if route else "")
 
 
 def route_of(url: str) -> str:
@@ -89,26 +87,15 @@ def is_local(host: str) -> bool:
 
 def source_of(url: str) -> str:
     """Who answers for a page: the domain that someone registered, as `bbc.co.uk`; an IP address as it is."""
-    return _registered(host_of(url))
-
-
-@functools.lru_cache(maxsize=2048)
-def _registered(host: str) -> str:
-    if _is_ip(host) or "." not in host:
-        return host
-    try:
+    host = host_of(url)
+    with suppress(ValueError):
+        return str(ip_address(host))
+    registered = None
+    with suppress(ImportError):  # without the extra `web` there is no list of suffixes: two parts are a fair guess
         from tld import get_fld
-    except ImportError:  # without the extra `web` there is no list of suffixes: the last two parts are a fair guess
-        return ".".join(host.split(".")[-2:])
-    return get_fld(f"https://{host}", fail_silently=True) or ".".join(host.split(".")[-2:])
 
-
-def _is_ip(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+        registered = get_fld(f"https://{host}", fail_silently=True)
+    return registered or ".".join(host.split(".")[-2:])
 
 
 def _split(url: str) -> SplitResult:

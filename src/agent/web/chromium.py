@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import os
+import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,8 +23,10 @@ from mcp_tools import child
 from mcp_tools.text import one_line
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
-_DEBIAN = (Path("/usr/bin/chromium"), Path("/usr/lib/chromium/chromium"), Path("/snap/bin/chromium"))
-_MAC = (
+_SYSTEM = (
+    Path("/usr/bin/chromium"),
+    Path("/usr/lib/chromium/chromium"),
+    Path("/snap/bin/chromium"),
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
 )
@@ -56,11 +59,10 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Chromium:
-    """A browser that is there."""
+    """A browser that is there, and where: `the setting chrome`, `PATH`, `Playwright's cache`, `the system`."""
 
     path: Path
     found: str
-    """Where: `the setting chrome`, `PATH`, `Playwright's cache`, `the system`."""
 
 
 def find_chromium(chrome: Path | None = None) -> Chromium:
@@ -78,31 +80,26 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
         raise WebProblem(
             "browser", f"The setting chrome names {chrome}, which is no program.", remedy="Correct ALITA_CHROME."
         )
-    places: dict[str, Sequence[str | Path]] = {
-        "PATH": NAMES,
-        "Playwright's cache": _cached(),
-        "the system": [*_DEBIAN, *_MAC],
-    }
+    places: dict[str, Sequence[str | Path]] = {"PATH": NAMES, "Playwright's cache": _cached(), "the system": _SYSTEM}
     for found, candidates in places.items():
-        for candidate in candidates:
-            if path := shutil.which(candidate):
-                return Chromium(Path(path), found)
+        for path in filter(None, map(shutil.which, candidates)):
+            return Chromium(Path(path), found)
     raise WebProblem("browser", "There is no Chromium on this machine.", remedy=f"Install one: {INSTALL}")
 
 
 def _cached() -> list[Path]:
-    """What Playwright installed, newest first."""
+    """What Playwright installed, newest first: `chromium-1194` before `chromium-999`."""
     told = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it works for a user without one
     folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
-    folders.append(home / "Library/Caches/ms-playwright")
-
-    def build(path: Path) -> int:  # `chromium-1194` before `chromium-999`
-        number = next((part for part in path.parts if part.startswith("chromium")), "").rpartition("-")[2]
-        return int(number) if number.isdecimal() else 0
-
-    found = [sorted(folder.glob(pattern), key=build, reverse=True) for folder in folders for pattern in _IN_CACHE]
-    return list(itertools.chain.from_iterable(found))
+    found = [
+        (int(build[1]), path)
+        for folder in (*folders, home / "Library/Caches/ms-playwright")
+        for pattern in _IN_CACHE
+        for path in folder.glob(pattern)
+        if (build := re.search(r"/chromium\w*-(\d+)/", str(path)))
+    ]
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 def new_profile() -> Path:
@@ -125,40 +122,26 @@ def sweep() -> None:
     """Ends what an alita left behind that was killed itself."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and _is_ours(folder) and not (_PROC / owner).exists() and _PROC.exists():
-            end_all(folder)
-
-
-def _is_ours(folder: Path) -> bool:
-    try:
-        return folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
-    except OSError:
-        return False
+        if owner.isdigit() and _PROC.exists() and not (_PROC / owner).exists():
+            with contextlib.suppress(OSError):
+                facts = folder.lstat()
+                if stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid():
+                    end_all(folder)
 
 
 def _using(profile: Path) -> Iterator[int]:
     """The processes whose command line, or folder, is the profile."""
     name = os.fsencode(profile)
-    if not _PROC.exists():
-        return
-    for entry in _PROC.iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+    for entry in _PROC.glob("[0-9]*"):
+        if entry.name == str(os.getpid()):
             continue
         with contextlib.suppress(OSError):
-            is_its = name in (entry / "cmdline").read_bytes() or _is_in(entry / "cwd", profile)
+            is_its = name in (entry / "cmdline").read_bytes() or (entry / "cwd").readlink() == profile
             if is_its and b"Z" not in (entry / "stat").read_bytes().rpartition(b")")[2][:3]:  # no zombie
                 yield int(entry.name)
 
 
-def _is_in(link: Path, profile: Path) -> bool:
-    try:
-        return link.readlink() == profile
-    except OSError:
-        return False
-
-
 _SECONDS = 900.0
-_APT = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
 _failed: list[str] = []
 """Why none could be fetched; it is tried once in a process."""
 _fetching = asyncio.Lock()
@@ -198,7 +181,7 @@ def _ways() -> dict[str, list[str]]:
     if find_spec("playwright") is not None:
         ways["Playwright"] = [sys.executable, "-I", "-m", "playwright", "install", "chromium"]
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        ways["Debian"] = _APT
+        ways["Debian"] = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
     return ways
 
 
@@ -219,5 +202,5 @@ async def _outcome(name: str, command: list[str]) -> str:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
-    failing = [line for line in lines if "rror" in line or line.startswith("E:")]
-    return f"{name}: {one_line((failing or lines or ['nothing was said'])[0].strip(), 120)}"
+    failing = next((line for line in lines if "rror" in line or line.startswith("E:")), "nothing was said")
+    return f"{name}: {one_line(failing.strip(), 120)}"

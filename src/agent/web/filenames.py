@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import Message
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -18,7 +17,6 @@ from agent.store.user_files import whole_file
 
 _LONGEST = 120
 _UNSAFE = re.compile(r"[^\w.()+=@ -]+")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.I)
 
 
 def file_name(url: str, disposition: str = "") -> str:
@@ -28,11 +26,26 @@ def file_name(url: str, disposition: str = "") -> str:
         url: Where it was.
         disposition: The header, `attachment; filename="a.pdf"`.
     """
+    message, told = Message(), ""
+    message["content-disposition"] = disposition.replace("\n", " ").replace("\r", " ")
+    with suppress(ValueError):  # the number of a continuation with more digits than Python reads
+        told = message.get_filename() or ""
+    with suppress(UnicodeError):  # headers come as Latin-1, in which most who need it send UTF-8
+        told = told.encode("latin-1").decode("utf-8")
     parts = urlsplit(url)
-    for candidate in (_told(disposition), unquote(PurePosixPath(parts.path).name), parts.hostname or ""):
-        if name := safe_name(candidate):
-            return name
-    return "file"
+    names = map(safe_name, (told, unquote(PurePosixPath(parts.path).name), parts.hostname or ""))
+    return next(filter(None, names), "file")
+
+
+def safe_name(name: str) -> str:
+    """A file's name out of one that others chose: no path, not hidden, not too long; empty where nothing is left."""
+    plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
+    plain = _UNSAFE.sub("_", plain).strip(" ._")
+    suffix = PurePosixPath(plain).suffix
+    ending = suffix if len(suffix) <= 12 else ""
+    while len(plain.encode()) > _LONGEST:
+        plain = plain.removesuffix(ending)[:-1] + ending
+    return plain
 
 
 @contextmanager
@@ -65,31 +78,7 @@ def claimed(folder: Path, name: str) -> Path:
     """An empty file of that name, or of one with a number more, that no other task gets."""
     for number in itertools.count(1):
         path = folder / (name if number == 1 else f"{Path(name).stem}-{number}{Path(name).suffix}")
-        with contextlib.suppress(FileExistsError):
+        with suppress(FileExistsError):
             path.touch(mode=0o600, exist_ok=False)
             return path
     raise AssertionError("numbers do not end")
-
-
-def _told(disposition: str) -> str:
-    message = Message()
-    message["content-disposition"] = disposition.replace("\n", " ").replace("\r", " ")
-    name = ""
-    with contextlib.suppress(ValueError):  # the number of a continuation with more digits than Python reads
-        name = message.get_filename() or ""
-    with contextlib.suppress(UnicodeError):  # headers come as Latin-1, in which most who need it send UTF-8
-        name = name.encode("latin-1").decode("utf-8")
-    return name.replace("\\", "/").rpartition("/")[2]
-
-
-def safe_name(name: str) -> str:
-    """A file's name out of one that others chose: no path, not hidden, not too long; empty where nothing is left."""
-    plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
-    plain = _UNSAFE.sub("_", plain).strip(" ._")
-    if _RESERVED.match(plain):
-        plain = f"_{plain}"
-    path = PurePosixPath(plain)
-    ending = path.suffix if len(path.suffix) <= 12 else ""
-    while len(plain.encode()) > _LONGEST:
-        plain = plain.removesuffix(ending)[:-1] + ending
-    return plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -76,18 +77,23 @@ class AddressGuard:
         try:
             found = _written(plain) or await self._resolve(plain, port)
         except (OSError, UnicodeError) as error:
-            raise WebProblem(
-                "dns",
-                f"There is no host {shown}: {_said(error)}.",
-                remedy="Check the spelling, or take another source.",
-            ) from error
+            said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+            remedy = "Check the spelling, or take another source."
+            raise WebProblem("dns", f"There is no host {shown}: {said}.", remedy=remedy) from error
         parsed = [ip_address(one.partition("%")[0]) for one in found]
         if not parsed:
             raise WebProblem("dns", f"The host {shown} has no address.", remedy="Take another source.")
-        allowed = [one for one in parsed if not self.refuses(one)]
-        if not allowed:
-            raise _refusal(shown, parsed[0])
-        return [str(one) for one in dict.fromkeys(allowed)]
+        if allowed := [one for one in parsed if not self.refuses(one)]:
+            return [str(one) for one in dict.fromkeys(allowed)]
+        named = shown if shown == str(parsed[0]) else f"{shown} ({parsed[0]})"
+        if any(is_secret(one) for one in (parsed[0], *_inner(parsed[0]))):
+            said = f"{named} is an address at which clouds hand out credentials: it is never opened."
+            raise WebProblem("private_address", said, remedy="Take another source.")
+        raise WebProblem(
+            "private_address",
+            f"{named} is an address of this machine or its network, not of the public web.",
+            remedy="Take another source; the user may allow such addresses with --allow-private.",
+        )
 
     async def known_addresses(self, host: str, port: int) -> list[str]:
         """As `addresses`, but empty for a name that cannot be looked up here: a proxy may know it.
@@ -110,11 +116,10 @@ class AddressGuard:
 
 def _written(host: str) -> list[str]:
     """The address that a host is, in any of the forms in which systems read one: `127.1`, `0x7f000001`, `::1`."""
-    for read in (ip_address, lambda text: IPv4Address(socket.inet_aton(text))):
-        try:
-            return [str(read(host.partition("%")[0]))]
-        except (ValueError, OSError):
-            continue
+    with suppress(ValueError):
+        return [str(ip_address(host.partition("%")[0]))]
+    with suppress(OSError):
+        return [str(IPv4Address(socket.inet_aton(host)))]
     return []
 
 
@@ -128,7 +133,7 @@ def is_private(address: Address) -> bool:
     """Whether it is no address of the public network."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _PRIVATE_4)
-    if _embedded(address):
+    if address.ipv4_mapped is not None or address in _WELL_KNOWN_64:
         return False  # the IPv4 address in it decides
     return address not in _GLOBAL_6 or any(address in network for network in _PRIVATE_6)
 
@@ -138,43 +143,15 @@ def is_secret(address: Address) -> bool:
     return any(address in network for network in _SECRET if network.version == address.version)
 
 
-def _embedded(address: IPv6Address) -> bool:
-    """Forms of IPv6 in which a public IPv4 address is reached."""
-    return address.ipv4_mapped is not None or address in _WELL_KNOWN_64
-
-
 def _inner(address: Address) -> list[IPv4Address]:
     """Every IPv4 address that an IPv6 address may lead to."""
     if isinstance(address, IPv4Address):
         return []
-    last = IPv4Address(int(address) & 0xFFFFFFFF)
-    inner = [one for one in (address.ipv4_mapped, address.sixtofour) if one is not None]
-    if address in _WELL_KNOWN_64 or address in _LOCAL_64 or address in _COMPATIBLE or _is_isatap(address):
-        inner.append(last)
-    return [*inner, *(address.teredo or ())]
-
-
-def _is_isatap(address: IPv6Address) -> bool:
-    return (int(address) >> 32) & 0xFDFFFFFF == 0x00005EFE
-
-
-def _refusal(host: str, address: Address) -> WebProblem:
-    named = host if host == str(address) else f"{host} ({address})"
-    if any(is_secret(one) for one in (address, *_inner(address))):
-        return WebProblem(
-            "private_address",
-            f"{named} is an address at which clouds hand out credentials: it is never opened.",
-            remedy="Take another source.",
-        )
-    return WebProblem(
-        "private_address",
-        f"{named} is an address of this machine or its network, not of the public web.",
-        remedy="Take another source; the user may allow such addresses with --allow-private.",
-    )
-
-
-def _said(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)) or type(error).__name__
+    inner = [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]
+    is_isatap = (int(address) >> 32) & 0xFDFFFFFF == 0x00005EFE
+    if is_isatap or any(address in network for network in (_WELL_KNOWN_64, _LOCAL_64, _COMPATIBLE)):
+        inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    return inner
 
 
 def read_address(url: str) -> httpx2.URL:
@@ -186,26 +163,23 @@ def read_address(url: str) -> httpx2.URL:
     """
     import httpx2
 
+    def refused(why: str, shown: str = one_line(url.strip(), 200)) -> WebProblem:
+        remedy = "Give an address such as https://example.org/page."
+        return WebProblem("refused_address", f"{shown} is not opened: {why}.", remedy=remedy)
+
     text = url.strip().replace(" ", "%20")
-    shown = one_line(text, 200)
     if len(text) > _LONGEST or printable(text) != text or "\\" in text or len(text.split()) > 1:
-        raise _refused(shown, "it is too long, or has line ends, backslashes or invisible characters in it")
+        raise refused("it is too long, or has line ends, backslashes or invisible characters in it")
     try:
         address = httpx2.URL(text)
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _refused(shown, one_line(str(error), 200)) from None
+        raise refused(one_line(str(error), 200)) from None
     if address.scheme not in ("http", "https"):
-        raise _refused(shown, f"{address.scheme or 'no scheme'} is neither http nor https")
+        raise refused(f"{address.scheme or 'no scheme'} is neither http nor https")
     if not address.host.strip(".") or any(sign in "[]%<>^|" for sign in address.host):
-        raise _refused(shown, "it names no host")
+        raise refused("it names no host")
     if address.userinfo:
-        raise _refused(f"{address.scheme}://…@{address.host}", "it has a user name in it")
+        raise refused("it has a user name in it", f"{address.scheme}://…@{address.host}")
     if not 0 < (address.port or 80) < 65536:
-        raise _refused(shown, "it has no possible port")
+        raise refused("it has no possible port")
     return address.copy_with(fragment=None)
-
-
-def _refused(shown: str, why: str) -> WebProblem:
-    return WebProblem(
-        "refused_address", f"{shown} is not opened: {why}.", remedy="Give an address such as https://example.org/page."
-    )

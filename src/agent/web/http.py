@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
 import json
+import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote, urljoin
 
 from agent import alita_version
@@ -22,23 +24,25 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
+Rules: TypeAlias = Sequence[tuple[str, bool]]
+"""Patterns of paths in a robots.txt, and whether each is allowed."""
 
+TOKEN = "alita"  # noqa: S105  # the name that robots.txt calls us by
 MOST = 32 * 2**20
 """Bytes of one page, unpacked."""
 REDIRECTS = 10
+PATIENCE = 15.0
+"""Seconds of Retry-After up to which we wait; beyond them the request fails and says so."""
+AT_ONCE = 10
+_BURST, _PER_SECOND = 16, 4.0
+"""Requests that one host may get in a row before they are spaced out, and how many it gets then."""
 _ATTEMPTS = 3
 _FIRST_WAIT = 0.5
 """Seconds before the second attempt; doubled for the third."""
-PATIENCE = 15.0
-"""Seconds of Retry-After up to which we wait; beyond them the request fails and says so."""
 _SECONDS = 60.0
-_MOST_ROBOTS = 512 * 2**10
+_MOST_ROBOTS, _MOST_RULES = 512 * 2**10, 5000
 _MOST_FAILURE = 256 * 2**10
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-AT_ONCE = 10
-_BURST = 16
-"""Requests that may come in a row before they are spaced out."""
-_PER_SECOND = 4.0
 
 
 class Http:
@@ -62,25 +66,16 @@ class Http:
         seconds: float = _SECONDS,
     ) -> None:
         self.guard = AddressGuard(allow_private=allow_private, resolve=resolve)
-        self._heeds_robots = robots
+        self._obeys_robots = robots
         self._tls = tls
         self._seconds = seconds
         self._opened: httpx2.AsyncClient | None = None
-        self._paces: dict[str, Pace] = {}
-        self._robots: dict[str, asyncio.Task[Robots]] = {}
+        self._paces: dict[str, _Pace] = {}
+        self._robots: dict[str, asyncio.Task[Rules]] = {}
 
-    async def get(self, url: str, *, limit: int = MOST, robots: bool = True) -> Response:
-        """The page at an address.
-
-        Args:
-            url: An address of http or https.
-            limit: Bytes that it may have.
-            robots: Whether robots.txt counts for it; not for what a service offers to programs.
-
-        Raises:
-            WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
-        """
-        return await self.fetch(url, lambda opened: response_of(opened, limit), robots=robots)
+    async def get(self, url: str, *, limit: int = MOST) -> Response:
+        """The page at an address, of so many bytes at most; see `fetch`."""
+        return await self.fetch(url, lambda opened: response_of(opened, limit))
 
     async def ask_json(
         self,
@@ -118,7 +113,6 @@ class Http:
         headers: Mapping[str, str],
         content: bytes | None = None,
         *,
-        limit: int = MOST,
         seconds: float | None = None,
         patience: float = PATIENCE,
     ) -> Response:
@@ -129,7 +123,6 @@ class Http:
             url: Its address.
             headers: With its key.
             content: The body.
-            limit: Bytes that the answer may have.
             seconds: What it may take, where that is not the usual time.
             patience: Seconds of Retry-After up to which it is asked again.
 
@@ -144,19 +137,16 @@ class Http:
             async with self._sent(request) as opened:
                 if opened.status_code >= 300:
                     raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
-                return await response_of(opened, limit)
+                return await response_of(opened, MOST)
 
         return await self._repeated(url, call, seconds or self._seconds, patience)
 
-    async def fetch(
-        self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, accept: str = "", robots: bool = True
-    ) -> T:
+    async def fetch(self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, robots: bool = True) -> T:
         """Opens an address and has its content taken; both are repeated when the connection breaks.
 
         Args:
             url: An address of http or https.
             take: Reads the content from the open response: `aiter_bytes`, unpacked, in pieces.
-            accept: Media types that are wanted.
             robots: Whether robots.txt counts for it.
 
         Raises:
@@ -164,7 +154,7 @@ class Http:
         """
 
         async def call() -> T:
-            async with self._followed(url, accept or _ACCEPT, robots and self._heeds_robots) as opened:
+            async with self._followed(url, robots=robots and self._obeys_robots) as opened:
                 if opened.status_code >= 400:
                     raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
                 return await take(opened)
@@ -182,14 +172,15 @@ class Http:
 
     async def _repeated(self, url: str, call: Callable[[], Awaitable[T]], limit: float, patience: float) -> T:
         """Calls until it succeeds, or trying again makes no sense."""
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(_ATTEMPTS):
             try:
                 with foreign_errors(url, limit):
                     async with asyncio.timeout(limit):
                         return await call()
             except WebProblem as problem:
-                wait = _wait(problem, attempt, patience)
-                if wait is None or attempt == _ATTEMPTS:
+                is_busy = isinstance(problem, StatusProblem) and problem.is_passing
+                wait = _FIRST_WAIT * 2**attempt if problem.retry_after is None else problem.retry_after
+                if not (is_busy or problem.reason == "connection") or wait > patience or attempt == _ATTEMPTS - 1:
                     raise
                 if problem.retry_after is not None and isinstance(problem, StatusProblem):
                     self._pace(problem.host).silence(wait)
@@ -197,13 +188,13 @@ class Http:
         raise AssertionError("the last attempt returns or raises")
 
     @asynccontextmanager
-    async def _followed(self, url: str, accept: str, robots: bool) -> AsyncIterator[httpx2.Response]:
+    async def _followed(self, url: str, *, robots: bool) -> AsyncIterator[httpx2.Response]:
         """The response at the end of the redirects."""
         address = read_address(url)
         for _ in range(REDIRECTS + 1):
             if robots:
                 await self._ask_robots(address)
-            request = self._client().build_request("GET", address, headers={"Accept": accept})
+            request = self._client().build_request("GET", address, headers={"Accept": _ACCEPT})
             async with self._sent(request) as opened:
                 target = opened.headers.get("location", "")
                 if not (opened.has_redirect_location and target):
@@ -228,31 +219,28 @@ class Http:
             finally:
                 await opened.aclose()
 
-    def _pace(self, host: str) -> Pace:
-        return self._paces.setdefault(host, Pace())
+    def _pace(self, host: str) -> _Pace:
+        return self._paces.setdefault(host, _Pace())
 
     async def _ask_robots(self, address: httpx2.URL) -> None:
         site = str(address.copy_with(raw_path=b"/robots.txt", fragment=None))
         if site not in self._robots:
             self._robots[site] = asyncio.create_task(self._read_robots(site))
-        robots = await asyncio.shield(self._robots[site])
-        if not robots.allows(address.raw_path.decode("ascii", "replace")):
+        rules = await asyncio.shield(self._robots[site])
+        if not allows(rules, address.raw_path.decode("ascii", "replace")):
             raise WebProblem(
                 "robots",
                 f"{address.host} asks programs not to read {one_line(str(address), 200)} (robots.txt).",
                 remedy="Take another source; the user may set robots = false.",
             )
 
-    async def _read_robots(self, site: str) -> Robots:
+    async def _read_robots(self, site: str) -> Rules:
         """The rules of a site. None where they cannot be had: what is wrong shows when the page is fetched."""
         with suppress(WebProblem), foreign_errors(site, self._seconds):
-            async with (
-                asyncio.timeout(self._seconds / 4),
-                self._followed(site, _ACCEPT, robots=False) as opened,
-            ):
+            async with asyncio.timeout(self._seconds / 4), self._followed(site, robots=False) as opened:
                 if opened.status_code == 200:
-                    return parse_robots((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
-        return Robots()
+                    return robots_rules((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
+        return ()
 
     def _client(self) -> httpx2.AsyncClient:
         if self._opened is None:
@@ -260,9 +248,8 @@ class Http:
 
             from agent.web.transport import Routed
 
-            tls = self._tls or httpx2.create_ssl_context()
             self._opened = httpx2.AsyncClient(
-                transport=Routed(self.guard, tls),
+                transport=Routed(self.guard, self._tls or httpx2.create_ssl_context()),
                 headers={
                     "User-Agent": f"Mozilla/5.0 (compatible; {TOKEN}/{alita_version()})",
                     "Accept-Language": "en,*;q=0.5",
@@ -274,15 +261,7 @@ class Http:
         return self._opened
 
 
-def _wait(problem: WebProblem, attempt: int, patience: float) -> float | None:
-    """Seconds until the next attempt; None where that makes no sense."""
-    if problem.reason == "connection" or (isinstance(problem, StatusProblem) and problem.is_passing):
-        wait = problem.retry_after if problem.retry_after is not None else _FIRST_WAIT * 2 ** (attempt - 1)
-        return wait if wait <= patience else None
-    return None
-
-
-class Pace:
+class _Pace:
     """The pace at one host."""
 
     def __init__(self) -> None:
@@ -299,61 +278,39 @@ class Pace:
     async def turn(self) -> AsyncIterator[None]:
         """One request, when its turn has come."""
         async with self._slots:
-            await self._wait()
+            now = time.monotonic()
+            self._tokens = min(_BURST, self._tokens + (now - self._filled) * _PER_SECOND)
+            self._filled = now
+            self._tokens -= 1  # taken before the wait, so that those who come meanwhile queue up behind
+            await asyncio.sleep(max(-self._tokens / _PER_SECOND, self._silent_until - now, 0))
             yield
 
-    async def _wait(self) -> None:
-        now = time.monotonic()
-        self._tokens = min(_BURST, self._tokens + (now - self._filled) * _PER_SECOND)
-        self._filled = now
-        self._tokens -= 1  # taken before the wait, so that those who come meanwhile queue up behind
-        wait = max(-self._tokens / _PER_SECOND, self._silent_until - now)
-        if wait > 0:
-            await asyncio.sleep(wait)
 
-
-TOKEN = "alita"  # noqa: S105  # the name that robots.txt calls us by
-_MOST_RULES = 5000
-
-
-@dataclass(frozen=True, slots=True)
-class Robots:
-    """The rules of one site for us."""
-
-    rules: tuple[tuple[str, bool], ...] = ()
-    """Pattern of a path, and whether it is allowed."""
-
-    def allows(self, path: str) -> bool:
-        """Whether a path with its query may be read: the longest pattern decides, among equals the allowing one."""
-        plain = _plain(path)
-        fitting = [(len(pattern), allowed) for pattern, allowed in self.rules if _fits(pattern, plain)]
-        return max(fitting)[1] if fitting else True
-
-
-def parse_robots(text: str) -> Robots:
-    """The rules for us: those of the groups that name us, else those for everybody."""
-    named: list[tuple[str, bool]] = []
-    everybody: list[tuple[str, bool]] = []
-    for_us, for_all = False, False
-    in_rules, is_named = False, False
+def robots_rules(text: str) -> Rules:
+    """The rules of a robots.txt for us: those of the groups that name us, else those for everybody (RFC 9309)."""
+    groups: dict[str, list[tuple[str, bool]]] = {}
+    agents: set[str] = set()
+    in_rules = False
     for line in text.removeprefix("\ufeff").splitlines():
         key, _, value = line.partition("#")[0].partition(":")
         key, value = key.strip().lower(), value.strip()
         if key == "user-agent":
-            if in_rules:  # another group begins
-                for_us, for_all, in_rules = False, False, False
-            for_us, for_all = for_us or value.lower().partition("/")[0].strip() == TOKEN, for_all or value == "*"
-            is_named = is_named or for_us
+            agents = set() if in_rules else agents  # another group begins
+            in_rules = False
+            agents.add(value.lower().partition("/")[0].strip())
         elif key in ("allow", "disallow", "crawl-delay"):
             in_rules = True
-            if key == "crawl-delay" or not value:
-                continue
-            rule = (_plain(value), key == "allow")
-            if for_us:
-                named.append(rule)
-            if for_all:
-                everybody.append(rule)
-    return Robots(tuple((named if is_named else everybody)[:_MOST_RULES]))
+            for agent in agents:
+                rules = groups.setdefault(agent, [])
+                if value and key != "crawl-delay":
+                    rules.append((_plain(value), key == "allow"))
+    return groups.get(TOKEN, groups.get("*", []))[:_MOST_RULES]
+
+
+def allows(rules: Rules, path: str) -> bool:
+    """Whether a path with its query may be read: the longest pattern decides, among equals the allowing one."""
+    plain = _plain(path)
+    return max(((len(pattern), allowed) for pattern, allowed in rules if _fits(pattern, plain)), default=(0, True))[1]
 
 
 def _plain(path: str) -> str:
@@ -362,17 +319,8 @@ def _plain(path: str) -> str:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Whether a path begins as the pattern says; `*` is any text, `$` at the end is the end. Without backtracking."""
-    ends = pattern.endswith("$")
-    first, *pieces = pattern.removesuffix("$").split("*")
-    if not path.startswith(first):
-        return False
-    at = len(first)
-    for number, piece in enumerate(pieces, 1):
-        if ends and number == len(pieces):
-            return len(path) - len(piece) >= at and path.endswith(piece)
-        found = path.find(piece, at)
-        if found < 0:
-            return False
-        at = found + len(piece)
-    return not ends or at == len(path)
+    """Whether a path begins as the pattern says; `*` is any text, `$` at the end is the end."""
+    if "*" not in pattern and not pattern.endswith("$"):
+        return path.startswith(pattern)
+    literal = re.sub(r"([?[])", r"[\1]", pattern)  # what else fnmatch knows; it does not backtrack
+    return fnmatch.fnmatchcase(path, literal.removesuffix("$") if literal.endswith("$") else f"{literal}*")

@@ -89,17 +89,17 @@ class LeakGuard:
             address: Where it is.
             text: What was found there, if it was opened already.
         """
-        return self._told(address, self.reason(address, text))
+        return self._told(address, self._reason(address, text))
 
     async def blocks_page(self, address: str, text: str) -> bool:
         """As `blocks`, for a text that may be long: others go on meanwhile."""
-        return self._told(address, await asyncio.to_thread(self.reason, address, text))
+        return self._told(address, await asyncio.to_thread(self._reason, address, text))
 
-    def reason(self, address: str, text: str = "") -> str | None:
-        """Why it is to be blocked; None when it is not. Nothing is reported."""
+    def _reason(self, address: str, text: str) -> str | None:
+        """Why it is to be blocked; None when it is not."""
         if found := leak_in(address, text):
             return found
-        if self._passages and any(passage in self._passages for passage in _passages(f"{_plain(address)} {text}")):
+        if self._passages and not self._passages.isdisjoint(_passages(f"{_plain(address)} {text}")):
             return f"it quotes {PASSAGE} words of the question"
         return None
 

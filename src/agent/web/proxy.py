@@ -12,14 +12,14 @@ import contextlib
 import os
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
 
-_HEAD = 64 * 2**10
-_PIECE = 64 * 2**10
+_HEAD = _PIECE = 64 * 2**10
 _CONNECT_SECONDS = 10.0
 _HEAD_SECONDS = 60.0
 _LAST_SECONDS = 1.0
@@ -32,8 +32,7 @@ _MOST_REFUSED = 100
 _VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(NamedTuple):
     """One end of a connection."""
 
     reader: asyncio.StreamReader
@@ -68,10 +67,7 @@ class GuardedProxy:
     async def __aexit__(self, *exc: object) -> None:
         if self._server is not None:
             self._server.close()
-        talks = list(self._talks)
-        for talk in talks:
-            talk.cancel()
-        await asyncio.gather(*talks, return_exceptions=True)
+        await _ended(*self._talks)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         talk = asyncio.create_task(self._talk(_Side(reader, writer)))
@@ -90,19 +86,20 @@ class GuardedProxy:
                 there.writer.close()
         except WebProblem as problem:
             self._refused = [*self._refused[1 - _MOST_REFUSED :], problem.message]
-            await _answer(here, "403 Forbidden" if problem.reason == "private_address" else "502 Bad Gateway", problem)
+            status = "403 Forbidden" if problem.reason == "private_address" else "502 Bad Gateway"
+            await _answer(here, status, problem.message)
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
-            await _answer(here, "502 Bad Gateway", error)
+            await _answer(here, "502 Bad Gateway", f"{type(error).__name__} {error}")
         finally:
             here.writer.close()
 
     async def _connected(self, request: _Request) -> tuple[_Side, str]:
         """A connection to the host; or to the proxy that the environment names for it, and that proxy's address."""
         upstream = proxy_for("https" if request.is_tunnel else "http", request.host)
-        look_up = self._guard.known_addresses if upstream else self._guard.addresses
-        addresses = await look_up(request.host, request.port)
         if not upstream:
+            addresses = await self._guard.addresses(request.host, request.port)
             return await _opened(addresses[:_ADDRESSES], request.port), ""
+        await self._guard.known_addresses(request.host, request.port)
         parts = urlsplit(upstream)
         if parts.scheme != "http" or not parts.hostname:
             raise WebProblem("connection", f"Pages are not drawn through a proxy of the kind {parts.scheme}.")
@@ -132,18 +129,18 @@ class _Request:
     def head(self, upstream: str) -> bytes:
         """As the host wants it, or the proxy before it. The connection ends with the answer."""
         path = b"/" + self.target.split(b"//", 1)[-1].partition(b"/")[2]
+        fields = _kept(self.fields)
+        if (parts := urlsplit(upstream)).username:
+            plain = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            fields.append(b"Proxy-Authorization: Basic " + base64.b64encode(plain.encode()))
+        if not self.is_tunnel:
+            fields.append(b"Connection: close")
         target = self.target if upstream or self.is_tunnel else path
-        fields = [*_kept(self.fields), *_credentials(upstream)]
-        closing = [] if self.is_tunnel else [b"Connection: close"]
-        return b"\r\n".join([b"%s %s HTTP/1.1" % (self.method, target), *fields, *closing, b"", b""])
+        return b"\r\n".join([b"%s %s HTTP/1.1" % (self.method, target), *fields, b"", b""])
 
     @classmethod
     def read(cls, head: bytes) -> _Request:
-        """Reads it.
-
-        Raises:
-            ValueError: It is no request to a proxy.
-        """
+        """Reads it; a ValueError where it is no request to a proxy."""
         line, *fields = head[:-4].split(b"\r\n")
         method, target, _ = line.split(b" ")
         is_tunnel = method == b"CONNECT"
@@ -154,19 +151,15 @@ class _Request:
 
 
 async def _opened(addresses: list[str], port: int) -> _Side:
-    """A connection to the first address that answers.
-
-    Raises:
-        OSError: None does.
-    """
-    failure: OSError | None = None
+    """A connection to the first address that answers."""
+    failure = OSError("it has no address")
     for address in addresses:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 return _Side(*await asyncio.open_connection(address, port, limit=_HEAD))
         except OSError as error:
             failure = error
-    raise failure or OSError("it has no address")
+    raise failure
 
 
 async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
@@ -180,9 +173,7 @@ async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -
         await asyncio.wait({out, back}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({back}, timeout=_LAST_SECONDS)
     finally:
-        for way in (out, back):
-            way.cancel()
-        await asyncio.gather(out, back, return_exceptions=True)
+        await _ended(out, back)
 
 
 async def _forward(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
@@ -190,35 +181,19 @@ async def _forward(request: _Request, here: _Side, there: _Side, upstream: str) 
     there.writer.write(request.head(upstream))
     sending = asyncio.create_task(_pour(here, there, request.length))
     try:
-        status, fields = await _head_of_answer(there.reader)
+        status = b"HTTP/1.1 100"
+        while status.partition(b" ")[2].startswith(b"1"):  # what only says that the answer will come is left out
+            async with asyncio.timeout(_HEAD_SECONDS):
+                status, *fields = (await there.reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
         here.writer.write(b"\r\n".join([status, *_kept(fields), b"Connection: close", b"", b""]))
         await _pour(there, here)
     finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
-
-
-async def _head_of_answer(reader: asyncio.StreamReader) -> tuple[bytes, list[bytes]]:
-    """Status line and headers of the real answer: what only says that it will come is left out."""
-    while True:
-        async with asyncio.timeout(_HEAD_SECONDS):
-            head = await reader.readuntil(b"\r\n\r\n")
-        status, *fields = head[:-4].split(b"\r\n")
-        if not status.partition(b" ")[2].startswith(b"1"):
-            return status, fields
+        await _ended(sending)
 
 
 def _kept(fields: list[bytes]) -> list[bytes]:
     """The headers that are not of one connection only."""
     return [one for one in fields if one.partition(b":")[0].strip().lower() not in _OF_CONNECTION]
-
-
-def _credentials(upstream: str) -> list[bytes]:
-    parts = urlsplit(upstream)
-    if not parts.username:
-        return []
-    plain = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return [b"Proxy-Authorization: Basic " + base64.b64encode(plain.encode())]
 
 
 async def _pour(source: _Side, sink: _Side, most: int | None = None) -> None:
@@ -231,8 +206,13 @@ async def _pour(source: _Side, sink: _Side, most: int | None = None) -> None:
             await sink.writer.drain()
 
 
-async def _answer(here: _Side, status: str, error: Exception) -> None:
-    said = error.message if isinstance(error, WebProblem) else f"{type(error).__name__} {error}"
+async def _ended(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _answer(here: _Side, status: str, said: str) -> None:
     body = f"<!doctype html><title>Not opened</title><p>{escape(said[:500])}".encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     with contextlib.suppress(OSError):

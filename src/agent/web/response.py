@@ -9,9 +9,8 @@ import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from email.message import Message
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
 
 PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 """What servers call pages."""
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)[\"']?\s*(?:;|$)", re.I)
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,200}?encoding=["']([\w.:-]+)""", re.I
 )
-_PRESCAN = 8192
+_PRESCAN, _SAMPLE = 8192, 256 * 1024
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -42,13 +42,6 @@ _WIDER = {
     "big5": "big5hkscs",
 }
 """What browsers read under a narrower name (WHATWG, Encoding Standard)."""
-_ALIASES = {
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
-    "ks_c_5601-1987": "cp949",
-    "x-gbk": "gb18030",
-    "utf8mb4": "utf-8",
-}
 _NO_TEXT = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
 """What Python counts among the encodings of text, and no page is written in."""
 
@@ -129,15 +122,18 @@ def charset_of(body: bytes, content_type: str = "") -> str:
         body: The page.
         content_type: The header, `text/html; charset=koi8-r`.
     """
-    found = encoding_of(body[: 256 * 1024], whole=len(body) <= 256 * 1024)
+    found = encoding_of(body[:_SAMPLE], whole=len(body) <= _SAMPLE)
     if found is not None and found.mark:
         return found.name
-    declared = _DECLARED.search(body[:_PRESCAN])
-    own_word = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
-    for label in (_label(content_type), own_word):
-        name = _known(label)
-        if name and _fits(body, name):
-            return name
+    told, declared = _CHARSET.search(content_type), _DECLARED.search(body[:_PRESCAN])
+    labels = [told[1]] if told else []
+    labels += [(declared[1] or declared[2]).decode("ascii", "replace")] if declared else []
+    for label in labels:
+        with suppress(LookupError, ValueError):
+            codec = codecs.lookup(label)
+            name = _WIDER.get(codec.name, codec.name)
+            if codec._is_text_encoding and name not in _NO_TEXT and _fits(body[:_SAMPLE], name):
+                return name
     return found.name if found else ""
 
 
@@ -151,43 +147,15 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def _label(content_type: str) -> str:
-    message = Message()
-    message["content-type"] = content_type
-    try:
-        return str(message.get_param("charset") or "")
-    except ValueError:  # the number of a continuation with more digits than Python reads
-        return ""
-
-
-def _known(label: str) -> str:
-    label = label.strip().lower()
-    if not label:
-        return ""
-    try:
-        codec = codecs.lookup(_ALIASES.get(label, label))
-    except (LookupError, ValueError):
-        return ""
-    if not codec._is_text_encoding or codec.name in _NO_TEXT:
-        return ""
-    return _WIDER.get(codec.name, codec.name)
-
-
-def _fits(body: bytes, name: str) -> bool:
+def _fits(sample: bytes, name: str) -> bool:
     """Whether nearly all of it can be read so."""
     if name.startswith(("utf-16", "utf-32")):
-        return body[:512].count(0) > 0
-    sample = body[: 256 * 1024]
-    try:
-        wrong = sample.decode(name, "replace").count("\ufffd")
-    except (UnicodeError, LookupError):
-        return False
-    return wrong <= len(sample) // 1000
+        return sample[:512].count(0) > 0
+    return sample.decode(name, "replace").count("\ufffd") <= len(sample) // 1000
 
 
 _PASSING = frozenset({408, 425, 429, 502, 503, 504})
 _MEANINGS = {
-    400: "the request was not understood",
     401: "it wants a login",
     402: "it wants to be paid",
     403: "access is refused",
@@ -195,10 +163,7 @@ _MEANINGS = {
     410: "the page was taken away for good",
     429: "it was asked too often",
     451: "it is withheld for legal reasons",
-    500: "the server failed",
-    502: "the server behind it failed",
     503: "the server is overloaded or closed",
-    504: "the server behind it did not answer",
 }
 
 

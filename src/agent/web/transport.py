@@ -17,12 +17,11 @@ _ADDRESSES = 4
 _CONNECTIONS = httpx2.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15.0)
 
 
-class _Backend(httpcore2.AsyncNetworkBackend):
+class _Backend(httpcore2.AnyIOBackend):
     """Looks a name up once, and connects to an address that the guard allowed."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
-        self._inner = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -35,33 +34,11 @@ class _Backend(httpcore2.AsyncNetworkBackend):
         failure: Exception | None = None
         for address in (await self._guard.addresses(host, port))[:_ADDRESSES]:
             try:
-                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         assert failure is not None
         raise failure
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
-
-
-class Guarded(httpx2.AsyncHTTPTransport):
-    """The transport of httpx2, on connections that the guard allowed.
-
-    Args:
-        guard: Asked for the addresses of each host before a connection is made.
-        tls: What certificates are checked against.
-    """
-
-    def __init__(self, guard: AddressGuard, tls: ssl.SSLContext) -> None:
-        # httpx2 has no parameter for the backend of its pool; everything else of the transport is as it is there.
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls,
-            max_connections=_CONNECTIONS.max_connections,
-            max_keepalive_connections=_CONNECTIONS.max_keepalive_connections,
-            keepalive_expiry=_CONNECTIONS.keepalive_expiry,
-            network_backend=_Backend(guard),
-        )
 
 
 class Routed(httpx2.AsyncBaseTransport):
@@ -69,12 +46,24 @@ class Routed(httpx2.AsyncBaseTransport):
 
     A proxy connects on our behalf, so that the guard sees only what this machine knows of the host: private addresses
     are refused where the name, or its lookup here, shows them.
+
+    Args:
+        guard: Asked for the addresses of each host before a connection is made.
+        tls: What certificates are checked against.
     """
 
     def __init__(self, guard: AddressGuard, tls: ssl.SSLContext) -> None:
         self._guard = guard
         self._tls = tls
-        self._direct = Guarded(guard, tls)
+        self._direct = httpx2.AsyncHTTPTransport(verify=tls, limits=_CONNECTIONS)
+        # httpx2 has no parameter for the backend of its pool.
+        self._direct._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=tls,
+            max_connections=_CONNECTIONS.max_connections,
+            max_keepalive_connections=_CONNECTIONS.max_keepalive_connections,
+            keepalive_expiry=_CONNECTIONS.keepalive_expiry,
+            network_backend=_Backend(guard),
+        )
         self._proxied: dict[str, httpx2.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

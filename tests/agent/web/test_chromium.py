@@ -24,8 +24,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("PLAYWRIGHT_BROWSERS_PATH", raising=False)
-    monkeypatch.setattr(chromium, "_DEBIAN", ())
-    monkeypatch.setattr(chromium, "_MAC", ())
+    monkeypatch.setattr(chromium, "_SYSTEM", ())
     return tmp_path
 
 
@@ -51,7 +50,7 @@ def test_the_path_comes_before_playwrights_cache_and_that_before_the_system(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system = _program(bare / "usr/chromium")
-    monkeypatch.setattr(chromium, "_DEBIAN", (system,))
+    monkeypatch.setattr(chromium, "_SYSTEM", (system,))
     assert find_chromium() == chromium.Chromium(system, "the system")
     _program(bare / ".cache/ms-playwright/chromium-999/chrome-linux/chrome")
     newest = _program(bare / ".cache/ms-playwright/chromium-1194/chrome-linux64/chrome")

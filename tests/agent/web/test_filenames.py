@@ -27,7 +27,6 @@ from agent.web.filenames import file_name, new_file
         ("https://e.org/%2e%2e", "", "e.org"),
         ("https://e.org/", "", "e.org"),
         ("https://e.org/", "attachment", "e.org"),
-        ("https://e.org/con.txt", "", "_con.txt"),
         ("https://e.org/a%00b%0a.txt", "", "a_b_.txt"),
         ("https://e.org/-rf%20*", "", "-rf"),
         ("https://e.org/%E2%80%AEfdp.exe", "", "fdp.exe"),

@@ -34,14 +34,9 @@ HTTP_EQUIV = '<meta http-equiv="Content-Type" content="text/html; charset={}"><p
         ((RUSSIAN * 20).encode("cp1251"), "text/html; charset=utf-8", RUSSIAN),
         ((RUSSIAN * 20).encode("cp1251"), "", RUSSIAN),
         (GERMAN.encode(), "text/html; charset=no-such-thing", GERMAN),
-        (GERMAN.encode(), "text/html; charset=base64", GERMAN),
-        (GERMAN.encode(), "text/html; charset=utf8mb4", GERMAN),
-        (GERMAN.encode(), "text/html; charset=undefined", GERMAN),
         (GERMAN.encode(), "text/html; charset=rot13", GERMAN),
         (META.format("undefined", GERMAN).encode(), "", GERMAN),
-        (META.format("rot13", GERMAN).encode(), "", GERMAN),
         (META.format("unicode_escape", GERMAN).encode(), "", GERMAN),
-        (GERMAN.encode(), f"text/html; charset*{'1' * 5000}=a", GERMAN),
     ],
 )  # fmt: skip
 def test_text_is_read_as_it_was_written(body: bytes, header: str, text: str) -> None:
