@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,7 +143,7 @@ def _hand_in(
     asked = [task.task_id for task in api.questions().tasks]
     submission = submission_of(username, agent_code, given, asked)
     log = Path(PAYLOAD_LOG)
-    log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission.as_json())
+    log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission)
     unanswered = [task_id for task_id in asked if task_id not in given]
     result = None
     if send:
@@ -151,15 +152,15 @@ def _hand_in(
         except CourseError as error:
             log_submission(log, outcome={"error": error.message})
             raise
-        log_submission(log, outcome=result._asdict())
+        log_submission(log, outcome=asdict(result))
     if as_json:
-        form = {"ok": True, "sent": send, "payload": submission.as_json(), "unanswered": unanswered}
-        print_json({**form, "log": PAYLOAD_LOG, "result": result._asdict() if result else None})
+        form = {"ok": True, "sent": send, "payload": submission, "unanswered": unanswered}
+        print_json({**form, "log": PAYLOAD_LOG, "result": asdict(result) if result else None})
         return
     if unanswered:
         print_note(f"{len(unanswered)} questions have no answer and count as wrong: {', '.join(unanswered)}")
     if result is None:
-        print_rows([(task_id, one_line(answer, 200)) for task_id, answer in submission.answers.items()])
+        print_rows([(one["task_id"], one_line(one["submitted_answer"], 200)) for one in submission["answers"]])
         print_note(f"Nothing was sent; it is kept in {PAYLOAD_LOG}. Hand in with the same command and --submit.")
         return
     print_text(f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)")

@@ -15,11 +15,11 @@ from agent.configuration.settings import Settings
 from agent.errors import AlitaError, DatasetError
 from agent.gaia.attempt import Task
 from agent.gaia.course import CourseApi, plain_name
-from agent.gaia.dataset import REVISION, Hub, NoAccess, hub_cache
+from agent.gaia.dataset import REVISION, Hub, NoAccess
 from agent.store.user_files import whole_file
 from mcp_tools.text import one_line
 
-USUAL_FOLDER = Path("gaia_files")
+_USUAL_FOLDER = Path("gaia_files")
 """Of the current folder."""
 _SPLITS = ("2023/validation", "2023/test")
 """Where the dataset keeps its files; a copy of the whole dataset is a folder to look into, too."""
@@ -32,10 +32,9 @@ class Attachment:
 
     path: Path | None
     status: Literal["none", "found", "missing"]
-    """`none`: the question has no file."""
-    origin: str
+    origin: str = ""
     """Where it came from: a folder, `cache`, `hub` or `course`."""
-    message: str
+    message: str = ""
     """When it is missing: where it was looked for, and what to do."""
 
 
@@ -65,18 +64,18 @@ class Attachments:
         A name leads nowhere but into the folders: one with `..`, a drive or a root counts as missing.
         """
         if not task.file_name:
-            return Attachment(None, "none", "", "")
-        name = _relative(task.file_name)
+            return Attachment(None, "none")
+        name, reasons = _relative(task.file_name), list[str]()
         if name is None:
-            return _missing(task, [f"{one_line(task.file_name)!r} is no plain name of a file"])
-        reasons: list[str] = []
-        for origin, path in self._places(task, name, reasons):
+            reasons.append(f"{one_line(task.file_name)!r} is no plain name of a file")
+        for origin, path in self._places(task, name, reasons) if name else ():
             try:
                 path.open("rb").close()  # can it be read?
-                return Attachment(path.absolute(), "found", origin, "")
+                return Attachment(path.absolute(), "found", origin)
             except OSError as error:
                 reasons.append(f"{path}: {error.strerror}")
-        return _missing(task, reasons)
+        message = f"The file {one_line(task.file_name)!r} is missing: {'; '.join(reasons)}."
+        return Attachment(None, "missing", message=message)
 
     def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[tuple[str, Path]]:
         """Every file that may be the one, the first first; why a place has none goes to the reasons."""
@@ -90,18 +89,16 @@ class Attachments:
             yield "cache", kept
         for origin, fetch in (("hub", self._from_hub), ("course", self._from_course)):
             try:
-                path = fetch(task, kept)
+                if fetch(task, kept):
+                    yield origin, kept
             except AlitaError as error:
                 reasons.append(f"{origin}: {error.message} {error.remedy}".strip().rstrip("."))
             except OSError as error:
                 reasons.append(f"{origin}: it cannot be kept in {kept.parent}: {error.strerror}")
-            else:
-                if path:
-                    yield origin, path
 
-    def _from_hub(self, task: Task, kept: Path) -> Path | None:
+    def _from_hub(self, task: Task, kept: Path) -> bool:
         if self._hub is None:
-            return None
+            return False
         if self._no_access is not None:
             raise self._no_access
         for folder in _SPLITS:
@@ -115,13 +112,13 @@ class Attachments:
             kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with found.open("rb") as source, whole_file(kept) as copy:
                 shutil.copyfileobj(source, copy)
-            return kept
+            return True
         raise DatasetError(f"the dataset has no file {kept.name!r}")
 
-    def _from_course(self, task: Task, kept: Path) -> Path | None:
-        if self._course is None:
-            return None
-        return self._course.fetch_file(task.task_id, kept.parent, kept.name)
+    def _from_course(self, task: Task, kept: Path) -> bool:
+        if self._course is not None:
+            self._course.fetch_file(task.task_id, kept)
+        return self._course is not None
 
     def place_of(self, task: Task) -> Path:
         """Where the file of a task is kept once it was fetched."""
@@ -154,10 +151,8 @@ def usual_attachments(
         raise DatasetError(
             f"--attached_files_dir {attached} is no folder.", remedy="Name the folder that holds the questions' files."
         )
-    token = settings.hf_token.get_secret_value() if settings.hf_token else None
-    folders = [folder for folder in (attached, USUAL_FOLDER, beside) if folder is not None]
-    hub = Hub(hub_cache(settings), token, revision)
-    return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=hub, course=course)
+    folders = [folder for folder in (attached, _USUAL_FOLDER, beside) if folder is not None]
+    return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=Hub.of(settings, revision), course=course)
 
 
 def _relative(name: str) -> Path | None:
@@ -167,10 +162,10 @@ def _relative(name: str) -> Path | None:
         any(unicodedata.category(sign) in {"Cc", "Cs"} for sign in name)
         or "\\" in name
         or ":" in parts[0]
-        or any(part.strip(". ") == "" for part in parts)
+        or any(part.strip(". ") == "" or len(part.encode()) > 255 for part in parts)
     ):
         return None
-    return None if any(len(part.encode()) > 255 for part in parts) else Path(*parts)
+    return Path(*parts)
 
 
 def _is_there(path: Path) -> bool:
@@ -178,8 +173,3 @@ def _is_there(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
-
-
-def _missing(task: Task, reasons: list[str]) -> Attachment:
-    message = f"The file {one_line(task.file_name)!r} is missing: {'; '.join(reasons)}."
-    return Attachment(None, "missing", "", message)

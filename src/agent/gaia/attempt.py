@@ -47,7 +47,6 @@ class Attempt:
     epoch: int = 1
     """From 1: the how manyth attempt at the same question."""
     fingerprint: str = ""
-    """Of question set and configuration."""
     status: AttemptStatus = "ok"
     level: int | None = None
     file_type: str = ""
@@ -61,9 +60,7 @@ class Attempt:
     """None when the question set holds no answer to compare with."""
     score_path: str = ""
     reason: str = ""
-    """Why it was scored as it was."""
     started: str = ""
-    """UTC, ISO 8601."""
     seconds: float = 0.0
     """Of work: neither queueing nor waiting counts."""
     waited: float = 0.0
@@ -74,7 +71,6 @@ class Attempt:
     """US dollars; None when a price is unknown."""
     steps: int = 0
     routes: tuple[str, ...] = ()
-    """The actions in their order."""
     tools_created: tuple[str, ...] = ()
     tools_reused: tuple[str, ...] = ()
     tools_failed: tuple[str, ...] = ()
@@ -120,11 +116,9 @@ class Task:
 
     task_id: str
     question: str = ""
-    """Empty in a ledger, which holds no question."""
     level: int | None = None
     """1 is the easiest; None when the question file does not tell."""
     file_name: str = ""
-    """Name of the attached file; empty when there is none."""
 
 
 class Truths(dict[str, str]):

@@ -46,26 +46,21 @@ def fingerprint_of(dataset: Dataset, settings: Settings, library: LibraryMode, m
         "mode": mode,
     }
     if library == "read-only":
-        configuration["tools"] = _content(settings.tools_dir)
+        tools = sorted([*settings.tools_dir.glob("*.py"), *settings.tools_dir.glob("*.json")])
+        digest = hashlib.sha256(b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in tools))
+        configuration["tools"] = digest.hexdigest()[:16]
     if settings.use_cache:
         configuration["cache"] = True
     return Fingerprint(dataset.fingerprint, configuration)
 
 
 def worker_settings(settings: Settings, places: Places, library: LibraryMode, at_once: int, workers: int) -> Setup:
-    """What each worker is told.
-
-    Args:
-        settings: Of the benchmark, with a limit of time.
-        places: Where its runs are kept.
-        library: Which library the questions find.
-        at_once: Questions at once.
-        workers: Processes that share them.
-    """
+    """What each of so many workers is told, which share so many questions at once."""
     from agent.gaia.worker import Setup
 
     assert settings.max_seconds is not None
-    calls = 2 * at_once if _is_default(settings, "concurrency") else settings.concurrency
+    is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
+    calls = 2 * at_once if is_default else settings.concurrency
     own = {
         "runs_dir": places.runs,
         "concurrency": max(1, -(-calls // workers)),
@@ -76,29 +71,15 @@ def worker_settings(settings: Settings, places: Places, library: LibraryMode, at
     return Setup(settings.model_copy(update=own), hard)
 
 
-def _is_default(settings: Settings, name: str) -> bool:
-    return any(line.name == name and line.source == "default" for line in settings.explain())
-
-
-def _content(folder: Path) -> str:
-    """A hash over the tools in a folder."""
-    digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.py"), *folder.glob("*.json")]):
-        digest.update(f"{path.name}\0".encode())
-        digest.update(path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The files and folders of one benchmark."""
+    """The files and folders of one benchmark, named after its results."""
 
     output: Path
-    """The results as JSON, derived from the ledger."""
 
     @property
     def ledger(self) -> Path:
-        """The truth."""
+        """The truth, from which the results are derived."""
         return self.output.with_name(f"{self.output.stem}.ledger.jsonl")
 
     @property

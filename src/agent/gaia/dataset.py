@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agent.errors import DatasetError
@@ -36,10 +36,15 @@ class Hub:
     """The dataset at one revision. `HF_ENDPOINT` names another hub."""
 
     cache: Path
-    """Folder in which fetched files are kept."""
     token: str | None = field(default=None, repr=False)
     """What `hf auth login` stored when not given."""
     revision: str = REVISION
+
+    @classmethod
+    def of(cls, settings: Settings, revision: str = REVISION) -> Hub:
+        """The dataset as a run reads it, with the user's token."""
+        token = settings.hf_token.get_secret_value() if settings.hf_token else None
+        return cls(settings.cache_dir / "gaia" / "hub", token, revision)
 
     def fetch(self, path: str) -> Path:
         """A file of the dataset, from the cache if it was fetched before.
@@ -51,7 +56,7 @@ class Hub:
         """
         try:
             import httpx
-            from huggingface_hub import errors
+            from huggingface_hub import errors, get_token
         except ImportError:
             raise DatasetError(
                 "The packages that read the hub are not installed.", remedy="pip install 'alita[gaia]'"
@@ -66,10 +71,9 @@ class Hub:
             errors.HFValidationError,
             errors.XetError,
             errors.XetDownloadError,
+            httpx.HTTPError,
         ) as error:
-            raise self._explained(error) from None
-        except httpx.HTTPError as error:
-            raise _unreachable(_not_reached(error)) from None
+            raise self._explained(error, has_token=bool(self.token or get_token())) from None
         except OSError as error:
             raise DatasetError(
                 f"{path} cannot be kept in {self.cache}: {error.strerror or error}.",
@@ -92,8 +96,9 @@ class Hub:
                 return Path(kept)
         if not os.environ.get("HF_ENDPOINT") and not (self.token or get_token()):
             raise _no_access(401, has_token=False)
+        endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
         try:  # in seconds; the hub's library finds it out in a minute of retries
-            require_reachable(_endpoint())
+            require_reachable(endpoint)
         except SourceError as error:
             raise _unreachable(str(error)) from None
         return Path(
@@ -104,18 +109,17 @@ class Hub:
                 revision=self.revision,
                 cache_dir=self.cache,
                 token=self.token,
-                endpoint=_endpoint(),
+                endpoint=endpoint,
             )
         )
 
-    def _explained(self, error: Exception) -> DatasetError:
+    def _explained(self, error: Exception, *, has_token: bool) -> DatasetError:
         """What an error of the hub's library means, and what to do."""
-        from huggingface_hub import errors, get_token
+        from huggingface_hub import errors
 
         if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
             error = error.__cause__
         status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
-        has_token = bool(self.token or get_token())
         if isinstance(error, errors.RevisionNotFoundError | errors.HFValidationError):
             return DatasetError(
                 f"{REPOSITORY} has no revision {self.revision!r}.", remedy=f"Leave it out to use {REVISION}."
@@ -124,12 +128,8 @@ class Hub:
             return _no_access(status, has_token=has_token)
         if status:
             return DatasetError(f"The hub answered {status} for {REPOSITORY}.", remedy="Try again in a few minutes.")
-        return _unreachable(_not_reached(error))
-
-
-def hub_cache(settings: Settings) -> Path:
-    """Folder of the hub's files."""
-    return settings.cache_dir / "gaia" / "hub"
+        host = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co").netloc
+        return _unreachable(f"{host} cannot be reached: {one_line(str(error) or type(error).__name__, 200)}")
 
 
 def _no_access(status: int, *, has_token: bool) -> NoAccess:
@@ -144,36 +144,19 @@ def _no_access(status: int, *, has_token: bool) -> NoAccess:
     )
 
 
-def _not_reached(error: Exception) -> str:
-    reason = one_line(str(error) or type(error).__name__, 200)
-    return f"{urlsplit(_endpoint()).netloc} cannot be reached: {reason}"
-
-
 def _unreachable(problem: str) -> DatasetError:
     return DatasetError(
-        f"The hub {problem}.",
-        remedy="Check the network, or name a question file that is on this machine.",
+        f"The hub {problem}.", remedy="Check the network, or name a question file that is on this machine."
     )
 
 
-def _endpoint() -> str:
-    return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
-
-
-LONGEST_ID = 200
+_LONGEST_ID = 200
 """Characters: ids are names of folders and of rows in reports."""
-NO_TRUTH = frozenset({"", "?"})
+_NO_TRUTH = frozenset({"", "?"})
 """What stands in the place of an answer that is not published."""
-
-
-class Row(NamedTuple):
-    """A record as it was found."""
-
-    place: str
-    """Where it stands, for people: `line 7`, `row 7`."""
-    record: Mapping[str, Any] | None
-    problem: str = ""
-    """Why there is no record; it holds nothing of the record's text, where a true answer may stand."""
+Row = tuple[str, Mapping[str, Any] | str]
+"""Where a record stands, for people, and the record, or why there is none: nothing of its text, which may hold a true
+answer."""
 
 
 class _Unusable(ValueError):
@@ -186,82 +169,55 @@ def dataset_from(rows: Iterable[Row], origin: str) -> Dataset:
     truths: dict[str, str] = {}
     places: dict[str, str] = {}
     problems: list[str] = []
-    for row in rows:
+    for place, record in rows:
         try:
-            task, truth, remark = _understood(row)
+            task, truth, remark = _understood(record)
             if task.task_id in tasks:
                 raise _Unusable(f"the task_id {task.task_id!r} stands on {places[task.task_id]} already")
         except _Unusable as reason:
-            problems.append(f"{row.place}: {reason}; left out")
+            problems.append(f"{place}: {reason}; left out")
             continue
-        tasks[task.task_id], places[task.task_id] = task, row.place
-        if truth not in NO_TRUTH:
+        tasks[task.task_id], places[task.task_id] = task, place
+        if truth not in _NO_TRUTH:
             truths[task.task_id] = truth
         if remark:
-            problems.append(f"{row.place}: {remark}")
+            problems.append(f"{place}: {remark}")
     return dataset_of(tasks.values(), truths, origin, problems)
 
 
-def _understood(row: Row) -> tuple[Task, str, str]:
-    if row.record is None:
-        raise _Unusable(row.problem)
-    fields = _named(row.record)
+def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
+    if isinstance(record, str):
+        raise _Unusable(record)
+    fields: dict[str, Any] = {}
+    for name, value in record.items():  # `Final answer` and `final_answer` are one
+        fields.setdefault(name.strip().lower().replace(" ", "_"), value)
     task_id, question = _text(fields, "task_id").strip(), _text(fields, "question")
-    if not task_id.isprintable() or len(task_id) > LONGEST_ID:
-        raise _Unusable(f"a task_id is one line of at most {LONGEST_ID} characters")
+    if not task_id.isprintable() or len(task_id) > _LONGEST_ID:
+        raise _Unusable(f"a task_id is one line of at most {_LONGEST_ID} characters")
     for name, value in (("task_id", task_id), ("question", question)):
         if not value.strip():
             raise _Unusable(f"{name} is missing")
-    level, remark = _level(fields.get("level"))
-    file_name = _text(fields, "file_name").strip()
-    return Task(task_id, question, level, file_name), _text(fields, "final_answer"), remark
-
-
-def _named(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record's fields under lower-case names: `Final answer` and `final_answer` are one."""
-    fields: dict[str, Any] = {}
-    for name, value in record.items():
-        key = name.strip().lower().replace(" ", "_")
-        if fields.get(key) in (None, ""):
-            fields[key] = value
-    return fields
+    level = fields.get("level")
+    text = str(int(level) if isinstance(level, float) and level.is_integer() else "" if level is None else level)
+    is_level = re.fullmatch(r"\s*[0-9]{1,3}\s*", text)
+    remark = "" if is_level or not text else "level is no whole number; taken as unknown"
+    task = Task(task_id, question, int(text) if is_level else None, _text(fields, "file_name").strip())
+    return task, _text(fields, "final_answer"), remark
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name)
-    if value is None:
-        return ""
+    value = "" if fields.get(name) is None else fields[name]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _Unusable(f"{name} is no text")
     text = str(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _Unusable(f"{name} holds half a character (a lone surrogate)") from None
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise _Unusable(f"{name} holds half a character (a lone surrogate)")
     return text
 
 
-def _level(value: Any) -> tuple[int | None, str]:
-    """A level, which is a number or one as text, and what is to be said about it."""
-    if value in (None, ""):
-        return None, ""
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    text = str(whole).strip()
-    if not isinstance(value, bool) and text.isascii() and text.isdigit() and 0 < len(text) < 4:
-        return int(text), ""
-    return None, "level is no whole number; taken as unknown"
-
-
-Split = Literal["validation", "test"]
-DUMMY = "0-0-0-0-0"
+_DUMMY = "0-0-0-0-0"
 """A row of the test split that is no question."""
-LONGEST_LINE = 64 * 2**20
-"""Bytes of one line of a question file."""
 _ON_THE_HUB = re.compile(r"gaia-(validation|test)(?:@(.+))?")
-_NAMES = "gaia-validation or gaia-test for the dataset on the hub"
-_BLOCK = 2**20
-_UTF8_MARK = b"\xef\xbb\xbf"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FORM = 'Each line is one JSON object such as {"task_id": "1", "Question": "…", "Level": 1, "file_name": ""}.'
 
 
@@ -278,9 +234,7 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
     named = _ON_THE_HUB.fullmatch(str(source))
     if not named or source.exists():
         return load_jsonl(source)
-    split: Split = "test" if named[1] == "test" else "validation"
-    token = settings.hf_token.get_secret_value() if settings.hf_token else None
-    return load_hub(split, revision=revision_of(source), token=token, cache=hub_cache(settings))
+    return load_hub(named[1], Hub.of(settings, revision_of(source)))
 
 
 def revision_of(source: Path) -> str:
@@ -296,40 +250,45 @@ def load_jsonl(path: Path) -> Dataset:
         DatasetError: It cannot be read, or holds no question.
     """
     try:
-        with path.open("rb") as file:
-            dataset = dataset_from(_lines(file, path), str(path))
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:
         raise DatasetError(
             f"The question file {path} cannot be read: {error.strerror}.",
-            remedy=f"Name a JSONL file that exists, or {_NAMES}.",
+            remedy="Name a JSONL file that exists, or gaia-validation or gaia-test for the dataset on the hub.",
         ) from None
+    rows = ((f"line {number}", _record(line)) for number, line in enumerate(lines, 1) if line.strip())
+    dataset = dataset_from(rows, str(path))
     if not dataset.tasks:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
         raise DatasetError(f"The question file {path} holds no question.{first}", remedy=_FORM)
     return dataset
 
 
-def load_hub(
-    split: Split = "validation", *, revision: str = REVISION, token: str | None = None, cache: Path
-) -> Dataset:
-    """Reads the dataset from the hub.
+def _record(line: bytes) -> dict[str, Any] | str:
+    try:
+        record = json.loads(line.rstrip().decode())
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 (byte {error.start + 1})"
+    except json.JSONDecodeError as error:
+        return f"it is not JSON ({error.msg}, character {error.pos + 1})"
+    except (ValueError, RecursionError):
+        return "it is JSON that is nested too deep, or holds too long a number"
+    return record if isinstance(record, dict) else "it is no JSON object"
 
-    Args:
-        split: `validation`, which has true answers, or `test`, which has none.
-        revision: A commit, so that a run can be repeated.
-        token: Of an account that accepted the dataset's terms; what `hf auth login` stored when not given.
-        cache: Folder in which fetched files are kept.
+
+def load_hub(split: str, hub: Hub) -> Dataset:
+    """Reads the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
 
     Raises:
         DatasetError: No network, no token, terms not accepted, or no such revision.
     """
     path = f"2023/{split}/metadata.parquet"
     try:
-        file = Hub(cache, token, revision).fetch(path)
+        file = hub.fetch(path)
     except FileNotFoundError:
-        raise DatasetError(f"{REPOSITORY} has no {path} at {revision!r}.", remedy=f"Use {REVISION}.") from None
+        raise DatasetError(f"{REPOSITORY} has no {path} at {hub.revision!r}.", remedy=f"Use {REVISION}.") from None
     parts = file.parts  # the cache names the commit that a branch or a tag stands for
-    commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else revision
+    commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else hub.revision
     return dataset_from(_table(file), f"{REPOSITORY} {split} at {commit}")
 
 
@@ -347,34 +306,5 @@ def _table(file: Path) -> Iterator[Row]:
             f"{file} cannot be read: {one_line(str(error))}.", remedy="Remove it; it is fetched anew."
         ) from None
     for number, record in enumerate(records, 1):
-        if record.get("task_id") != DUMMY:
-            yield Row(f"row {number}", record)
-
-
-def _lines(file: IO[bytes], path: Path) -> Iterator[Row]:
-    start = file.read(3)
-    if start.startswith(_UTF16_MARKS):
-        raise DatasetError(f"The question file {path} is UTF-16.", remedy="Save it as UTF-8.")
-    if start != _UTF8_MARK:
-        file.seek(0)
-    number = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            while (rest := file.readline(_BLOCK)) and not rest.endswith(b"\n"):
-                pass
-            yield Row(f"line {number}", None, f"it is longer than {LONGEST_LINE // 2**20} MiB")
-        elif line.strip():
-            yield _row(f"line {number}", line)
-
-
-def _row(place: str, line: bytes) -> Row:
-    try:
-        record = json.loads(line.rstrip().decode())
-    except UnicodeDecodeError as error:
-        return Row(place, None, f"it is not UTF-8 (byte {error.start + 1})")
-    except json.JSONDecodeError as error:
-        return Row(place, None, f"it is not JSON ({error.msg}, character {error.pos + 1})")
-    except (ValueError, RecursionError):
-        return Row(place, None, "it is JSON that is nested too deep, or holds too long a number")
-    return Row(place, record) if isinstance(record, dict) else Row(place, None, "it is no JSON object")
+        if record.get("task_id") != _DUMMY:
+            yield f"row {number}", record

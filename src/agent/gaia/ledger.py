@@ -35,7 +35,6 @@ class Fingerprint:
     """The question set and the configuration of a benchmark."""
 
     dataset: str
-    """The question set's own fingerprint."""
     configuration: dict[str, Json] = field(default_factory=dict)
     """Models, roles, limits, library, what it goes without: whatever an answer depends on."""
 
@@ -50,7 +49,7 @@ class Fingerprint:
 class Header:
     """What the attempts behind it have in common."""
 
-    fingerprint: str
+    fingerprint: str = ""
     dataset: str = ""
     configuration: dict[str, Any] = field(default_factory=dict)
     created: str = ""
@@ -64,9 +63,7 @@ class Choice:
     tasks: tuple[Task, ...]
     """Without their questions."""
     epochs: int = 1
-    """How often each is to be answered."""
     fingerprint: str = ""
-    """Of the questions and the configuration that it is for."""
 
     def as_json(self) -> dict[str, Json]:
         """The line of the ledger."""

@@ -6,8 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.answering.final_answer import final_answer
@@ -91,28 +90,12 @@ def _is_answer(text: str) -> bool:
     return bool(text.strip()) and not _ERRORS.match(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """Answers of one person, ready to be sent."""
-
-    username: str
-    agent_code: str
-    """Where the agent's code can be read: the address of its Space, `…/tree/main`."""
-    answers: Mapping[str, str]
-    """By task id."""
-
-    def as_json(self) -> dict[str, Json]:
-        """The body of the request."""
-        answers: list[Json] = [{"task_id": key, "submitted_answer": text} for key, text in self.answers.items()]
-        return {"username": self.username, "agent_code": self.agent_code, "answers": answers}
-
-
-def submission_of(username: str, agent_code: str, answers: Mapping[str, str], asked: Iterable[str]) -> Submission:
-    """Checks what is to be handed in. The server scores a question without an answer as wrong.
+def submission_of(username: str, agent_code: str, answers: Mapping[str, str], asked: Iterable[str]) -> dict[str, Json]:
+    """What is to be handed in, as the server wants it. It scores a question without an answer as wrong.
 
     Args:
         username: Of the Hugging Face hub.
-        agent_code: Address of the agent's code.
+        agent_code: Where the agent's code can be read: the address of its Space, `…/tree/main`.
         answers: By task id; what stands before `FINAL ANSWER:` is left out, for the server wants none.
         asked: Ids of the questions.
 
@@ -120,19 +103,20 @@ def submission_of(username: str, agent_code: str, answers: Mapping[str, str], as
         SubmissionError: A name or an address is missing, or an answer is unknown, empty or an error.
     """
     require_person(username, agent_code)
-    known, given = set(asked), dict[str, str]()
+    known, given = set(asked), list[Json]()
     for task_id, text in answers.items():
         if task_id not in known:
             raise SubmissionError(f"The course does not ask {task_id}.", remedy="`alita course questions` lists them.")
-        given[task_id] = final_answer(text)
-        if not _is_answer(given[task_id]):
-            problem = f"no answer: {one_line(given[task_id], 100)!r}" if given[task_id] else "empty"
+        answer = final_answer(text)
+        if not _is_answer(answer):
+            problem = f"no answer: {one_line(answer, 100)!r}" if answer else "empty"
             raise SubmissionError(
                 f"The answer to {task_id} is {problem}.", remedy="Leave it out, or run the question again."
             )
+        given.append({"task_id": task_id, "submitted_answer": answer})
     if not given:
         raise SubmissionError("There is no answer to hand in.", remedy="Answer the questions: alita course run")
-    return Submission(username.strip(), agent_code.strip(), given)
+    return {"username": username.strip(), "agent_code": agent_code.strip(), "answers": given}
 
 
 def require_person(username: str, agent_code: str) -> None:
@@ -162,13 +146,24 @@ def read_answers(path: Path) -> dict[str, str]:
     """
     try:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        records = read_ledger(path) if b'"header"' in lines[0] else None
     except OSError as error:
         raise SubmissionError(
             f"The answers {path} cannot be read: {error.strerror}.", remedy="Name a ledger: alita course run makes one."
         ) from None
-    if b'"header"' in lines[0]:
-        return _ledger_answers(path)
-    answers: dict[str, str] = {}
+    except RunError as error:
+        raise SubmissionError(error.message, remedy=error.remedy) from None
+    if records is None:
+        return {task_id: text for task_id, text in _leaderboard_answers(path, lines) if text}
+    if records.problems:
+        raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
+    newest = records.attempts[-1].fingerprint if records.attempts else ""
+    last = {a.task_id: a for a in records.attempts if a.fingerprint == newest and a.epoch == 1}
+    ended = {"ok", "limit", "missing-file"}
+    return {task_id: a.answer for task_id, a in last.items() if a.status in ended and a.answer}
+
+
+def _leaderboard_answers(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -179,21 +174,7 @@ def read_answers(path: Path) -> dict[str, str]:
             raise SubmissionError(
                 f"Line {number} of {path} holds no answer.", remedy=f"Each line is like {_FORM}; or name a ledger."
             )
-        answers[task_id] = text
-    return {task_id: text for task_id, text in answers.items() if text}
-
-
-def _ledger_answers(path: Path) -> dict[str, str]:
-    try:
-        records = read_ledger(path)
-    except RunError as error:
-        raise SubmissionError(error.message, remedy=error.remedy) from None
-    if records.problems:
-        raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
-    newest = records.attempts[-1].fingerprint if records.attempts else ""
-    last = {a.task_id: a for a in records.attempts if a.fingerprint == newest and a.epoch == 1}
-    ended = {"ok", "limit", "missing-file"}
-    return {task_id: a.answer for task_id, a in last.items() if a.status in ended and a.answer}
+        yield task_id, text
 
 
 def log_submission(path: Path, **entry: Json) -> None:

@@ -40,11 +40,9 @@ class Job:
     epoch: int
     question: str
     file: str = ""
-    """Path of the attachment; empty without one."""
     own_folder: str = ""
     """Folder of a library of its own, empty at first; empty for the shared library."""
     run_id: str = ""
-    """A run that was begun and goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,6 @@ class Result:
     """What a job came to."""
 
     attempt: Attempt
-    """Not scored yet."""
     stops: str = ""
     """Why no other question can fare better: a wrong key, no sandbox. Empty when it concerns this one alone."""
 
@@ -158,7 +155,6 @@ class _Lost:
 
     reason: str
     hung: bool
-    """Whether it was killed because it did not answer."""
     guilty: bool
     """Whether this question was the cause for sure."""
 

@@ -26,11 +26,9 @@ class Planned:
     done: tuple[Attempt, ...]
     """The last attempts of earlier runs, with and without a result."""
     todo: int
-    """Attempts that are to be made now."""
     problems: tuple[str, ...] = ()
     """Lines of the ledger that cannot be read."""
     epochs: int = 1
-    """How often each question is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,6 @@ class Said:
     epoch: int
     text: str
     action: str = ""
-    """What the coordinator chose to do, if this tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,6 @@ class Count:
     """Attempts of one level, or of all."""
 
     selected: int = 0
-    """Questions times epochs: all that is to be done."""
     done: int = 0
     right: int = 0
     wrong: int = 0

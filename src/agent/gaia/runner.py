@@ -39,9 +39,7 @@ class Selection:
     max_questions: int | None = None
     """Of those still to do."""
     epochs: int = 1
-    """How often each question is asked."""
     retry_errors: bool = True
-    """Whether what ended in an error is done again."""
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
         """The chosen tasks, in the order of the set.
@@ -72,7 +70,6 @@ class Todo:
     task: Task
     epoch: int
     before: Attempt | None = None
-    """An earlier attempt that came to no result."""
 
 
 def newest(attempts: Iterable[Attempt], fingerprint: str) -> dict[tuple[str, int], Attempt]:
@@ -114,10 +111,8 @@ class Totals:
     """What the whole benchmark may use in one go; None is no limit. No question is begun beyond them."""
 
     seconds: float | None = None
-    """Wall time."""
     tokens: int | None = None
     cost: float | None = None
-    """US dollars."""
     steps: int | None = None
 
 
@@ -133,12 +128,9 @@ class RunOptions:
     library: LibraryMode = "cold"
     mode: Mode = "gaia"
     concurrency: int = 1
-    """Questions at once."""
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
-    """Whether a ledger that is there is gone on with."""
     mixed: bool = False
-    """Whether it may hold attempts of other questions and configurations."""
     patience: Patience = field(default_factory=Patience)
 
 
@@ -150,17 +142,13 @@ class Outcome:
     selected: tuple[Task, ...]
     """Those that count: chosen now or by an earlier run of this ledger, and done or still to do."""
     epochs: int
-    """How often each is asked."""
     attempts: tuple[Attempt, ...]
     """What counts for each question and epoch, the earlier runs' included."""
     left: int
-    """Attempts that are still to be made."""
     reachable: int
     """Those of them that the same choice would make."""
     fingerprint: Fingerprint
-    """Of questions and configuration."""
     message: str = ""
-    """Why it stopped."""
 
 
 class Benchmark:

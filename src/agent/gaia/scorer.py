@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 from agent.gaia.attempt import Attempt
 
 Mode = Literal["gaia", "course"]
-ScorePath = Literal["number", "list", "string", "course"]
 
 _SEPARATORS = re.compile("[,;]")
 _SPACE = re.compile(r"\s")
@@ -25,7 +24,7 @@ class Score(NamedTuple):
     """Whether an answer is right, by which rule, and why. The reason never holds the truth."""
 
     correct: bool
-    path: ScorePath
+    path: Literal["number", "list", "string", "course"]
     reason: str
 
 
@@ -38,38 +37,31 @@ def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
         mode: `gaia` for the rules of the leaderboard, `course` for those of the Agents Course.
     """
     said, wanted = _text(prediction), _text(truth)
+    differs = "the texts differ"
     if mode == "course":
-        return _scored(said.strip().lower() == wanted.strip().lower(), "course", "the texts differ")
+        correct = said.strip().lower() == wanted.strip().lower()
+        return Score(correct, "course", "equal" if correct else differs)
     if _number(wanted) is not None:
-        return _scored(_same_number(said, wanted), "number", _why_not_number(said))
-    if _SEPARATORS.search(wanted):
-        return _score_list(_SEPARATORS.split(said), _SEPARATORS.split(wanted))
-    same = _squeezed(said).translate(_PUNCTUATION) == _squeezed(wanted).translate(_PUNCTUATION)
-    return _scored(same, "string", "the texts differ")
-
-
-def _score_list(said: list[str], wanted: list[str]) -> Score:
-    if len(said) != len(wanted):
-        return Score(False, "list", f"{len(said)} elements, {len(wanted)} are wanted")
-    for position, (one, other) in enumerate(zip(said, wanted, strict=True), 1):
+        correct = _same_number(said, wanted)
+        wrong = "not a number" if _number(said.translate(_NUMBER_SIGNS)) is None else "the numbers differ"
+        return Score(correct, "number", "equal" if correct else wrong)
+    if not _SEPARATORS.search(wanted):
+        correct = _squeezed(said).translate(_PUNCTUATION) == _squeezed(wanted).translate(_PUNCTUATION)
+        return Score(correct, "string", "equal" if correct else differs)
+    ours, theirs = _SEPARATORS.split(said), _SEPARATORS.split(wanted)
+    if len(ours) != len(theirs):
+        return Score(False, "list", f"{len(ours)} elements, {len(theirs)} are wanted")
+    for position, (one, other) in enumerate(zip(ours, theirs, strict=True), 1):
         numeric = _number(other) is not None
         if not (_same_number(one, other) if numeric else _squeezed(one) == _squeezed(other)):
             return Score(False, "list", f"element {position} differs")
     return Score(True, "list", "equal")
 
 
-def _scored(correct: bool, path: ScorePath, why_not: str) -> Score:
-    return Score(correct, path, "equal" if correct else why_not)
-
-
 def _same_number(said: str, wanted: str) -> bool:
     """What is no number counts as infinity: so do GAIA's scorers, for which `inf` is then the truth of any text."""
     given = _number(said.translate(_NUMBER_SIGNS))
     return (float("inf") if given is None else given) == _number(wanted)
-
-
-def _why_not_number(said: str) -> str:
-    return "not a number" if _number(said.translate(_NUMBER_SIGNS)) is None else "the numbers differ"
 
 
 def _squeezed(text: str) -> str:
@@ -85,12 +77,9 @@ def _number(text: str) -> float | None:
 
 def _text(value: object) -> str:
     try:
-        return str.__str__(value if isinstance(value, str) else str(value))
-    except Exception:  # noqa: BLE001 - an object may raise anything when it is asked for its class or its text
+        return str(value)
+    except Exception:  # noqa: BLE001 - an object may raise anything when it is asked for its text
         return "<unprintable>"
-
-
-_FINDING = frozenset({"search", "browse", "read_file"})
 
 
 def resolution_of(attempt: Attempt, truth: str | None) -> str:
@@ -104,16 +93,10 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
         return ""
     if attempt.correct:
         return "correct"
-    if _holds(attempt.raw_answer, truth):
+    said, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (attempt.raw_answer, truth))
+    if wanted and f" {wanted} " in f" {said} ":  # as words of its own
         return "format_error"
     if attempt.status in {"limit", "timeout"} or attempt.tools_failed:
         return "tool_limit"
-    if attempt.status == "missing-file" or (not attempt.answer and _FINDING & set(attempt.routes)):
-        return "retrieval_failure"
-    return "reasoning_gap"
-
-
-def _holds(text: str, truth: str) -> bool:
-    """Whether the true answer stands in a text as words of its own."""
-    said, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (text, truth))
-    return bool(wanted) and f" {wanted} " in f" {said} "
+    is_found = attempt.answer or not {"search", "browse", "read_file"} & set(attempt.routes)
+    return "reasoning_gap" if is_found and attempt.status != "missing-file" else "retrieval_failure"

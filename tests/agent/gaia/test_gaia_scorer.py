@@ -127,18 +127,9 @@ def nested(depth: int) -> list[Any]:
     return inner
 
 
-class NoClass:
-    """Raises when it is asked for its class."""
-
-    @property
-    def __class__(self) -> Any:
-        raise RuntimeError("no class")
-
-
 ODD = {
     "raises": Hostile(),
     "shouts": Shouting("a"),
-    "no class": NoClass(),
     "deep": nested(100_000),
     "long number": 10**5000,
     "bytes": b"\xff",

@@ -36,23 +36,16 @@ class Comparison:
     second: Group
     epochs: tuple[int, int]
     both: int
-    """Questions that both got right."""
     neither: int
     lost: tuple[Change, ...]
-    """Right in the first run only."""
     gained: tuple[Change, ...]
-    """Right in the second run only."""
     common: int
-    """Questions that are compared."""
     difference: float
     """By how much the second run's accuracy is higher, from -1 to 1."""
     mcnemar_p: float
-    """McNemar's exact test, two-sided."""
     only_first: tuple[str, ...]
-    """Questions with an attempt in the first run only."""
     only_second: tuple[str, ...]
     altered: tuple[str, ...]
-    """Ids that stand for another question in each run."""
     unscored: tuple[str, ...]
     """Questions that one of the runs could not compare with a true answer."""
     flaws: tuple[str, ...] = ()

@@ -91,20 +91,15 @@ class Effort:
     output_tokens: int
     steps: int
     cost: float | None
-    """US dollars; None when the price of one attempt is unknown."""
     cost_of_priced: float
-    """Of the attempts whose price is known."""
     unpriced: int
-    """Attempts whose price is unknown."""
     seconds: float
     """Of work, without queueing and without waiting for a rate limit."""
     waited: float
-    """Seconds of waiting for rate limits."""
     median_seconds: float | None
     p90_seconds: float | None
     """Nine of ten attempts took no longer."""
     median_tokens: float | None
-    """Read and written."""
 
 
 def effort_of(attempts: Sequence[Attempt]) -> Effort:
@@ -183,7 +178,6 @@ class ToolRecord:
     created: int
     reused: int
     reused_right: int
-    """Attempts that reused it and were right."""
     failed: int
 
 
@@ -209,11 +203,9 @@ class Summary:
     file_type: tuple[Group, ...]
     route: tuple[Group, ...]
     mean_pass_at_1: float | None
-    """Mean of the epochs' accuracies; None where no true answer is known."""
     pass_at_1_stdev: float | None
     """Sample standard deviation of the epochs; None of a single one."""
     pass_at_1_by_epoch: tuple[float, ...]
-    """Accuracy of each epoch, over all selected questions."""
     pass_at_k: dict[int, float]
     """By k, unbiased: at least one of k attempts is right."""
     pass_hat_k: dict[int, float]
@@ -225,7 +217,6 @@ class Summary:
     tools: tuple[ToolRecord, ...]
     resolutions: dict[str, int]
     leaks: dict[str, tuple[str, ...]]
-    """What the leak guard met, by question."""
     leaked_right: int
     """Right answers of attempts that met a copy of the dataset."""
     models: tuple[str, ...]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.gaia.report.opened import Report
 from agent.gaia.report.page_rows import Rows, facets, rows_of
-from agent.gaia.report.plots import plots_of
+from agent.gaia.report.plots import accuracy_by_level, outcomes, tools_over_time
 from agent.gaia.report.tables import count, interval_text, money_text, percent, seconds_text, shown
 from agent.store.redact import Redactor
 from mcp_tools.text import one_line, printable
@@ -47,7 +47,7 @@ def as_html(report: Report, runs: Path, redactor: Redactor) -> str:
         shown=shown(report),
         cards=_cards(report),
         notices=[*report.notices, *_left_out(rows, runs.name)],
-        plots=plots_of(report.summary, last, report.attempts),
+        plots=[accuracy_by_level(report.summary), outcomes(last), tools_over_time(report.attempts)],
         facets=list(facets(rows.rows)),
         data=Markup(data.translate(_IN_SCRIPT)),  # noqa: S704 - JSON without a sign that could end the script
         style=Markup(style),  # noqa: S704 - our own

@@ -23,7 +23,6 @@ class Report:
     """Everything that any form of a report is made of."""
 
     name: str
-    """The ledger's file name."""
     created: str
     """When the ledger was begun; empty where it does not say."""
     configuration: dict[str, Json]

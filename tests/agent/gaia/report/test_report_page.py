@@ -15,7 +15,7 @@ from agent.gaia.attempt import Task
 from agent.gaia.report.html import as_html
 from agent.gaia.report.opened import report_of
 from agent.gaia.report.page_rows import rows_of, timeline_of
-from agent.gaia.report.plots import MOST_MARKS, plots_of
+from agent.gaia.report.plots import MOST_MARKS, accuracy_by_level, outcomes, tools_over_time
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
 from support.played_run import CODE, SECRET
@@ -182,7 +182,8 @@ def test_every_mark_of_a_plot_has_a_place(values):
         attempt(f"q{n}", correct, seconds=seconds, cost=cost, input_tokens=tokens, tools_created=("t",) * (n % 3))
         for n, (correct, seconds, cost, tokens) in enumerate(values)
     ]
-    for plot in plots_of(report_of(attempts, tasks(12)).summary, attempts, attempts):
+    levels = accuracy_by_level(report_of(attempts, tasks(12)).summary)
+    for plot in (levels, outcomes(attempts), tools_over_time(attempts)):
         places = [*(x for x, _ in plot.x), *(y for y, _ in plot.y), *(place for dot in plot.dots for place in dot[:2])]
         places += [place for whisker in plot.whiskers for place in whisker]
         places += [place for line in plot.lines.values() for point in line for place in point]
@@ -191,9 +192,9 @@ def test_every_mark_of_a_plot_has_a_place(values):
 
 def test_of_many_attempts_a_plot_draws_a_sample_and_tells_it():
     attempts = [attempt(f"q{n}") for n in range(4_000)]
-    outcomes = plots_of(report_of([], []).summary, attempts, attempts)[2]
-    assert len(outcomes.dots) <= MOST_MARKS
-    assert "one of 3 attempts is drawn" in outcomes.note
+    plot = outcomes(attempts)
+    assert len(plot.dots) <= MOST_MARKS
+    assert "one of 3 attempts is drawn" in plot.note
 
 
 def test_ten_thousand_attempts_are_a_page_of_a_few_megabytes():
