@@ -204,8 +204,8 @@ async def _tested(standing: Standing) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         definitions = await link.definitions()
-        listing = listing_of(entry.name, definitions, entry.limits.tools)
-        listed = definitions[: entry.limits.tools]
+        listing = listing_of(entry.name, definitions, entry.limits.max_tools)
+        listed = definitions[: entry.limits.max_tools]
         suspicions = [f"{each.get('name')}: {said}" for each in listed for said in suspicions_of(each)]
         report |= {
             "ok": True,

@@ -7,38 +7,54 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
 
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 Scope = Literal["user", "project"]
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
+MOST_SERVERS = 200
+LONGEST_NAME = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one server may take of time and room. In a file, under the entry's key `alita`."""
+class Limits(BaseModel):
+    """What one server may take of time and room, and what it is told. In a file, under the entry's key `alita`."""
 
-    connect_seconds: float = 30.0
-    """From its start until it speaks MCP; `connectSeconds`."""
-    list_seconds: float = 10.0
-    """For the list of its tools; `listSeconds`."""
-    call_seconds: float = 60.0
-    """For one call; `callSeconds`."""
-    result_chars: int = 100_000
-    """Characters of one result; what is longer is cut in its middle, with a note; `resultChars`."""
-    tools: int = 200
-    """Tools that are taken from its list; `maxTools`."""
-    calls: int = 4
-    """Calls at once; `concurrentCalls`."""
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
+    connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
+    """From its start until it speaks MCP."""
+    list_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
+    """For the list of its tools."""
+    call_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """For one call."""
+    result_chars: Annotated[int, Field(gt=0, le=10_000_000)] = 100_000
+    """Characters of one result; what is longer is cut in its middle, with a note."""
+    max_tools: Annotated[int, Field(gt=0, le=10_000)] = 200
+    """Tools that are taken from its list."""
+    concurrent_calls: Annotated[int, Field(gt=0, le=100)] = 4
+    roots: StrictBool = False
+    """Whether it is told the current folder when it asks for roots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +75,6 @@ class ServerEntry:
     """Ids of `${input:ID}` with their defaults, as VS Code's files declare them."""
     is_off: bool = False
     """Whether the file says that it is not to be started."""
-    roots: bool = False
-    """Whether it is told the current folder when it asks for roots."""
     limits: Limits = field(default_factory=Limits)
     scope: Scope = "user"
     path: Path = Path()
@@ -78,24 +92,15 @@ class ServerEntry:
             f"variables {_listed(self.environment, '=')}" if self.environment else "",
             f"headers {_listed(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
-            "and the path of this folder" if self.roots else "",
+            "and the path of this folder" if self.limits.roots else "",
         ]
-        return "; ".join(part for part in parts if part)
+        return "; ".join(filter(None, parts))
 
     @property
     def digest(self) -> str:
         """SHA-256 of all that decides what is started, and with what; a decision of trust holds for it alone."""
-        told = [
-            self.name,
-            self.command,
-            list(self.arguments),
-            self.environment,
-            self.folder,
-            self.url,
-            self.headers,
-            self.inputs,
-            self.roots,
-        ]
+        runs = [self.name, self.command, list(self.arguments), self.environment, self.folder]
+        told = [*runs, self.url, self.headers, self.inputs, self.limits.roots]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -108,19 +113,74 @@ def _listed(given: Mapping[str, str], sign: str) -> str:
     return ", ".join(k if is_secret_name(k) and "${" not in v else f"{k}{sign}{v}" for k, v in given.items())
 
 
-MOST_SERVERS = 200
-LONGEST_NAME = 100
-_LIMITS: dict[str, tuple[str, type[int] | type[float], float]] = {
-    "connectSeconds": ("connect_seconds", float, 600),
-    "listSeconds": ("list_seconds", float, 600),
-    "callSeconds": ("call_seconds", float, 3600),
-    "resultChars": ("result_chars", int, 10_000_000),
-    "maxTools": ("tools", int, 10_000),
-    "concurrentCalls": ("calls", int, 100),
+def _written_out(values: Json) -> Json:
+    """An object of texts: numbers and truth values are written out, nulls left out."""
+    if not isinstance(values, dict):
+        return values
+    plain = {name: value for name, value in values.items() if value is not None}
+    return {n: json.dumps(v) if isinstance(v, bool | int | float) else v for n, v in plain.items()}
+
+
+def _printable(values: dict[str, str]) -> dict[str, str]:
+    if wrong := [name for name, value in values.items() if not name or not (name + value).isprintable()]:
+        raise ValueError(f"{one_line(wrong[0], 40)} is no printable text")
+    return values
+
+
+def _without_signs(values: dict[str, str]) -> dict[str, str]:
+    if wrong := [name for name in values if "=" in name]:
+        raise ValueError(f"{one_line(wrong[0], 40)}: a variable's name holds no =")
+    return values
+
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\A[^\x00]*\z")]
+_Words = Annotated[dict[str, str], BeforeValidator(_written_out), AfterValidator(_printable)]
+
+
+class _Form(BaseModel):
+    """An entry as a file has it; what is not ours is left alone."""
+
+    command: _Text = ""
+    args: tuple[Annotated[str, StringConstraints(pattern=r"\A[^\x00]*\z")], ...] = ()
+    env: Annotated[_Words, AfterValidator(_without_signs)] = {}
+    cwd: _Text = ""
+    url: _Text = Field("", validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))
+    headers: _Words = {}
+    type: _Text = Field("", validation_alias=AliasChoices("type", "transport"))
+    disabled: object = None
+    enabled: object = None
+    alita: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _has_one_transport(self) -> _Form:
+        kind, transport = self.type.lower(), "stdio" if self.command else "http"
+        if bool(self.command) == bool(self.url):
+            raise ValueError("it has both `command` and `url`" if self.url else "it has neither `command` nor `url`")
+        if kind == "sse":
+            raise ValueError("the SSE transport of 2024 is not spoken; name the server's streamable HTTP address")
+        if kind and _TRANSPORTS.get(kind) != transport:
+            what = "a command" if self.command else "an address"
+            raise ValueError(f"its type is {one_line(self.type, 40)!r}, but it has {what}")
+        if self.url and "${" not in self.url and not _is_address(self.url):
+            raise ValueError(f"{one_line(self.url, 80)!r} is no address such as https://example.org/mcp")
+        return self
+
+
+_TRANSPORTS = {
+    **dict.fromkeys(("stdio", "local"), "stdio"),
+    **dict.fromkeys(("http", "streamable-http", "streamablehttp", "streamable_http", "remote"), "http"),
 }
-"""The key in a file, the field, its type, and the most it may be."""
-_STDIO = frozenset({"stdio", "local"})
-_HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http", "remote"})
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and url.isprintable() and " " not in url
+
+
 _HARMLESS = frozenset({"NODE_ENV", "PYTHONUNBUFFERED", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE"})
 _STEERING = re.compile(
     r"(?:PATH|HOME|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|CDPATH|SHELL|ZDOTDIR|TMPDIR"
@@ -133,8 +193,6 @@ _STEERING = re.compile(
 )
 """Variables that decide which program or which code runs, or through whom it talks."""
 REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
-
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +212,6 @@ class Parsed:
     problems: tuple[Problem, ...] = ()
 
 
-class _WrongError(Exception):
-    """An entry that cannot be what was meant."""
-
-
 def parse(text: str, path: Path, scope: Scope) -> Parsed:
     """Reads the text of a settings file. Nothing in it raises."""
     try:
@@ -169,22 +223,73 @@ def parse(text: str, path: Path, scope: Scope) -> Parsed:
 
 def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     """Reads a settings file's value."""
-    found = _servers(document)
+    holders = [document, document.get("mcp")] if isinstance(document, dict) else []  # VS Code's settings: below `mcp`
+    objects = [(one, one.get(key)) for one in holders if isinstance(one, dict) for key in ("mcpServers", "servers")]
+    found = next(((holder, servers) for holder, servers in objects if isinstance(servers, dict)), None)
     if found is None:
         return Parsed(problems=(Problem(str(path), "it has no object `mcpServers` or `servers`"),))
-    servers, inputs = found
+    holder, servers = found
+    declared = holder.get("inputs")
+    inputs = [one for one in (declared if isinstance(declared, list) else ()) if isinstance(one, dict)]
     entries, problems = [], []
     for name, form in list(servers.items())[:MOST_SERVERS]:
         try:
-            entry = replace(_entry(name, form), inputs=_used(inputs, form), scope=scope, path=path)
+            entry = replace(_entry(name, form, inputs), scope=scope, path=path)
             if scope == "project" and (steering := steering_variables(entry)):
-                raise _WrongError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
+                raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
             entries.append(entry)
-        except _WrongError as wrong:
-            problems.append(Problem(f"{path}: {one_line(name, 60)}", str(wrong)))
+        except ValueError as wrong:
+            problems.append(Problem(f"{path}: {one_line(name, 60)}", _told(wrong)))
     if len(servers) > MOST_SERVERS:
         problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MOST_SERVERS} count"))
     return Parsed(tuple(entries), tuple(problems))
+
+
+def _entry(name: str, form: Json, inputs: list[dict[str, Json]]) -> ServerEntry:
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise ValueError(f"a server's name has 1 to {LONGEST_NAME} printable characters")
+    if not isinstance(form, dict):
+        raise ValueError("it is no object")
+    read = _Form.model_validate({key: value for key, value in form.items() if value is not None})
+    text = str(form)
+    defaults = {one["id"]: one.get("default") for one in inputs if isinstance(one.get("id"), str)}
+    used = {key: value for key, value in defaults.items() if f"${{input:{key}}}" in text}
+    return ServerEntry(
+        name,
+        command=read.command,
+        arguments=read.args,
+        environment=read.env,
+        folder=read.cwd,
+        url=read.url,
+        headers=read.headers,
+        inputs={key: value if isinstance(value, str) else None for key, value in used.items()},
+        is_off=read.disabled is True or read.enabled is False,
+        limits=read.alita,
+    )
+
+
+def _told(wrong: ValueError) -> str:
+    """The first of what is wrong, with its place in the entry."""
+    if not isinstance(wrong, ValidationError):
+        return str(wrong)
+    first = wrong.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    message = first["msg"].removeprefix("Value error, ")
+    return one_line(f"`{place}`: {message}" if place else message, 300)
+
+
+def as_form(entry: ServerEntry) -> dict[str, Json]:
+    """The entry as a settings file holds it; reading it gives the entry again."""
+    form: dict[str, Json] = {
+        "env": entry.environment,
+        "headers": entry.headers,
+        "cwd": entry.folder,
+        "disabled": entry.is_off,
+        "alita": entry.limits.model_dump(by_alias=True, exclude_defaults=True),
+    }
+    stdio = {"command": entry.command, "args": list(entry.arguments)}
+    start: dict[str, Json] = {"type": "http", "url": entry.url} if entry.url else stdio
+    return {**start, **{key: value for key, value in form.items() if value}}
 
 
 def steering_variables(entry: ServerEntry) -> list[str]:
@@ -192,165 +297,7 @@ def steering_variables(entry: ServerEntry) -> list[str]:
     return [name for name in entry.environment if _STEERING.fullmatch(name) and name not in _HARMLESS]
 
 
-def _servers(document: Json) -> tuple[dict[str, Json], dict[str, str | None]] | None:
-    """The object of servers, and the declared inputs; VS Code's settings hold both below `mcp`."""
-    if not isinstance(document, dict):
-        return None
-    for holder in (document, document.get("mcp")):
-        if isinstance(holder, dict):
-            for key in ("mcpServers", "servers"):
-                if isinstance(servers := holder.get(key), dict):
-                    return servers, _inputs(holder.get("inputs"))
-    return None
-
-
-def _inputs(declared: Json) -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
-    for one in declared if isinstance(declared, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("id"), str):
-            default = one.get("default")
-            found[one["id"]] = default if isinstance(default, str) else None
-    return found
-
-
-def _used(inputs: Mapping[str, str | None], form: Json) -> dict[str, str | None]:
-    text = str(form)
-    return {name: default for name, default in inputs.items() if f"${{input:{name}}}" in text}
-
-
-def _entry(name: str, form: Json) -> ServerEntry:
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise _WrongError(f"a server's name has 1 to {LONGEST_NAME} printable characters")
-    if not isinstance(form, dict):
-        raise _WrongError("it is no object")
-    own = form.get("alita", {})
-    if not isinstance(own, dict):
-        raise _WrongError("`alita` is no object")
-    command, url = _text(form, "command"), _address(form)
-    _require_transport(form, command, url)
-    roots = own.get("roots", False)
-    if not isinstance(roots, bool):
-        raise _WrongError("`alita.roots` is true or false")
-    return ServerEntry(
-        name,
-        command=command,
-        arguments=tuple(_list(form, "args")),
-        environment=_mapping(form, "env"),
-        folder=_text(form, "cwd"),
-        url=url,
-        headers=_mapping(form, "headers"),
-        is_off=form.get("disabled") is True or form.get("enabled") is False,
-        roots=roots,
-        limits=_limits(own),
-    )
-
-
-def _address(form: Mapping[str, Json]) -> str:
-    """The address of a remote server, under the names that the clients give it."""
-    return _text(form, "url") or _text(form, "serverUrl") or _text(form, "httpUrl")
-
-
-def _require_transport(form: Mapping[str, Json], command: str, url: str) -> None:
-    kind = _text(form, "type") or _text(form, "transport")
-    if bool(command) == bool(url):
-        raise _WrongError("it has both `command` and `url`" if url else "it has neither `command` nor `url`")
-    if kind.lower() == "sse":
-        raise _WrongError("the SSE transport of 2024 is not spoken; name the server's streamable HTTP address")
-    if kind and kind.lower() not in _STDIO | _HTTP:
-        raise _WrongError(f"its type {one_line(kind, 40)!r} is neither stdio nor http")
-    if kind and (kind.lower() in _STDIO) != bool(command):
-        raise _WrongError(f"its type is {kind}, but it has {'a command' if command else 'an address'}")
-    if url and "${" not in url:
-        _require_url(url)
-
-
-def _require_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in {"http", "https"} and bool(parts.hostname) and url.isprintable() and " " not in url
-        _ = parts.port
-    except ValueError:
-        fits = False
-    if not fits:
-        raise _WrongError(f"{one_line(url, 80)!r} is no address such as https://example.org/mcp")
-
-
-def _text(form: Mapping[str, Json], key: str) -> str:
-    value = form.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str) or "\0" in value:
-        raise _WrongError(f"`{key}` is no text")
-    return value.strip()
-
-
-def _list(form: Mapping[str, Json], key: str) -> Iterator[str]:
-    values = form.get(key)
-    if values is None:
-        return
-    if not isinstance(values, list):
-        raise _WrongError(f"`{key}` is no list")
-    for value in values:
-        if not isinstance(value, str) or "\0" in value:
-            raise _WrongError(f"`{key}` holds {one_line(repr(value), 40)}, which is no text")
-        yield value
-
-
-def _mapping(form: Mapping[str, Json], key: str) -> dict[str, str]:
-    """An object of texts; numbers are written out, nulls left out."""
-    values = form.get(key)
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise _WrongError(f"`{key}` is no object")
-    found = {}
-    for name, value in values.items():
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            value = "true" if value else "false"
-        if not isinstance(value, str | int | float) or not name or not (name + str(value)).isprintable():
-            raise _WrongError(f"`{key}.{one_line(name, 40)}` is no printable text")
-        if key == "env" and "=" in name:
-            raise _WrongError(f"`env.{one_line(name, 40)}`: a variable's name holds no =")
-        found[name] = str(value)
-    return found
-
-
-def _limits(own: Mapping[str, Json]) -> Limits:
-    given: dict[str, Any] = {}
-    for key, value in own.items():
-        if key == "roots":
-            continue
-        if key not in _LIMITS:
-            raise _WrongError(f"`alita.{one_line(key, 40)}` is unknown; known are roots, {', '.join(_LIMITS)}")
-        field, kind, most = _LIMITS[key]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or not 0 < value <= most or kind(value) != value:
-            raise _WrongError(f"`alita.{key}` is a number above 0, at most {most:g}")
-        given[field] = kind(value)
-    return Limits(**given)
-
-
-def as_form(entry: ServerEntry) -> dict[str, Json]:
-    """The entry as a settings file holds it; reading it gives the entry again."""
-    form: dict[str, Json] = {}
-    if entry.url:
-        form |= {"type": "http", "url": entry.url}
-    else:
-        form |= {"command": entry.command, "args": list(entry.arguments)}
-    form |= {"env": entry.environment} if entry.environment else {}
-    form |= {"headers": entry.headers} if entry.headers else {}
-    form |= {"cwd": entry.folder} if entry.folder else {}
-    form |= {"disabled": True} if entry.is_off else {}
-    usual = Limits()
-    own: dict[str, Json] = {
-        key: getattr(entry.limits, field)
-        for key, (field, _, _) in _LIMITS.items()
-        if getattr(entry.limits, field) != getattr(usual, field)
-    }
-    own |= {"roots": True} if entry.roots else {}
-    return form | ({"alita": own} if own else {})
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
 
 
 def load_jsonc(text: str) -> Json:
@@ -361,7 +308,7 @@ def load_jsonc(text: str) -> Json:
     """
     text = text.removeprefix("\ufeff")
     try:
-        return json.loads(_TOKEN.sub(_kept, text) if "//" in text or "/*" in text or "," in text else text)
+        return json.loads(_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " ", text))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -373,8 +320,3 @@ def has_comments(text: str) -> bool:
     except (ValueError, RecursionError):
         return True
     return False
-
-
-def _kept(match: re.Match[str]) -> str:
-    token = match[0]
-    return token if token.startswith('"') else " "

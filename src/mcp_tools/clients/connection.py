@@ -103,70 +103,54 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-CLOSED = -32000
+_CLOSED = -32000
 """The SDK's code for a connection that ended."""
-TIMED_OUT = -32001
+_CLOSED_HERE = "the connection was closed"
 _SESSION_OVER = "Session terminated"
 """What the SDK says where an HTTP server knows the session no more."""
 
 
+_UNREACHED = (httpx2.ConnectTimeout, httpx2.ConnectError)
+_FOREIGN = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, httpx2.CookieConflict, OSError)
+_SENSELESS = (StreamableHTTPError, UnexpectedClaimedResult)
+
+
 def failure_of(error: BaseException) -> ServerError:
     """The failure that an error of a connection stands for."""
-    if isinstance(error, BaseExceptionGroup):
-        return failure_of(_telling(error))
-    if isinstance(error, ServerError):
-        return error
-    if isinstance(error, TimeoutError):
-        return ServerError("it did not answer in time", kind="timeout")
-    if isinstance(error, asyncio.CancelledError):
-        return ServerError("the connection was closed", kind="gone")
-    if isinstance(error, MCPError):
-        return _protocol_failure(error)
-    if isinstance(error, ValidationError):
-        return ServerError("its answer is not what MCP says", kind="protocol")
-    if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+    if isinstance(error, BaseExceptionGroup):  # of a group, one that is no mere consequence of the others' end
+        leaves = [failure_of(inner) for inner in error.exceptions]
+        return next((leaf for leaf in leaves if leaf.message != _CLOSED_HERE), leaves[0])
+    words = one_line(str(error) or type(error).__name__, 200)
+    match error:
+        case ServerError():
+            return error
+        case TimeoutError() | MCPError(code=-32001):
+            return ServerError("it did not answer in time", kind="timeout")
+        case asyncio.CancelledError():
+            return ServerError(_CLOSED_HERE, kind="gone")
+        case MCPError() if error.code == _CLOSED or error.message == _SESSION_OVER:
+            return ServerError("it ended the connection", kind="gone")
+        case MCPError():
+            return ServerError(f"it refused: {one_line(error.message, 300)} ({error.code})", kind="refused")
+        case ValidationError():
+            return ServerError("its answer is not what MCP says", kind="protocol")
+        case SubscriptionLost() | ListenNotSupportedError():
+            return ServerError("it ended the stream of its changes", kind="gone")
+    if isinstance(error, _UNREACHED):
         return ServerError("it is not reached: no connection to its address", kind="unreachable")
-    if isinstance(error, httpx2.HTTPError | httpx2.StreamError | httpx2.InvalidURL | httpx2.CookieConflict):
-        return ServerError(f"the connection failed: {_words(error)}", kind="gone")
-    if isinstance(error, StreamableHTTPError | UnexpectedClaimedResult):
-        return ServerError(f"its answer is not what MCP says: {_words(error)}", kind="protocol")
-    if isinstance(error, SubscriptionLost | ListenNotSupportedError):
-        return ServerError("it ended the stream of its changes", kind="gone")
-    if isinstance(error, OSError):
-        return ServerError(f"the connection failed: {error.strerror or _words(error)}", kind="gone")
-    return ServerError(f"the connection failed: {type(error).__name__}: {_words(error)}", kind="protocol")
-
-
-def _protocol_failure(error: MCPError) -> ServerError:
-    if error.code == CLOSED or error.message == _SESSION_OVER:
-        return ServerError("it ended the connection", kind="gone")
-    if error.code == TIMED_OUT:
-        return ServerError("it did not answer in time", kind="timeout")
-    return ServerError(f"it refused: {one_line(error.message, 300)} ({error.code})", kind="refused")
-
-
-def _telling(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error of a group that tells most: one that is no mere consequence of the others' end."""
-    leaves: list[BaseException] = []
-    waiting: list[BaseException] = [group]
-    while waiting:
-        error = waiting.pop(0)
-        if isinstance(error, BaseExceptionGroup):
-            waiting += error.exceptions
-        else:
-            leaves.append(error)
-    own = [error for error in leaves if not isinstance(error, asyncio.CancelledError)]
-    return (own or leaves)[0]
-
-
-def _words(error: BaseException) -> str:
-    return one_line(str(error) or type(error).__name__, 200)
+    if isinstance(error, _SENSELESS):
+        return ServerError(f"its answer is not what MCP says: {words}", kind="protocol")
+    if isinstance(error, _FOREIGN):
+        return ServerError(f"the connection failed: {getattr(error, 'strerror', None) or words}", kind="gone")
+    return ServerError(f"the connection failed: {type(error).__name__}: {words}", kind="protocol")
 
 
 _MOST_PAGES = 50
 _MOST_ROUNDS = 4
 """How often one call may ask back."""
 _PROBE_SECONDS = 2.0
+_EXPLAINED = frozenset({"gone", "protocol", "timeout", "http", "refused"})
+"""Kinds of failures to which the wire has something to add."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -211,20 +195,15 @@ class Connection:
             ServerError: It cannot be started or reached, or does not speak MCP in time.
         """
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        opened.add_done_callback(
-            lambda done: None if done.cancelled() else done.exception()
-        )  # it may be told to nobody
         self._life = asyncio.create_task(self._live(mode, opened))
+        seconds = self._server.entry.limits.connect_seconds
         try:
-            async with asyncio.timeout(self._server.entry.limits.connect_seconds):
-                await asyncio.shield(opened)
-        except TimeoutError:
-            seconds = self._server.entry.limits.connect_seconds
-            account = self._wire.account
-            await self.aclose()
-            raise self._told(
-                ServerError(f"it did not speak MCP within {seconds:g} seconds", kind="timeout"), account
-            ) from None
+            done, _ = await asyncio.wait((opened,), timeout=seconds)
+            if done:
+                opened.result()
+                return
+            late = ServerError(f"it did not speak MCP within {seconds:g} seconds", kind="timeout")
+            raise self._told(late)
         except BaseException:
             await self.aclose()
             raise
@@ -237,7 +216,7 @@ class Connection:
                 cache=None,
                 client_info=types.Implementation(name="alita", version=version("alita")),
                 elicitation_callback=self._decline,
-                list_roots_callback=self._show_roots if self._server.entry.roots else None,
+                list_roots_callback=self._show_roots if self._server.entry.limits.roots else None,
                 message_handler=self._hear,
             ) as client:
                 self._client = client
@@ -250,6 +229,7 @@ class Connection:
         finally:
             if not opened.done():
                 opened.set_exception(self._told(self._failure or ServerError("it ended at once", kind="gone")))
+                opened.exception()  # it may be told to nobody
 
     async def _until_over(self, client: Client) -> None:
         """Returns when the connection is to be closed, or the server has ended it."""
@@ -281,7 +261,7 @@ class Connection:
         Raises:
             ServerError: It does not answer in time, or answers nonsense.
         """
-        most = self._server.entry.limits.tools
+        most = self._server.entry.limits.max_tools
         found: list[dict[str, Json]] = []
         cursor: str | None = None
         with self._mapped():
@@ -311,11 +291,10 @@ class Connection:
         with self._mapped():
             async with asyncio.timeout(seconds):
                 result = await self._result(tool, arguments)
-        hide = self._server.hide
-        content = result.content
-        reply = reply_of(content, result.structured_content, is_error=bool(result.is_error), most=self._most)
-        misfits = misfits_of(tool, schema, result.structured_content) if reply.ok else []
-        if misfits:
+        hide, structured = self._server.hide, result.structured_content
+        most = self._server.entry.limits.result_chars
+        reply = reply_of(result.content, structured, is_error=bool(result.is_error), most=most)
+        if reply.ok and (misfits := misfits_of(tool, schema, structured)):
             told = f"{reply.text}\n(not what the tool's outputSchema promises: {one_line('; '.join(misfits), 300)})"
             return Reply(True, hide(told))
         value = hide(reply.value) if isinstance(reply.value, str) else reply.value
@@ -368,10 +347,6 @@ class Connection:
         self._client = None
 
     @property
-    def _most(self) -> int:
-        return self._server.entry.limits.result_chars
-
-    @property
     def _session(self) -> Any:
         if self._client is None:
             raise self._told(self._failure or ServerError("the connection is closed", kind="gone"))
@@ -385,13 +360,10 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - mapped in one place
             raise self._told(failure_of(error)) from None
 
-    def _told(self, failure: ServerError, account: str = "") -> ServerError:
+    def _told(self, failure: ServerError) -> ServerError:
         """The failure with what the wire knows of it, without secrets."""
-        known = (
-            account or self._wire.account if failure.kind in {"gone", "protocol", "timeout", "http", "refused"} else ""
-        )
-        known = "" if known and known in failure.message else known
-        text = f"{failure.message} ({known})" if known else failure.message
+        known = self._wire.account if failure.kind in _EXPLAINED else ""
+        text = f"{failure.message} ({known})" if known not in failure.message else failure.message
         return ServerError(self._server.hide(text), kind=failure.kind, remedy=failure.remedy)
 
     async def _decline(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,41 +41,24 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
         schema: As its server, or its file, has it.
         described: Whether the descriptions of parameters stay.
     """
-    plain = _plain(schema, schema, 0)
-    if not described:
-        plain = _undescribed(plain)
-    plain = {"properties": {}, **plain, "type": "object"}
+    plain = {"properties": {}, **_plain(schema, schema, 0, described), "type": "object"}
     if len(json.dumps(plain)) > _LARGEST_SCHEMA:
-        kinds = {name: _kind_only(inner) for name, inner in list(plain["properties"].items())[:100]}
+        shown = list(plain["properties"].items())[:100]
+        kinds = {name: {"type": one["type"]} if isinstance(one.get("type"), str) else {} for name, one in shown}
         required = [name for name in plain.get("required", []) if name in kinds]
         plain = {"type": "object", "properties": kinds, "required": required}
     return plain
 
 
-def _undescribed(plain: Json) -> Json:
-    """Without descriptions; a parameter of that name is no text, and stays."""
-    if isinstance(plain, list):
-        return [_undescribed(part) for part in plain]
-    if not isinstance(plain, dict):
-        return plain
-    return {
-        key: _undescribed(part) for key, part in plain.items() if not (key == "description" and isinstance(part, str))
-    }
-
-
-def _kind_only(schema: dict[str, Json]) -> dict[str, Json]:
-    return {"type": schema["type"]} if isinstance(schema.get("type"), str) else {}
-
-
-def _plain(schema: Json, root: dict[str, Json], depth: int) -> dict[str, Any]:
+def _plain(schema: Json, root: dict[str, Json], depth: int, described: bool) -> dict[str, Any]:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return {}
     if isinstance(schema.get("$ref"), str):
-        return _plain(_referenced(schema["$ref"], root), root, depth + 1)
+        return _plain(_referenced(schema["$ref"], root), root, depth + 1, described)
     plain: dict[str, Any] = {}
     if _is_kind(schema.get("type")):
         plain["type"] = schema["type"]
-    if isinstance(schema.get("description"), str):
+    if described and isinstance(schema.get("description"), str):
         plain["description"] = one_line(schema["description"], _LONGEST_HINT)
     for key in ("enum", "const"):
         if key in schema and (key == "const" or (isinstance(schema[key], list) and schema[key])):
@@ -83,25 +66,25 @@ def _plain(schema: Json, root: dict[str, Json], depth: int) -> dict[str, Any]:
     for key in _SHARED:
         if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
             plain[key] = schema[key]
-    _add_parts(plain, schema, root, depth)
-    return plain
+    return plain | _parts(schema, lambda part: _plain(part, root, depth + 1, described))
 
 
-def _add_parts(plain: dict[str, Any], schema: dict[str, Json], root: dict[str, Json], depth: int) -> None:
-    """Adds what is inside: properties, items, choices."""
-    properties = schema.get("properties")
+def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]]) -> dict[str, Any]:
+    """What is inside a schema: properties, items, choices."""
+    plain: dict[str, Any] = {}
+    properties, required = schema.get("properties"), schema.get("required")
     if isinstance(properties, dict):
-        plain["properties"] = {name: _plain(inner, root, depth + 1) for name, inner in properties.items()}
-        required = schema.get("required")
+        plain["properties"] = {name: inner(part) for name, part in properties.items()}
         if isinstance(required, list):
             plain["required"] = [name for name in required if isinstance(name, str) and name in properties]
         if isinstance(schema.get("additionalProperties"), bool):
             plain["additionalProperties"] = schema["additionalProperties"]
     if isinstance(schema.get("items"), dict):
-        plain["items"] = _plain(schema["items"], root, depth + 1)
+        plain["items"] = inner(schema["items"])
     for key in ("anyOf", "oneOf"):
         if isinstance(schema.get(key), list) and schema[key]:
-            plain["anyOf"] = [_plain(branch, root, depth + 1) for branch in schema[key][:20]]
+            plain["anyOf"] = [inner(branch) for branch in schema[key][:20]]
+    return plain
 
 
 _KINDS = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
@@ -158,6 +141,11 @@ class ExternalTool:
     def as_tool(self) -> Tool:
         """The form in which search and validation know tools."""
         return Tool(self.name, self.description, self.input_schema, {}, "")
+
+    def pinned(self) -> str:
+        """What its server says of it, as JSON: another text is another tool."""
+        schemas = {"inputSchema": self.input_schema, "outputSchema": self.output_schema}
+        return json.dumps({"description": self.description, **schemas, "annotations": self.hints}, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,14 +354,11 @@ def _number(text: str) -> Json:
 
 def _without_patterns(schema: Json) -> Json:
     """The schema without regular expressions: one of a stranger may take forever."""
-    if isinstance(schema, dict):
-        return dict(_parts_without_patterns(schema))
-    return [_without_patterns(inner) for inner in schema] if isinstance(schema, list) else schema
-
-
-def _parts_without_patterns(schema: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    for key, inner in schema.items():
-        if key == "properties" and isinstance(inner, dict):
-            yield key, {name: _without_patterns(part) for name, part in inner.items()}
-        elif key not in {"pattern", "patternProperties"}:
-            yield key, _without_patterns(inner)
+    if isinstance(schema, list):
+        return [_without_patterns(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: inner for key, inner in schema.items() if key not in {"pattern", "patternProperties"}}
+    names = schema.get("properties")
+    named = {"properties": {n: _without_patterns(p) for n, p in names.items()}} if isinstance(names, dict) else {}
+    return {key: _without_patterns(inner) for key, inner in kept.items()} | named

