@@ -57,55 +57,7 @@ def canonical(value: Json) -> bytes:
 
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_STRANGE_KEY = re.compile(r'"[^"]*\\[^"]*": |"[^"]{129,}": ')
-"""In JSON without escaped quotes: a key with a line feed or a tab, or one that is too long."""
-_LONGEST = 8_000
 _LONGEST_TITLE = 200
-_MOST_NESTED = 50
-
-
-def surely_sound(definition: dict[str, Json]) -> bool:
-    """Whether `lint` would find no error: never true when it would, and mostly true when it would not.
-
-    It matters where a thousand tools are read at the start of a server.
-    """
-    try:
-        text = json.dumps(definition, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return _is_plain(text) and _has_shape(definition)
-
-
-def _is_plain(text: str) -> bool:
-    """Whether JSON is short, shallow, without references, and ASCII without escapes but line feeds and tabs."""
-    if len(text) > _LONGEST or "$" in text or not text.isprintable():
-        return False
-    if text.count("{") + text.count("[") > _MOST_NESTED:
-        return False
-    if "\\" not in text:
-        return _STRANGE_KEY.search(text) is None
-    return "\\" not in text.replace("\\n", "").replace("\\t", "") and _STRANGE_KEY.search(text) is None
-
-
-def _has_shape(definition: dict[str, Json]) -> bool:
-    name, title, description = (definition.get(key) for key in ("name", "title", "description"))
-    return (
-        isinstance(name, str)
-        and _NAME.fullmatch(name) is not None
-        and isinstance(title, str)
-        and len(title) <= _LONGEST_TITLE
-        and title.isprintable()
-        and isinstance(description, str)
-        and isinstance(definition.get("annotations"), dict)
-        and _is_object(definition.get("inputSchema"))
-        and ("outputSchema" not in definition or _is_object(definition["outputSchema"]))
-    )
-
-
-def _is_object(schema: Json) -> bool:
-    return isinstance(schema, dict) and schema.get("type") == "object"
-
-
 Severity = Literal["error", "warning"]
 
 

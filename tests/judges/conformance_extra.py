@@ -8,13 +8,15 @@ from collections.abc import Callable
 from mcp_types import ElicitResult, InputRequiredResult
 
 from mcp_tools.server import Extra
-from mcp_tools.serving.call import Call, ConstantTool, Reply, error_reply, value_reply
+from mcp_tools.serving.call import COMPLETE, Call, ConstantTool, Reply, error_reply, value_reply
 from mcp_tools.serving.constant_tools import definition
 from mcp_tools.serving.file_access import can_ask, elicited
 from mcp_tools.serving.resources import Document, Prompt
 from mcp_tools.tool import Json
 
 _SECONDS = 20.0
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+_SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 _LIMIT = 100_000
 _TEXT: dict[str, Json] = {"type": "string"}
 _THREE: list[Json] = ["option1", "option2", "option3"]
@@ -40,6 +42,34 @@ def asking_tools() -> list[ConstantTool]:
             told=lambda answer: f"Hello, {(answer.content or {}).get('name')}!",
         ),
     ]
+
+
+def giving_tools() -> list[ConstantTool]:
+    """Those that give more than a text."""
+    text = {"type": "text", "text": "Multiple content types test:"}
+    image = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
+    audio = {"type": "audio", "data": _SILENCE, "mimeType": "audio/wav"}
+    document = _embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")
+    mixed = _embedded("test://mixed-content-resource", "application/json", '{"test": "data", "value": 123}')
+    return [
+        _giving("test_image_content", image),
+        _giving("test_audio_content", audio),
+        _giving("test_embedded_resource", document),
+        _giving("test_multiple_content_types", text, image, mixed),
+    ]
+
+
+def _embedded(uri: str, mime: str, text: str) -> dict[str, Json]:
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime, "text": text}}
+
+
+def _giving(name: str, *content: Json) -> ConstantTool:
+    described = definition(name, name, "Gives content.", {}, output={})
+
+    async def give(call: Call) -> Reply:
+        return Reply({**COMPLETE, "content": [*content], "structuredContent": {}, "isError": False}, "ok")
+
+    return ConstantTool(described, give)
 
 
 def _asking(
@@ -99,7 +129,7 @@ def _enums() -> dict[str, Json]:
 def conformance_extra() -> Extra:
     """What is served beside the library of the fixtures."""
     return Extra(
-        tools=asking_tools(),
+        tools=[*asking_tools(), *giving_tools()],
         prompts={
             "test_simple_prompt": Prompt("Simple", "No arguments.", {}, "This is a simple prompt for testing."),
             "test_prompt_with_arguments": Prompt(

@@ -15,15 +15,8 @@ from mcp_tools.tool import Json, Status, Tool
 
 _TRIGGER = "test_trigger_tool_change"
 _TRIGGERED = "test_triggered"
-_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
-_SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 
 _TEXT: dict[str, Json] = {"type": "string"}
-_IMAGE: dict[str, Json] = {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"}
-_AUDIO: dict[str, Json] = {"type": "string", "contentEncoding": "base64", "contentMediaType": "audio/wav"}
-_PLAIN: dict[str, Json] = {"type": "string", "contentMediaType": "text/plain"}
-_JSON: dict[str, Json] = {"type": "string", "contentMediaType": "application/json"}
-_MIXED: dict[str, Json] = {"type": "array", "prefixItems": [_TEXT, _IMAGE, _JSON]}
 
 _PERSON: dict[str, Json] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -73,17 +66,6 @@ def _fixture(
 
 FIXTURES: tuple[Tool, ...] = (
     _fixture("test_simple_text", "Gives a text.", 'return "This is a simple text response for testing."'),
-    _fixture("test_image_content", "Gives an image.", f'return "{_PIXEL}"', gives=_IMAGE),
-    _fixture("test_audio_content", "Gives a sound.", f'return "{_SILENCE}"', gives=_AUDIO),
-    _fixture(
-        "test_embedded_resource", "Gives a document.", 'return "This is an embedded resource content."', gives=_PLAIN
-    ),
-    _fixture(
-        "test_multiple_content_types",
-        "Gives a text, an image and a document.",
-        f'return ["Multiple content types test:", "{_PIXEL}", \'{{"test": "data", "value": 123}}\']',
-        gives=_MIXED,
-    ),
     _fixture(
         "test_error_handling", "Fails.", 'raise RuntimeError("This tool intentionally returns an error for testing")'
     ),

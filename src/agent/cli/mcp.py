@@ -121,13 +121,12 @@ def try_(name: Name, as_json: options.AsJson = False) -> None:
 @app.command()
 def remove(name: Name, as_json: options.AsJson = False) -> None:
     """Removes a server from your file, or from the project's .mcp.json."""
-    settings = options.settings()
     entry = _found(name, _configured()).entry
     if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
         raise UsageError(
             f"{entry.path} belongs to another program.", remedy=f"Leave it there and say: alita mcp disable {name}"
         )
-    take_out(entry.path, name, _lock(settings))
+    take_out(entry.path, name)
     _say({"ok": True, "removed": name}, f"Removed {name} from {entry.path}.", as_json)
 
 
@@ -161,13 +160,12 @@ app.command("json")(mcp_install.json_)
 
 
 def _switch(name: str, *, off: bool) -> None:
-    settings = options.settings()
     configured = _configured()
     entry = _found(name, configured).entry
     if entry.scope == "project":
         configured.decisions.switch(entry, configured.project, off=off)
     if entry.scope == "user" or (entry.is_off and not off):
-        put(entry.path, replace(entry, is_off=off), _lock(settings))
+        put(entry.path, replace(entry, is_off=off))
 
 
 def _changes_allowed(entry: ServerEntry, *, yes: bool) -> bool:
@@ -290,10 +288,6 @@ def _configured() -> ConfiguredServers:
     return ConfiguredServers(options.settings(), Path.cwd())
 
 
-def _lock(settings: Settings) -> Path:
-    return settings.data_dir / "mcp.lock"
-
-
 def _say(form: dict[str, Any], text: str, as_json: bool) -> None:
     if as_json:
         print_json(form)
@@ -349,7 +343,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
             f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}.",
             remedy="Add the server for you alone: --scope user",
         )
-    put(path, placed, _lock(settings))
+    put(path, placed)
     if scope == "user":
         _warn_of_files_here(placed)
     if scope == "project":

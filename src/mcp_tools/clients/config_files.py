@@ -55,25 +55,25 @@ def read(path: Path, scope: Scope) -> Parsed:
     return Parsed() if text is None else parse(text, path, scope)
 
 
-def put(path: Path, entry: ServerEntry, lock: Path) -> None:
+def put(path: Path, entry: ServerEntry) -> None:
     """Adds a server to a file, or changes it there.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
     """
-    with _changing(path, lock) as servers:
+    with _changing(path) as servers:
         known = servers.get(entry.name)
         others = {key: value for key, value in known.items() if key not in _OURS} if isinstance(known, dict) else {}
         servers[entry.name] = others | as_form(entry)
 
 
-def take_out(path: Path, name: str, lock: Path) -> None:
+def take_out(path: Path, name: str) -> None:
     """Removes a server from a file.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
     """
-    with _changing(path, lock) as servers:
+    with _changing(path) as servers:
         servers.pop(name, None)
 
 
@@ -81,22 +81,16 @@ _OURS = frozenset({"type", "command", "args", "env", "cwd", "url", "headers", "d
 
 
 @contextlib.contextmanager
-def _changing(path: Path, lock: Path) -> Iterator[dict[str, Json]]:
+def _changing(path: Path) -> Iterator[dict[str, Json]]:
     """The servers of a file, to be changed in place; written whole or not at all."""
-    from filelock import FileLock, Timeout
-
+    document = _document(path)
+    has_other = "mcpServers" not in document and isinstance(document.get("servers"), dict)
+    servers = document.setdefault("servers" if has_other else "mcpServers", {})
+    if not isinstance(servers, dict):
+        raise ServersFileError(f"{path}: `mcpServers` is no object.", remedy="Correct it by hand.")
+    yield servers
     try:
-        private_folder(lock.parent)
-        with FileLock(lock, timeout=10):
-            document = _document(path)
-            key = "servers" if "mcpServers" not in document and isinstance(document.get("servers"), dict) else ""
-            servers = document.setdefault(key or "mcpServers", {})
-            if not isinstance(servers, dict):
-                raise ServersFileError(f"{path}: `{key or 'mcpServers'}` is no object.", remedy="Correct it by hand.")
-            yield servers
-            write_atomically(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    except Timeout:
-        raise ServersFileError(f"{path} is being changed by another process.", remedy="Try again.") from None
+        write_atomically(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ServersFileError(f"{path} cannot be written: {error.strerror or error}.") from None
 

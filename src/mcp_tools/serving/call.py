@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import contextlib
 import json
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +13,7 @@ import anyio
 
 from mcp_tools.sandbox.protocol import Isolation, Limits, Outcome, Problem
 from mcp_tools.text import printable
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -130,8 +127,6 @@ def value_reply(
     *,
     limit: int,
     meta: dict[str, Json] | None = None,
-    shown: dict[str, Json] | None = None,
-    media: Sequence[dict[str, Json]] = (),
 ) -> Reply:
     """A result as structured content, and the same JSON as text for clients that show only text.
 
@@ -139,11 +134,9 @@ def value_reply(
         content: The result.
         limit: Bytes that it may have as JSON.
         meta: What else is told of the call.
-        shown: What the text says instead, where the result holds media.
-        media: The media, as MCP content.
     """
     try:
-        text = _text(content)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
     except (ValueError, RecursionError):
         return error_reply("result", "the result cannot be carried as JSON")
@@ -151,17 +144,13 @@ def value_reply(
         return error_reply("result_size", f"the result has {size:,} bytes, and a client gets at most {limit:,}")
     result: dict[str, Any] = {
         **COMPLETE,
-        "content": [{"type": "text", "text": text if shown is None else _text(shown)}, *media],
+        "content": [{"type": "text", "text": text}],
         "structuredContent": content,
         "isError": False,
     }
     if meta:
         result["_meta"] = meta
     return Reply(result, "ok", size)
-
-
-def _text(content: dict[str, Json]) -> str:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
 def error_reply(
@@ -216,41 +205,3 @@ async def heartbeat(call: Call, what: str, limit: float) -> AsyncIterator[None]:
         yield
     finally:
         beating.cancel()
-
-
-_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
-
-
-def with_media(tool: Tool, value: Json) -> tuple[Json, list[dict[str, Json]]]:
-    """A result as text shows it, with the size of each image or sound in its place, and the media as MCP content.
-
-    JSON Schema 2020-12 has the words for what an outputSchema marks: `contentMediaType`, and `contentEncoding: base64`
-    for what is binary (Validation, section 8). What is no base64, although it is marked so, stays as it is.
-    """
-    schema = tool.output_schema.get("properties", {}).get("result", {})
-    first, others = schema.get("prefixItems", []), schema.get("items")
-    if "contentMediaType" in schema or not isinstance(value, list) or not (first or others):
-        return _shown(f"alita://results/{tool.name}/0", schema, value)
-    schemas = [*first, *(others for _ in value[len(first) :])]
-    parts = [
-        _shown(f"alita://results/{tool.name}/{at}", schemas[at] if isinstance(schemas[at], dict) else {}, item)
-        for at, item in enumerate(value)
-    ]
-    return [shown for shown, _ in parts], [block for _, blocks in parts for block in blocks]
-
-
-def _shown(uri: str, schema: dict[str, Json], value: Json) -> tuple[Json, list[dict[str, Json]]]:
-    media_type = schema.get("contentMediaType")
-    if not isinstance(value, str) or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
-        return value, []
-    if schema.get("contentEncoding") != "base64":
-        return value, [{"type": "resource", "resource": {"uri": uri, "mimeType": media_type, "text": value}}]
-    try:
-        size = len(base64.b64decode(value, validate=True))
-    except (binascii.Error, ValueError):
-        return value, []
-    kind = media_type.partition("/")[0]
-    block: dict[str, Json] = {"type": kind, "data": value, "mimeType": media_type}
-    if kind not in {"image", "audio"}:
-        block = {"type": "resource", "resource": {"uri": uri, "mimeType": media_type, "blob": value}}
-    return f"{media_type}, {size:,} bytes", [block]

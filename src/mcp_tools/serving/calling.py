@@ -37,7 +37,6 @@ from mcp_tools.serving.call import (
     problem_reply,
     sandbox_meta,
     value_reply,
-    with_media,
 )
 from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.file_access import can_ask, files_in, granted, with_real_paths
@@ -94,9 +93,7 @@ class Runner:
         self._catalogue.library.record_call(tool.name, outcome.ok, problem.kind if problem else None)
         if problem is not None:
             return problem_reply(problem, who=tool.name, meta=meta)
-        shown, media = with_media(tool, outcome.value)
-        content, brief = {"result": outcome.value}, {"result": shown} if media else None
-        return value_reply(content, limit=self._limits.result_bytes, meta=meta, shown=brief, media=media)
+        return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta)
 
 
 class Calling:

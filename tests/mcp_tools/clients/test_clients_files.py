@@ -63,13 +63,13 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> None:
-    path, lock = tmp_path / "deep" / "mcp.json", tmp_path / "lock"
-    put(path, ServerEntry("new", command="x"), lock)
+    path = tmp_path / "deep" / "mcp.json"
+    put(path, ServerEntry("new", command="x"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(json.dumps({"other": [1], "mcpServers": {"new": {"command": "y", "note": "mine"}, "old": A}}))
     path.chmod(0o644)
-    put(path, ServerEntry("new", command="z", arguments=("é",)), lock)
-    take_out(path, "old", lock)
+    put(path, ServerEntry("new", command="z", arguments=("é",)))
+    take_out(path, "old")
     assert json.loads(path.read_text()) == {
         "other": [1],
         "mcpServers": {"new": {"note": "mine", "command": "z", "args": ["é"]}},
@@ -91,7 +91,7 @@ def test_a_file_that_would_be_damaged_is_left_alone(tmp_path: Path, text: str, s
     path = tmp_path / "mcp.json"
     path.write_text(text)
     with pytest.raises(ServersFileError, match=said):
-        put(path, ServerEntry("new", command="x"), tmp_path / "lock")
+        put(path, ServerEntry("new", command="x"))
     assert path.read_text() == text
 
 
