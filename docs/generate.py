@@ -102,7 +102,7 @@ def clients() -> str:
     rows = []
     for host in HOSTS:
         project = f"`{host.project_file}`" if host.project_file else "—"
-        rows.append((f"`{host.name}`", host.title, host.user_file_told, project, f"`{host.key}`"))
+        rows.append((f"`{host.name}`", host.title, host.told, project, f"`{host.key}`"))
     return table(("client", "program", "your settings", "a project's", "under"), *rows)
 
 

@@ -122,7 +122,7 @@ def _server(tools_dir: Path | None, tools: str | None) -> ServerCommand:
 def _path(host: Host, scope: Scope) -> Path:
     from agent.hosts.clients import Machine
 
-    return host.file(scope.value, Machine.this(), Path.cwd())
+    return host.path(scope.value, Machine.this(), Path.cwd())
 
 
 def _valid(name: str) -> str:

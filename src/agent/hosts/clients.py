@@ -77,29 +77,46 @@ class Host:
     format: FormatName
     key: str
     """The top-level key under which servers stand."""
-    user_file: Callable[[Machine], Path]
-    user_file_told: str
-    """The same for people, on each platform."""
+    folder: str | None
+    """Of the user's settings, in the home folder; None for where desktop programs keep theirs."""
+    file: str
+    """The user's settings in that folder."""
     project_file: str | None
     """Relative to the project; None where the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
     """How it writes down a server of that name."""
     afterwards: str
     """What a person does for it to be seen."""
+    variable: str = ""
+    """Names another folder."""
+    windows_file: str = ""
+    """Where it is on Windows among desktop programs' settings, if that differs."""
 
-    def file(self, scope: Scope, machine: Machine, project: Path) -> Path:
+    def path(self, scope: Scope, machine: Machine, project: Path) -> Path:
         """The settings file.
 
         Raises:
             UsageError: The client has no settings for a project.
         """
-        if scope == "user":
-            return self.user_file(machine)
-        if self.project_file is None:
+        if scope == "project" and self.project_file is None:
             raise UsageError(
                 f"{self.title} has no settings for a project.", remedy=f"alita mcp install {self.name} --scope user"
             )
-        return project / self.project_file
+        if scope == "project":
+            return project / str(self.project_file)
+        if self.windows_file and machine.platform == "win32":
+            return machine.programs / self.windows_file
+        own = machine.programs if self.folder is None else machine.home / self.folder
+        return machine.folder(self.variable, own) / self.file
+
+    @property
+    def told(self) -> str:
+        """The user's file for people, on each platform."""
+        if self.folder is None:
+            return f"`{self.file}` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`"
+        windows = self.windows_file.replace("/", "\\")
+        moved = f", or `%APPDATA%\\{windows}`" if windows else f", or in `${self.variable}`" if self.variable else ""
+        return f"`~/{self.folder}{'/' if self.folder else ''}{self.file}`{moved}"
 
 
 def _plain(server: ServerCommand, name: str) -> dict[str, Any]:
@@ -128,90 +145,44 @@ def _goose(server: ServerCommand, name: str) -> dict[str, Any]:
     }
 
 
-def _goose_file(machine: Machine) -> Path:
-    if machine.platform == "win32":
-        return machine.programs / "Block" / "goose" / "config" / "config.yaml"
-    return machine.folder("XDG_CONFIG_HOME", machine.home / ".config") / "goose" / "config.yaml"
-
-
+_SESSION = "start a new session; /mcp shows it"
+_QUIT = "quit Claude Desktop and start it again"
+_CLAUDE = "Claude/claude_desktop_config.json"
+_START = "run “MCP: List Servers” in VS Code and start it"
+_GOOSE = ("start a new session", "XDG_CONFIG_HOME", "Block/goose/config/config.yaml")
+_SERVERS = "mcpServers"
 HOSTS: tuple[Host, ...] = (
-    Host(
-        "claude-desktop",
-        "Claude Desktop",
-        "json",
-        "mcpServers",
-        lambda machine: machine.programs / "Claude" / "claude_desktop_config.json",
-        "`Claude/claude_desktop_config.json` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`",
-        None,
-        _plain,
-        "quit Claude Desktop and start it again",
-    ),
+    Host("claude-desktop", "Claude Desktop", "json", _SERVERS, None, _CLAUDE, None, _plain, _QUIT),
     Host(
         "claude-code",
         "Claude Code",
         "json",
-        "mcpServers",
-        lambda machine: machine.folder("CLAUDE_CONFIG_DIR", machine.home) / ".claude.json",
-        "`~/.claude.json`, or in `$CLAUDE_CONFIG_DIR`",
+        _SERVERS,
+        "",
+        ".claude.json",
         ".mcp.json",
         _with_type,
-        "start a new session; /mcp shows it",
+        _SESSION,
+        "CLAUDE_CONFIG_DIR",
     ),
+    Host("cursor", "Cursor", "json", _SERVERS, ".cursor", "mcp.json", ".cursor/mcp.json", _with_type, "restart Cursor"),
+    Host("vscode", "VS Code", "json", "servers", None, "Code/User/mcp.json", ".vscode/mcp.json", _with_type, _START),
     Host(
-        "cursor",
-        "Cursor",
-        "json",
-        "mcpServers",
-        lambda machine: machine.home / ".cursor" / "mcp.json",
-        "`~/.cursor/mcp.json`",
-        ".cursor/mcp.json",
-        _with_type,
-        "restart Cursor",
-    ),
-    Host(
-        "vscode",
-        "VS Code",
-        "json",
-        "servers",
-        lambda machine: machine.programs / "Code" / "User" / "mcp.json",
-        "`Code/User/mcp.json` in `~/.config`, `~/Library/Application Support` or `%APPDATA%`",
-        ".vscode/mcp.json",
-        _with_type,
-        "run “MCP: List Servers” in VS Code and start it",
-    ),
-    Host(
-        "gemini",
-        "Gemini CLI",
-        "json",
-        "mcpServers",
-        lambda machine: machine.home / ".gemini" / "settings.json",
-        "`~/.gemini/settings.json`",
-        ".gemini/settings.json",
-        _plain,
-        "start a new session; /mcp shows it",
+        "gemini", "Gemini CLI", "json", _SERVERS, ".gemini", "settings.json", ".gemini/settings.json", _plain, _SESSION
     ),
     Host(
         "codex",
         "Codex",
         "toml",
         "mcp_servers",
-        lambda machine: machine.folder("CODEX_HOME", machine.home / ".codex") / "config.toml",
-        "`~/.codex/config.toml`, or in `$CODEX_HOME`",
+        ".codex",
+        "config.toml",
         ".codex/config.toml",
         _codex,
-        "start a new session; /mcp shows it",
+        _SESSION,
+        "CODEX_HOME",
     ),
-    Host(
-        "goose",
-        "Goose",
-        "yaml",
-        "extensions",
-        _goose_file,
-        "`~/.config/goose/config.yaml`, or `%APPDATA%\\Block\\goose\\config\\config.yaml`",
-        None,
-        _goose,
-        "start a new session",
-    ),
+    Host("goose", "Goose", "yaml", "extensions", ".config", "goose/config.yaml", None, _goose, *_GOOSE),
 )
 """The one registry: the commands, their help and the documentation come from it."""
 NAMES = tuple(host.name for host in HOSTS)

@@ -47,7 +47,7 @@ def machine(platform: str, **environment: str) -> Machine:
 def test_the_file_of_the_user_on_each_platform(name: str) -> None:
     host = find_host(name)
     for platform, file in zip(("linux", "darwin", "win32"), FILES[name], strict=True):
-        assert host.file("user", machine(platform), Path("/p")) == HOME / file
+        assert host.path("user", machine(platform), Path("/p")) == HOME / file
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ def test_the_file_of_the_user_on_each_platform(name: str) -> None:
 )
 def test_a_variable_of_the_client_moves_its_file(name: str, platform: str, variable: str, file: str) -> None:
     host = find_host(name)
-    assert host.file("user", machine(platform, **{variable: "/moved"}), Path("/p")) == Path("/moved") / file
-    unmoved = host.file("user", machine(platform), Path("/p"))
-    assert host.file("user", machine(platform, **{variable: "relative"}), Path("/p")) == unmoved
-    assert host.file("user", machine(platform, **{variable: " "}), Path("/p")) == unmoved
+    assert host.path("user", machine(platform, **{variable: "/moved"}), Path("/p")) == Path("/moved") / file
+    unmoved = host.path("user", machine(platform), Path("/p"))
+    assert host.path("user", machine(platform, **{variable: "relative"}), Path("/p")) == unmoved
+    assert host.path("user", machine(platform, **{variable: " "}), Path("/p")) == unmoved
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_of_a_project(name: str) -> None:
     host = find_host(name)
     if name in PROJECT_FILES:
-        assert host.file("project", machine("linux"), Path("/p")) == Path("/p") / PROJECT_FILES[name]
+        assert host.path("project", machine("linux"), Path("/p")) == Path("/p") / PROJECT_FILES[name]
     else:
         with pytest.raises(UsageError, match="no settings for a project"):
-            host.file("project", machine("linux"), Path("/p"))
+            host.path("project", machine("linux"), Path("/p"))
 
 
 STDIO = {"type": "stdio", "command": "/opt/alita/bin/alita", "args": ["serve"], "env": {"ALITA_HOME": "/h"}}
@@ -121,7 +121,7 @@ def test_an_unknown_client_is_told_the_known_ones() -> None:
 
 def test_names_are_unique_and_every_client_is_described() -> None:
     assert len(set(NAMES)) == len(HOSTS) == 7
-    assert all(host.title and host.afterwards and host.user_file_told for host in HOSTS)
+    assert all(host.title and host.afterwards and host.told for host in HOSTS)
 
 
 def test_the_command_is_absolute_and_carries_no_key(tmp_path: Path) -> None:
@@ -155,4 +155,4 @@ def test_without_a_script_the_interpreter_is_named(tmp_path: Path, monkeypatch: 
 def test_told_places_name_the_files() -> None:
     """The table of the documentation and the code name the same files."""
     for host in HOSTS:
-        assert PurePosixPath(FILES[host.name][0]).name in host.user_file_told
+        assert PurePosixPath(FILES[host.name][0]).name in host.told
