@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -47,18 +48,32 @@ def split_names(value: Any) -> Any:
     return value
 
 
+def require_header_text(key: str) -> None:
+    """Raises ValueError, which does not show it, for a key that no header can hold."""
+    if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
+        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
+
+
+def _usable(key: SecretStr | None) -> SecretStr | None:
+    if key is not None:
+        require_header_text(key.get_secret_value())
+    return key
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
-"""Models in the order in which they are tried; in a variable or a flag, separated by commas."""
+"""In a variable or a flag, separated by commas."""
+Address = Annotated[str | None, AfterValidator(endpoint_address)]
+Key = Annotated[SecretStr | None, AfterValidator(_usable)]
+Count = Annotated[int, Field(ge=1, le=1000)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Explained(NamedTuple):
-    """One setting as `alita config show` prints it."""
+    """One setting as `alita config show` prints it; keys are masked."""
 
     name: str
     value: str
-    """Keys are masked."""
     source: str
-    """`default`, a file's path, `variable NAME`, or `flag --name`."""
 
 
 class Settings(BaseModel):
@@ -68,8 +83,8 @@ class Settings(BaseModel):
 
     model: str = Field("", description="Model to use: a name, embedded, or scripted:FILE.")
     fallback: Names = Field((), description="Models to try when the model fails.")
-    base_url: str | None = Field(None, description="OpenAI-compatible endpoint.")
-    api_key: SecretStr | None = Field(None, description="Key of the endpoint.")
+    base_url: Address = Field(None, description="OpenAI-compatible endpoint.")
+    api_key: Key = Field(None, description="Key of the endpoint.")
 
     strategy: StrategyName = Field(
         "auto", description="How models are worked with: standard, small, or auto: small for the embedded one."
@@ -84,23 +99,16 @@ class Settings(BaseModel):
     vision: Names = Field((), description="Models that read pictures.")
     browser: Names = Field((), description="Models that drive the browser.")
 
-    max_steps: int = Field(
-        12, ge=1, le=1000, description="Steps of one run; calls that a model makes in one reply are one step."
-    )
+    max_steps: Count = Field(12, description="Steps of one run; calls that a model makes in one reply are one step.")
     max_tokens: int | None = Field(None, ge=1, description="Tokens of one run, input and output.")
-    max_seconds: float | None = Field(None, gt=0, allow_inf_nan=False, description="Wall time of one run.")
+    max_seconds: Seconds | None = Field(None, description="Wall time of one run.")
     max_cost: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="US dollars of one run, where prices are known."
     )
-    timeout: float = Field(180.0, gt=0, allow_inf_nan=False, description="Seconds for one model call.")
-    concurrency: int = Field(8, ge=1, le=1000, description="Model calls at once.")
+    timeout: Seconds = Field(180.0, description="Seconds for one model call.")
+    concurrency: Count = Field(8, description="Model calls at once.")
     retries: int = Field(4, ge=0, le=1000, description="How often a busy endpoint is asked again.")
-    model_idle_seconds: float = Field(
-        900.0,
-        ge=1,
-        allow_inf_nan=False,
-        description="The embedded model ends when idle for this long.",
-    )
+    model_idle_seconds: Seconds = Field(900.0, ge=1, description="The embedded model ends when idle for this long.")
     isolation: Literal["auto", "bubblewrap", "sandlock", "none"] = Field(
         "auto", description="What stands between tools and the machine."
     )
@@ -121,7 +129,7 @@ class Settings(BaseModel):
         (),
         description="Search engines in order: index, firecrawl, tavily, ddgs, wikipedia, arxiv; else what is ready.",
     )
-    firecrawl_api_url: str | None = Field(None, description="A Firecrawl of one's own.")
+    firecrawl_api_url: Address = Field(None, description="A Firecrawl of one's own.")
     web_index: Path | None = Field(
         None, description="Folder, or list of pages, that the engine index searches offline."
     )
@@ -132,17 +140,15 @@ class Settings(BaseModel):
     browser_hosts: Names = Field(
         (), description="Hosts whose pages the browser may open, with their subdomains; all of them without."
     )
-    browser_steps: int = Field(25, ge=1, le=1000, description="Steps of the browser in one action.")
-    browser_seconds: float = Field(
-        300.0, gt=0, allow_inf_nan=False, description="Seconds of the browser in one action."
-    )
+    browser_steps: Count = Field(25, description="Steps of the browser in one action.")
+    browser_seconds: Seconds = Field(300.0, description="Seconds of the browser in one action.")
 
     speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
         "auto", description="Who writes down what is said in a sound or film."
     )
     speech_model: str = Field("", description="Model of `speech`, where it offers several.")
-    speech_base_url: str | None = Field(None, description="OpenAI-compatible endpoint that writes down speech.")
-    speech_api_key: SecretStr | None = Field(None, description="Key of that endpoint.")
+    speech_base_url: Address = Field(None, description="OpenAI-compatible endpoint that writes down speech.")
+    speech_api_key: Key = Field(None, description="Key of that endpoint.")
 
     tools_dir: Path = Field(Path("generated_tools"), description="Folder of the created tools.")
     config_dir: Path = Field(Path(), description="Folder of the user's settings file.")
@@ -152,20 +158,15 @@ class Settings(BaseModel):
     runs_dir: Path = Field(Path(), description="Folder of runs and their journals.")
     models_dir: Path = Field(Path(), description="Folder of the embedded model's weights.")
 
-    firecrawl_api_key: SecretStr | None = Field(None, description="Key of Firecrawl.")
-    gemini_api_key: SecretStr | None = Field(None, description="Key of Gemini.")
-    tavily_api_key: SecretStr | None = Field(None, description="Key of Tavily.")
-    hf_token: SecretStr | None = Field(None, description="Token of the Hugging Face hub.")
+    firecrawl_api_key: Key = Field(None, description="Key of Firecrawl.")
+    gemini_api_key: Key = Field(None, description="Key of Gemini.")
+    tavily_api_key: Key = Field(None, description="Key of Tavily.")
+    hf_token: Key = Field(None, description="Token of the Hugging Face hub.")
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
     _chosen_by_project: frozenset[str] = PrivateAttr(default=frozenset())
     _project: Path = PrivateAttr(default_factory=Path.cwd)
-
-    @field_validator("base_url", "speech_base_url", "firecrawl_api_url")
-    @classmethod
-    def _is_an_endpoint(cls, value: str | None) -> str | None:
-        return endpoint_address(value)
 
     @field_validator("speech_model")
     @classmethod
@@ -198,24 +199,10 @@ class Settings(BaseModel):
             raise ValueError(f"{', '.join(sorted(unknown))} is none of {', '.join(ABILITIES)}")
         return tuple(name for name in ABILITIES if name in named)
 
-    @field_validator("api_key", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "tavily_api_key", "hf_token")
-    @classmethod
-    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None:
-            require_header_text(value.get_secret_value())
-        return value
-
     def remember(
         self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]
     ) -> Settings:
-        """These settings, knowing where each value came from.
-
-        Args:
-            sources: The source of each value.
-            project: The folder whose files were read.
-            chosen: The settings with which those files decide who answers.
-            keys: The keys of the named models, by the variables that hold them.
-        """
+        """These settings, knowing where each value came from; see the properties of these names."""
         self._keys.update(keys)
         self._sources.update(sources)
         self._project = project
@@ -295,12 +282,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
-
-
-def require_header_text(key: str) -> None:
-    """Raises ValueError, which does not show it, for a key that no header can hold."""
-    if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
-        raise ValueError(f"it holds the character {strange!a}, which no key has; paste it anew")
 
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
