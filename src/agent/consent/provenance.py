@@ -32,6 +32,8 @@ _WITH_SLASHES = re.compile(r"[A-Za-z0-9+/]{12,}")
 _TOKENS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBERED = re.compile(r"\d(?:[ ./-]?\d){4,}|\w+(?:[-./]\w+)*")
+_END = ".,;:!?"
+"""What may follow an address in a sentence."""
 _PIECE = 24
 """Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
 _PASSAGE = 48
@@ -88,7 +90,7 @@ class Origins:
     def _foreign(self) -> str:
         """What others wrote, without the addresses that were found or linked: these may be opened."""
         text = "\n".join((*self.foreign, *self.described))
-        return _ADDRESS.sub(lambda found: " " if self._is_linked(found[0].rstrip(".,;:!?")) else found[0], text)
+        return _ADDRESS.sub(lambda found: " " if canonical(found[0].rstrip(_END)) in self.links else found[0], text)
 
     @cached_property
     def _mentioned(self) -> str:
@@ -107,15 +109,11 @@ class Origins:
     @cached_property
     def _sites(self) -> frozenset[str]:
         """The sites that the user names."""
-        named = [*_ADDRESS.findall(self.wanted), *_HOST.findall(self.wanted)]
-        return frozenset(filter(None, (source_of(address.rstrip(".,;:!?")) for address in named)))
+        return frozenset(filter(None, map(source_of, _addresses(self.wanted))))
 
     @cached_property
     def _known_sites(self) -> frozenset[str]:
         return frozenset(source_of(f"//{link}") for link in self.links)
-
-    def _is_linked(self, url: str) -> bool:
-        return canonical(url) in self.links
 
     def is_wanted(self, text: str) -> bool:
         """Whether the user wrote it."""
@@ -171,23 +169,18 @@ class Origins:
 
     def names_private(self, query: str) -> bool:
         """Whether a query holds a title, a name or a number out of what is private, which the user did not write."""
-        words = frozenset(_words(query))
-        if any(pair <= words and not pair <= self._words_wanted for pair in self._names_in_private):
+        words, wanted = frozenset(_words(query)), frozenset(_words(self.wanted))
+        if any(pair <= words and not pair <= wanted for pair in self._names_in_private):
             return True
         numbered = (_squeezed(token) for token in _NUMBERED.findall(query) if _is_number_of_something(token))
         if any(token in self._private and token not in self._wanted for token in numbered):
             return True
         return self.carries(query)
 
-    @cached_property
-    def _words_wanted(self) -> frozenset[str]:
-        return frozenset(_words(self.wanted))
-
     def names_host(self, url: str) -> bool:
         """Whether the user names the very host of an address."""
-        named = (*_ADDRESS.findall(self.wanted), *_HOST.findall(self.wanted))
-        hosts = (host_of(address if "://" in address else f"//{address}") for address in named)
-        return bool(host := host_of(url)) and host in hosts
+        named = (host_of(address if "://" in address else f"//{address}") for address in _addresses(self.wanted))
+        return bool(host := host_of(url)) and host in named
 
     def is_worded_by_others(self, task: str, new: int = 0) -> bool:
         """Whether a longer run of words stands in foreign text, and not in the user's.
@@ -222,8 +215,7 @@ class Origins:
     @cached_property
     def _addresses_told(self) -> tuple[str, ...]:
         """Addresses of single pages that stand in foreign text as text."""
-        named = (*_ADDRESS.findall(self._foreign), *_HOST.findall(self._foreign))
-        told = (canonical(address.rstrip(".,;:!?")) for address in named)
+        told = map(canonical, _addresses(self._foreign))
         return tuple(address for address in told if "/" in address or "?" in address)
 
 
@@ -331,6 +323,10 @@ def of_call(
     if origins.foreign and not set(values) - set(others) and not origins.names_tool(name):
         return Verdict("doubtful", "neither its name nor any of its arguments comes from the user")
     return FINE
+
+
+def _addresses(text: str) -> list[str]:
+    return [address.rstrip(_END) for address in (*_ADDRESS.findall(text), *_HOST.findall(text))]
 
 
 def _squeezed(text: str) -> str:
