@@ -197,22 +197,18 @@ def test_a_conversation_that_goes_on_is_left_to_the_server(kept: KeptPrefixes) -
     assert kept.fitting(filled(prefix, "And now something else.")) is not None
 
 
-def test_the_oldest_of_other_engines_make_room(kept: KeptPrefixes) -> None:
+def test_what_other_engines_and_prompts_left_is_removed_and_there_is_a_limit(kept: KeptPrefixes) -> None:
     kept.prepare()
-    other = kept.folder.parent / "another"
-    other.mkdir()
-    for age in range(4):
-        file = other / f"{age}.kv"
-        file.write_bytes(b"x" * 1000)
-        os.utime(file, (age, age))
     first, second, *_ = fixed_prefixes()
+    made(kept, first)
+    (kept.folder.parent / "another").mkdir()
+    for stale in (kept.folder.parent / "another" / "0.kv", kept.folder / "of-an-old-prompt.kv"):
+        stale.write_bytes(b"x")
     small = KeptPrefixes(kept.folder, most=3500)
-    made(small, first, size=1000)
-    assert sorted(file.name for file in other.iterdir()) == ["2.kv", "3.kv"]
     with pytest.raises(OSError, match="full"):
-        made(small, second, size=3000)
-    assert first not in small.missing(), "what is of use is not given up for what may be"
-    assert kept_bytes(kept.folder.parent) <= 3500
+        made(small, second, size=3500)
+    assert first not in small.missing()
+    assert kept_bytes(kept.folder.parent) == 100
     assert list(kept.folder.glob("*.draft")) == []
 
 

@@ -109,15 +109,17 @@ class KeptPrefixes:
         self._last: dict[str, str] = {}
 
     def prepare(self) -> None:
-        """Makes the folder, and removes what a killed server left in it.
+        """Makes the folder, and removes what a killed server left in it, and what is of no use to this engine.
 
         Raises:
             OSError: It cannot be written.
         """
         private_folder(self.folder)
         (self.folder / "try.draft").write_bytes(b"")
-        for draft in self.folder.glob("*.draft"):
-            draft.unlink(missing_ok=True)
+        in_use = {self._file(prefix) for prefix in fixed_prefixes()}
+        for file in [*self.folder.glob("*.draft"), *_files(self.folder.parent)]:
+            if file not in in_use:
+                file.unlink(missing_ok=True)
 
     def fitting(self, messages: Sequence[Message]) -> Path | None:
         """The whole and unaltered file with which these messages begin; a damaged one is removed."""
@@ -132,7 +134,6 @@ class KeptPrefixes:
             return None
         with contextlib.suppress(OSError):
             if file.name == _name(prefix, file):
-                os.utime(file)
                 return file
             file.unlink()
         return None
@@ -162,7 +163,9 @@ class KeptPrefixes:
             saved = ask(f"/slots/{slot}?action=save", {"filename": draft.name})
             if saved["n_saved"] != len(tokens):  # another request took the slot meanwhile
                 return False
-            self._make_room(draft.stat().st_size)
+            taken = draft.stat().st_size + kept_bytes(self.folder.parent)
+            if taken > self._most or shutil.disk_usage(self.folder).free < _FREE:
+                raise OSError(f"{self.folder.parent} or its disk is full")
             draft.chmod(0o600)
             draft.replace(self.folder / _name(prefix, draft))
         finally:
@@ -171,17 +174,6 @@ class KeptPrefixes:
 
     def _file(self, prefix: Prefix) -> Path | None:
         return next(iter(self.folder.glob(f"{prefix.key}-*{_SUFFIX}")), None)
-
-    def _make_room(self, size: int) -> None:
-        """Removes the files that were not used for longest, but none of this engine that is still of use."""
-        in_use = {self._file(prefix) for prefix in fixed_prefixes()}
-        taken = size + kept_bytes(self.folder.parent)
-        for file in sorted(_files(self.folder.parent), key=lambda file: file.stat().st_mtime):
-            if taken > self._most and file not in in_use:
-                taken -= file.stat().st_size
-                file.unlink()
-        if taken > self._most or shutil.disk_usage(self.folder).free < _FREE:
-            raise OSError(f"{self.folder.parent} or its disk is full")
 
 
 def kept_bytes(folder: Path) -> int:
