@@ -21,7 +21,15 @@ import pytest
 
 from agent.errors import ModelUnreachableError, StorageError
 from agent.models.embedded import server
-from agent.models.embedded.local_server import LocalServer, ServerOptions, ServerState, born, running, stop_servers
+from agent.models.embedded.local_server import (
+    LocalServer,
+    ServerFiles,
+    ServerOptions,
+    ServerState,
+    born,
+    running,
+    stop_servers,
+)
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.server import free_cores, most_cores
 from agent.models.failures import Retry
@@ -70,28 +78,24 @@ async def gone(pid: int, seconds: float = 5.0) -> bool:
     return not born(pid)
 
 
-async def test_the_first_call_starts_it_and_others_share_it(open_model: Open, runtime: Path) -> None:
+async def test_the_first_call_starts_it_and_others_share_it(
+    open_model: Open, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It inherits no key of ours and asks no proxy; other users can reach the port, but not read the key for it."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
     told: list[str] = []
     first = await pid_of(open_model(notify=told.append))
     assert told == ["loading the embedded model"]
     assert await pid_of(open_model(notify=told.append)) == first
     assert told == ["loading the embedded model"]
     assert first != os.getpid()
-
-
-async def test_it_takes_requests_only_with_its_key(open_model: Open, runtime: Path) -> None:
-    """Other users of the machine can reach the port, but not read the key."""
-    await pid_of(open_model())
+    assert "sk-must-not-be-inherited" not in Path(f"/proc/{first}/environ").read_text()
     [(files, state)] = running(runtime)
     assert stat.S_IMODE(files.state.stat().st_mode) == 0o600
     assert state.token not in Path(f"/proc/{state.pid}/cmdline").read_text()
     url = f"http://127.0.0.1:{state.port}/v1/chat/completions"
     assert httpx2.post(url, json={"messages": []}, trust_env=False).status_code == 401
-
-
-async def test_it_inherits_no_key(open_model: Open, runtime: Path) -> None:
-    pid = await pid_of(open_model())
-    assert "sk-must-not-be-inherited" not in Path(f"/proc/{pid}/environ").read_text()
 
 
 async def test_processes_that_start_at_once_share_one(open_model: Open, runtime: Path, tmp_path: Path) -> None:
@@ -109,22 +113,17 @@ async def test_processes_that_start_at_once_share_one(open_model: Open, runtime:
     assert "pid" in answers.pop()
 
 
-async def test_after_kill_9_the_next_call_starts_another(open_model: Open) -> None:
+async def test_after_its_death_the_next_call_starts_another(open_model: Open) -> None:
+    """Killed between two calls, or in the middle of one, which is told after its retries."""
     model = open_model()
     first = await pid_of(model)
     os.kill(first, signal.SIGKILL)
     assert await gone(first)
     second = await pid_of(model)
     assert second != first
-    assert await pid_of(open_model()) == second
-
-
-async def test_death_in_the_middle_of_a_call_is_told_after_its_retries(open_model: Open) -> None:
-    model = open_model()
-    first = await pid_of(model)
     with pytest.raises(ModelUnreachableError):
         await model.complete(Request([{"role": "user", "content": "die"}]))
-    assert await pid_of(model) != first
+    assert await pid_of(model) not in (first, second)
 
 
 async def test_a_hung_server_is_replaced(open_model: Open, runtime: Path, tmp_path: Path) -> None:
@@ -136,22 +135,18 @@ async def test_a_hung_server_is_replaced(open_model: Open, runtime: Path, tmp_pa
     assert not born(pid)
 
 
-async def test_a_state_whose_number_another_process_has_is_stale(open_model: Open, runtime: Path) -> None:
-    first = await pid_of(open_model())
-    [(files, state)] = running(runtime)
-    stop_servers(runtime)
-    files.write(ServerState(os.getpid(), "another birth", state.weights, state.port, "t"))
-    assert files.read() is None
-    assert await pid_of(open_model()) not in (first, os.getpid())
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', '{"pid": "x", "born": "y", "weights": 1}'])
-async def test_a_broken_state_file_is_no_server(open_model: Open, runtime: Path, content: str) -> None:
+async def test_a_state_that_is_stale_or_broken_is_no_server(open_model: Open, runtime: Path) -> None:
+    """As of another process that has its number."""
     runtime.mkdir()
+    files = ServerFiles(runtime / "embedded-x")
+    for content in ("", "{", "[]", '{"pid": 1}', '{"pid": "x", "born": "y", "weights": 1}'):
+        files.state.write_text(content)
+        assert files.read() is None
     model = open_model()
-    options = ServerOptions(runtime.parent / "fake.gguf", threads=1)
-    LocalServer(runtime, options).files.state.write_text(content)
-    assert await pid_of(model)
+    files = LocalServer(runtime, ServerOptions(runtime.parent / "fake.gguf", threads=1)).files
+    files.write(ServerState(os.getpid(), "another birth", "w", 9, "t"))
+    assert files.read() is None
+    assert await pid_of(model) != os.getpid()
 
 
 async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runtime: Path) -> None:
@@ -170,36 +165,29 @@ async def test_it_ends_when_its_state_file_is_removed(open_model: Open, runtime:
     assert await gone(pid)
 
 
-async def test_it_ends_cleanly_when_told_to(open_model: Open, runtime: Path) -> None:
-    pid = await pid_of(open_model())
-    assert stop_servers(runtime) == 1
-    assert not born(pid)
-    assert stop_servers(runtime) == 0
-
-
 async def test_an_engine_that_fails_is_told_with_its_last_words(open_model: Open) -> None:
     with pytest.raises(ModelUnreachableError, match=r"ended with status 1: RuntimeError: out of memory") as caught:
         await pid_of(open_model(behaviour='{"fail": "out of memory"}'))
     assert ".log" in caught.value.remedy
 
 
-async def test_other_weights_have_a_server_of_their_own(open_model: Open, runtime: Path, tmp_path: Path) -> None:
+async def test_other_weights_have_a_server_of_their_own_and_all_end_when_told_to(
+    open_model: Open, runtime: Path, tmp_path: Path
+) -> None:
     first = await pid_of(open_model())
     (tmp_path / "fake.gguf").write_bytes(b"GGUF {} ")
-    assert await pid_of(open_model()) != first
-    assert len(running(runtime)) == 2
+    second = await pid_of(open_model())
+    assert second != first
+    assert stop_servers(runtime) == 2
+    assert not born(first)
+    assert not born(second)
+    assert stop_servers(runtime) == 0
 
 
 async def test_a_runtime_folder_that_cannot_be_written(open_model: Open, runtime: Path) -> None:
     runtime.write_text("a file")
     with pytest.raises(StorageError, match="runtime"):
         await pid_of(open_model())
-
-
-async def test_a_proxy_is_not_asked(open_model: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    assert await pid_of(open_model())
 
 
 async def test_it_is_light(tmp_path: Path) -> None:

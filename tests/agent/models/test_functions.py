@@ -150,34 +150,32 @@ async def test_a_conversation_with_calls_is_rewritten_for_a_value_too(
     assert {m["role"] for m in openai_server.requests[-1]["messages"]} == {"system", "user", "assistant"}
 
 
+BAD_CALLS: list[tuple[str, Any, str]] = [
+    ("dance", {}, "there is no function 'dance'; there are: add"),
+    ("add", {"a": 1}, "the arguments do not fit: 'b' is a required property"),
+    ("add", {"a": 1, "b": "two"}, "at b: 'two' is not of type 'integer'"),
+    ("add", '{"a": 1, "b', "the arguments are no whole JSON"),
+    ("add", '{"a": NaN, "b": 2}', "NaN is no JSON"),
+    ("add", "[1, 2]", "they are no object"),
+    ("add", {f"x{n}": n for n in range(1000)} | {"a": 1, "b": 2}, "Additional properties are not allowed"),
+]
+
+
 @pytest.mark.parametrize("rung", ["native", "schema"])
-@pytest.mark.parametrize(
-    ("name", "arguments", "problem"),
-    [
-        ("dance", {}, "there is no function 'dance'; there are: add"),
-        ("add", {"a": 1}, "the arguments do not fit: 'b' is a required property"),
-        ("add", {"a": 1, "b": "two"}, "at b: 'two' is not of type 'integer'"),
-        ("add", '{"a": 1, "b', "the arguments are no whole JSON"),
-        ("add", '{"a": NaN, "b": 2}', "NaN is no JSON"),
-        ("add", "[1, 2]", "they are no object"),
-        ("add", {f"x{n}": n for n in range(1000)} | {"a": 1, "b": 2}, "Additional properties are not allowed"),
-    ],
-    ids=["unknown", "missing", "wrong type", "broken", "NaN", "no object", "a thousand"],
-)
-async def test_a_call_that_cannot_be_made_says_why(
-    openai_server: OpenAIServer, model: ChatModel, rung: str, name: str, arguments: Any, problem: str
-) -> None:
-    """The good call beside it is there; the reply can stand in the conversation that goes on."""
+async def test_a_call_that_cannot_be_made_says_why(openai_server: OpenAIServer, model: ChatModel, rung: str) -> None:
+    """The good call beside them is there; the reply can stand in the conversation that goes on."""
     for word in RUNGS[rung]:
         openai_server.refuse(f'"{word}"')
-    openai_server.steps += [reply(rung, "", (name, arguments), ("add", {"a": 1, "b": 2}))]
+    calls = [(name, arguments) for name, arguments, _ in BAD_CALLS]
+    openai_server.steps += [reply(rung, "", *calls, ("add", {"a": 1, "b": 2}))]
     answer = await model.complete(Request(ASK, tools=[ADD]))
-    bad, good = answer.tool_calls
-    assert problem in bad.problem
-    assert len(bad.problem) < 400
+    *bad, good = answer.tool_calls
+    for call, (_, _, problem) in zip(bad, BAD_CALLS, strict=True):
+        assert problem in call.problem
+        assert len(call.problem) < 400
     assert (good.values, good.problem) == ({"a": 1, "b": 2}, "")
-    for call in answer.as_message()["tool_calls"]:
-        assert isinstance(json.loads(call["function"]["arguments"]), dict)
+    for called in answer.as_message()["tool_calls"]:
+        assert isinstance(json.loads(called["function"]["arguments"]), dict)
 
 
 async def test_a_call_with_a_thousand_arguments_is_a_call(openai_server: OpenAIServer, model: ChatModel) -> None:
@@ -192,29 +190,29 @@ async def test_arguments_that_were_cut_off_say_so(openai_server: OpenAIServer, m
     assert answer.finish == "length"
 
 
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
-        (404, "No endpoints found that support tool use. To learn more, read the documentation."),
-        (500, "tools param requires --jinja flag"),
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-        (400, "Function calling is not enabled for models/tiny-1"),
-        (400, "tiny-1: tool calling is not supported by this model"),
-        (422, "extra fields not permitted"),
-    ],
-)
+REFUSALS = [
+    (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+    (404, "No endpoints found that support tool use. To learn more, read the documentation."),
+    (500, "tools param requires --jinja flag"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (400, "Function calling is not enabled for models/tiny-1"),
+    (400, "tiny-1: tool calling is not supported by this model"),
+    (422, "extra fields not permitted"),
+]
+
+
 async def test_however_an_endpoint_refuses_functions_it_is_asked_otherwise(
-    openai_server: OpenAIServer, model: ChatModel, status: int, message: str
+    openai_server: OpenAIServer, model: ChatModel
 ) -> None:
-    openai_server.default = lambda body: (
-        Step(status=status, body={"error": {"message": message}})
-        if "tools" in body
-        else reply("schema", "", ("add", {"a": 1, "b": 2}))
-    )
-    answer = await model.complete(Request(ASK, tools=[ADD]))
-    assert answer.tool_calls[0].values == {"a": 1, "b": 2}
-    assert len(openai_server.requests) == 3, "strict, loose, and then in a form"
+    for status, message in REFUSALS:
+        refusal = Step(status=status, body={"error": {"message": message}})
+        made = reply("schema", "", ("add", {"a": 1, "b": 2}))
+        openai_server.default = lambda body, no=refusal, yes=made: no if "tools" in body else yes
+        openai_server.requests.clear()
+        model.forget()
+        answer = await model.complete(Request(ASK, tools=[ADD]))
+        assert answer.tool_calls[0].values == {"a": 1, "b": 2}
+        assert len(openai_server.requests) == 3, "strict, loose, and then in a form"
 
 
 async def test_one_function_that_is_refused_is_no_reason_to_remember_less(

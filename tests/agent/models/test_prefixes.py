@@ -148,6 +148,11 @@ async def test_what_is_cut_short_or_foreign_is_never_restored_and_made_again(
     assert whole.stat().st_size > 9
 
 
+def test_other_weights_have_another_folder(kept: KeptPrefixes, tmp_path: Path) -> None:
+    (tmp_path / "fake.gguf").write_bytes(b"GGUF{} ")
+    assert kept_by(tmp_path / "fake.gguf").folder != kept.folder
+
+
 async def test_a_kill_leaves_no_half_file(open_model: Open, kept: KeptPrefixes, runtime: Path) -> None:
     await ask(open_model(), longest())
     (kept.folder / f"{fixed_prefixes()[0].key}.1.draft").write_bytes(b"KV half")
@@ -168,13 +173,6 @@ async def test_many_at_once_restore_into_no_busy_slot(open_model: Open, kept: Ke
     busy = [ask(first, [{"role": "user", "content": "sleep 1"}]) for _ in range(4)]
     answers = await asyncio.gather(*busy, *(ask(model, longest()) for model in (first, second) for _ in range(6)))
     assert len({answer.text for answer in answers}) == 1, "one server answered them all, and lives"
-
-
-async def test_other_weights_take_nothing_from_these(open_model: Open, kept: KeptPrefixes, tmp_path: Path) -> None:
-    await ask(open_model(), longest())
-    assert await all_kept(kept)
-    (tmp_path / "fake.gguf").write_bytes(b"GGUF{} ")
-    assert (await ask(open_model(), longest())).usage.cached_tokens == 0
 
 
 async def test_a_folder_that_cannot_be_written_is_told_once(open_model: Open, tmp_path: Path) -> None:
