@@ -53,7 +53,7 @@ def install(
 ) -> None:
     """Enters alita's server into the settings of a client; a copy of the old file is kept beside it."""
     from agent.hosts.clients import find_host
-    from agent.hosts.settings_file import planned_entry, snippet, write
+    from agent.hosts.settings_file import planned, snippet, write
 
     host = find_host(client)
     entry = host.entry(_server(tools_dir, tools), _valid(name))
@@ -65,7 +65,7 @@ def install(
             print_note(f"{host.title} reads {path}:")
             print_text(snippet(host, name, entry))
         return
-    change = planned_entry(host, path, name, entry)
+    change = planned(host, path, name, entry)
     backup = write(change) if change.is_needed else None
     if as_json:
         print_json({**_done(host, change, backup), "entry": entry})
@@ -89,11 +89,11 @@ def uninstall(
 ) -> None:
     """Takes alita's server out of the settings of a client; a copy of the old file is kept beside it."""
     from agent.hosts.clients import find_host
-    from agent.hosts.settings_file import planned_removal, write
+    from agent.hosts.settings_file import planned, write
 
     host = find_host(client)
     path = _path(host, scope)
-    change = planned_removal(host, path, _valid(name))
+    change = planned(host, path, _valid(name), None)
     backup = write(change) if change.is_needed else None
     if as_json:
         print_json(_done(host, change, backup))

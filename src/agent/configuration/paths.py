@@ -33,14 +33,10 @@ class Folders:
 
 def find_folders(environment: Mapping[str, str]) -> Folders:
     """The folders that this environment asks for."""
-    found = _find(environment)
-    config = environment.get("ALITA_CONFIG_DIR", "").strip()
-    return replace(found, config=Path(config).expanduser().absolute()) if config else found
-
-
-def _find(environment: Mapping[str, str]) -> Folders:
-    home = environment.get("ALITA_HOME", "").strip()
-    if home:
+    if config := environment.get("ALITA_CONFIG_DIR", "").strip():
+        others = find_folders({**environment, "ALITA_CONFIG_DIR": ""})
+        return replace(others, config=Path(config).expanduser().absolute())
+    if home := environment.get("ALITA_HOME", "").strip():
         root = Path(home).expanduser().absolute()
         return Folders(root / "config", root / "data", root / "cache", root / "runtime")
     import platformdirs

@@ -114,25 +114,12 @@ def snippet(host: Host, name: str, entry: dict[str, Any]) -> str:
     return edited(host.format, "", host.key, name, entry)
 
 
-def planned_entry(host: Host, path: Path, name: str, entry: dict[str, Any]) -> Change:
-    """The file with alita's entry, in the place of an older one of that name.
+def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> Change:
+    """The file with alita's entry, in the place of an older one of that name; without it where it is None.
 
     Raises:
         SettingsError: The file is damaged, or written in a way that only its owner can edit.
     """
-    return _planned(host, path, name, entry)
-
-
-def planned_removal(host: Host, path: Path, name: str) -> Change:
-    """The file without the entry of that name.
-
-    Raises:
-        SettingsError: The file is damaged, or written in a way that only its owner can edit.
-    """
-    return _planned(host, path, name, None)
-
-
-def _planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> Change:
     before = _read(path)
     text = (before or "").removeprefix(_BOM).replace("\r\n", "\n")
     try:
@@ -177,7 +164,10 @@ def write(change: Change) -> Path | None:
         raise SettingsError(f"{path} is read-only.", remedy=f"chmod u+w {path}, or paste what --print prints.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        backup = _backup(path) if change.before is not None else None
+        backup = None
+        if change.before is not None:
+            backup = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
+            shutil.copy2(path, backup)
         if _read(path) != change.before:
             raise SettingsError(f"{path} was changed by another program meanwhile.", remedy="Run the command again.")
         write_whole(path, change.after.encode(), keep_mode=True)
@@ -200,11 +190,3 @@ def _read(path: Path) -> str | None:
         ) from None
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror or error}.") from None
-
-
-def _backup(path: Path) -> Path:
-    """A copy beside the file, with its rights and its times."""
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S-%f")
-    copy_at = path.with_name(f"{path.name}.backup-{moment}")
-    shutil.copy2(path, copy_at)
-    return copy_at

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.errors import SettingsError, StorageError
 from agent.hosts.clients import find_host
-from agent.hosts.settings_file import Change, edited, planned_entry, planned_removal, read_text, write
+from agent.hosts.settings_file import Change, edited, planned, read_text, write
 
 ENTRY = {"command": "/opt/alita", "args": ["serve"]}
 CLAUDE = find_host("claude-code")
@@ -86,7 +86,7 @@ def test_any_json_keeps_what_it_says(settings: dict[str, Any], indent: Any) -> N
 
 
 def put(path: Path, entry: dict[str, Any] = ENTRY) -> Path | None:
-    return write(planned_entry(CLAUDE, path, "alita", entry))
+    return write(planned(CLAUDE, path, "alita", entry))
 
 
 def test_a_missing_file_is_made_with_its_folder(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_the_same_entry_changes_nothing(tmp_path: Path) -> None:
     """However the file writes it, and though it has comments."""
     path = tmp_path / "settings.json"
     path.write_text('{"mcpServers": {"alita": {"args":["serve"],"command":"/opt/alita",}}} // mine')
-    assert not planned_entry(CLAUDE, path, "alita", ENTRY).is_needed
-    assert not planned_removal(CLAUDE, path, "other").is_needed
-    assert not planned_removal(CLAUDE, tmp_path / "missing.json", "alita").is_needed
+    assert not planned(CLAUDE, path, "alita", ENTRY).is_needed
+    assert not planned(CLAUDE, path, "other", None).is_needed
+    assert not planned(CLAUDE, tmp_path / "missing.json", "alita", None).is_needed
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_the_same_entry_changes_nothing(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, client: str, text: str) -> None:
     path, host = tmp_path / "settings", find_host(client)
     path.write_text(text)
-    for plan in (lambda: planned_entry(host, path, "alita", ENTRY), lambda: planned_removal(host, path, "alita")):
+    for plan in (lambda: planned(host, path, "alita", ENTRY), lambda: planned(host, path, "alita", None)):
         with pytest.raises(SettingsError, match="is damaged: "):
             plan()
     assert path.read_text() == text
@@ -161,7 +161,7 @@ def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
     path = tmp_path / "settings"
     path.write_text(text)
     with pytest.raises(SettingsError) as told:
-        planned_entry(find_host(client), path, "alita", ENTRY)
+        planned(find_host(client), path, "alita", ENTRY)
     assert f"is not edited: {says}" in told.value.message
     assert "Write this into it yourself:\n" in told.value.remedy
     assert "/opt/alita" in told.value.remedy
@@ -184,7 +184,7 @@ def test_a_file_that_is_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> 
     """Clients write their settings themselves."""
     path = tmp_path / "settings.json"
     path.write_text("{}")
-    change = planned_entry(CLAUDE, path, "alita", ENTRY)
+    change = planned(CLAUDE, path, "alita", ENTRY)
     path.write_text('{"theme": "dark"}')
     with pytest.raises(SettingsError, match="changed by another program"):
         write(change)

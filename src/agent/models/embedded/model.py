@@ -20,6 +20,8 @@ from agent.models.wire import Body, OnDelta, assemble
 if TYPE_CHECKING:
     import httpx2
 
+_SECONDS = 900.0
+"""That one call may take."""
 _NOWHERE = Endpoint(EMBEDDED, "http://127.0.0.1:0/v1", "")
 
 
@@ -32,7 +34,6 @@ class EmbeddedModel(ChatModel):
         idle: Seconds without a request after which the server ends.
         threads: 0 for as many as there are free cores.
         prefixes: The folder in which the beginnings of prompts are kept; None: they are read anew each time.
-        timeout: Seconds that one call may take.
         retry: How often a failed call is repeated.
         notify: Told when the model is loaded and when a call waits.
     """
@@ -45,7 +46,6 @@ class EmbeddedModel(ChatModel):
         idle: float = 900.0,
         threads: int = 0,
         prefixes: Path | None = None,
-        timeout: float = 900.0,
         retry: Retry | None = None,
         notify: Notify | None = None,
     ) -> None:
@@ -53,17 +53,16 @@ class EmbeddedModel(ChatModel):
             options = ServerOptions(weights(), idle=idle, threads=threads, prefixes=prefixes)
             return LocalServer(runtime, options, notify=notify)
 
-        wire, slots = LocalWire(server, timeout), asyncio.Semaphore(ServerOptions.parallel)
+        wire, slots = LocalWire(server), asyncio.Semaphore(ServerOptions.parallel)
         super().__init__(EMBEDDED, wire, price=FREE, slots=slots, retry=retry, notify=notify, enforced=True)
 
 
 class LocalWire:
     """Carries requests to the local server with httpx2: importing the SDK takes longer than a short answer."""
 
-    def __init__(self, server: Callable[[], LocalServer], timeout: float) -> None:
+    def __init__(self, server: Callable[[], LocalServer]) -> None:
         self.endpoint = _NOWHERE
         self._make_server = server
-        self._timeout = timeout
         self._server: LocalServer | None = None
         self._opened: httpx2.AsyncClient | None = None
         self._kept: KeptPrefixes | None = None
@@ -139,7 +138,7 @@ class LocalWire:
             self._opened = httpx2.AsyncClient(
                 base_url=f"http://127.0.0.1:{state.port}",
                 headers={"Authorization": f"Bearer {state.token}"},
-                timeout=httpx2.Timeout(self._timeout, connect=5.0),
+                timeout=httpx2.Timeout(_SECONDS, connect=5.0),
                 trust_env=False,
             )
         return self._opened, self._server

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SECONDS = 5.0
-_RESUMES = 5
+_ATTEMPTS = 20
+"""Each goes on where the connection broke off."""
 _AT_ONCE = 4
 _SECONDS_PER_PART = 900
 _LOOK_SECONDS = 0.2
@@ -56,16 +57,18 @@ def from_hub(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -> 
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     url = f"{endpoint.rstrip('/')}/{file.repository}/resolve/main/{file.name}"
     require_reachable(url)
-    failures = 0
+    problem = ""
     with httpx2.Client(timeout=httpx2.Timeout(60.0, connect=_CONNECT_SECONDS), follow_redirects=True) as client:
-        while (have := _size(part)) != file.size:
+        for _ in range(_ATTEMPTS):
+            if (have := _size(part)) == file.size:
+                return
             try:
                 _go_on(client, url, file, part, advance, have if have < file.size else 0)
             except httpx2.HTTPError as exc:
-                grew = _size(part) > have
-                failures = 0 if grew else failures + 1
-                if failures > _RESUMES or not (grew or have):
-                    raise SourceError(f"{urlsplit(url).netloc}: {exc or type(exc).__name__}") from None
+                problem = str(exc) or type(exc).__name__
+                if not _size(part):
+                    break
+    raise SourceError(f"{urlsplit(url).netloc}: {problem}")
 
 
 def _go_on(client: httpx2.Client, url: str, file: WeightsFile, part: Path, advance: Advance, have: int) -> None:
