@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from mcp_tools.create.written import Written
-from mcp_tools.sandbox.inside.schema import parse_docstring
+from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.text import words
 from mcp_tools.tool import Json, ToolSpec
 

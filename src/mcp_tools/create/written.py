@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from mcp_tools.checks.source import Function, Source, annotation_nodes, parameters
 from mcp_tools.create.interfaces import Test
-from mcp_tools.sandbox.inside.schema import parse_docstring
+from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 

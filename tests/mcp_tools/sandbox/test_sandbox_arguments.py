@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import pytest
 
-from mcp_tools.sandbox.inside.arguments import ArgumentError, bind, convert
+from mcp_tools.sandbox.inside.schema import ArgumentError, bind, convert
 
 
 class Colour(enum.Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_tools.sandbox.inside.schema import parse_docstring as parse
+from mcp_tools.sandbox.inside.docstring import parse_docstring as parse
 
 
 def test_docstrings_without_sections_are_text() -> None:

@@ -90,7 +90,7 @@ def _value(job: Job) -> Any:
 def _bound(function: Callable[..., Any], given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     if _takes_plainly(function, given):
         return [], given
-    from .arguments import ArgumentError, bind
+    from .schema import ArgumentError, bind
 
     try:
         return bind(function, given)

@@ -18,18 +18,13 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
-
-TYPE_CHECKING = False  # `typing` is not imported: see call.py
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
 """What a generator may yield."""
-
 MAXIMUM_DIGITS = 4300
 """Of an integer: Python reads no longer ones."""
-
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -51,13 +46,13 @@ def encode(value: Any) -> bytes:
     try:
         # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
         data = _FAST.encode(value).encode()
-        return data if is_shallow(data) else _SLOW.encode(_plain(value, "result", ())).encode()
-    except (MemoryError, ResultError):
-        raise
+        if is_shallow(data):
+            return data
     except (TypeError, ValueError, RecursionError, OverflowError):
-        return _SLOW.encode(_plain(value, "result", ())).encode()
+        pass
     finally:
         sys.set_int_max_str_digits(before)
+    return _SLOW.encode(_plain(value, "result", ())).encode()
 
 
 def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
@@ -87,11 +82,25 @@ def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
     if len(parents) >= MAXIMUM_DEPTH:
         raise ResultError(f"the result is nested more than {MAXIMUM_DEPTH} levels deep")
     parents = (*parents, id(value))
-    if isinstance(value, Mapping):
-        return _mapping(value, where, parents)
     if isinstance(value, (list, tuple)):
         return [_plain(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
-    return _plain(convert(value, where), where, parents)
+    if not isinstance(value, Mapping):
+        return _plain(convert(value, where), where, parents)
+    plain: dict[str, Any] = {}
+    for key, item in value.items():
+        name = _text(_key(key), f"a key of {where}")
+        if name in plain:
+            raise ResultError(f"{where} has two keys that are both {name!r} as text")
+        plain[name] = _plain(item, f"{where}[{key!r}]", parents)
+    return plain
+
+
+def _integer(value: int, where: str) -> int:
+    if value.bit_length() > MAXIMUM_DIGITS * 3 and abs(value) >= 10**MAXIMUM_DIGITS:
+        raise ResultError(
+            f"{where} is an integer of more than {MAXIMUM_DIGITS:,} digits: return it as text, str(value)"
+        )
+    return int(value)
 
 
 def _text(value: str, where: str) -> str:
@@ -103,33 +112,12 @@ def _text(value: str, where: str) -> str:
     return str(value)
 
 
-def _integer(value: int, where: str) -> int:
-    if value.bit_length() > MAXIMUM_DIGITS * 3 and abs(value) >= 10**MAXIMUM_DIGITS:
-        raise ResultError(
-            f"{where} is an integer of more than {MAXIMUM_DIGITS:,} digits: return it as text, str(value)"
-        )
-    return int(value)
-
-
-def _mapping(value: Mapping[Any, Any], where: str, parents: tuple[int, ...]) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for key, item in value.items():
-        name = _text(_key(key), f"a key of {where}")
-        if name in plain:
-            raise ResultError(f"{where} has two keys that are both {name!r} as text")
-        plain[name] = _plain(item, f"{where}[{key!r}]", parents)
-    return plain
-
-
 def _key(key: Any) -> str:
     if isinstance(key, str):
         return key
     if key is None or isinstance(key, (bool, int, float)):
         return json.dumps(key)
-    if isinstance(key, tuple):
-        return ", ".join(map(_key, key))
-    simple = convert(key, "a key") if not isinstance(key, (list, dict)) else key
-    return simple if isinstance(simple, str) else str(simple)
+    return ", ".join(map(_key, key)) if isinstance(key, tuple) else str(convert(key, "a key"))
 
 
 def convert(value: Any, where: str = "result") -> Any:
@@ -138,53 +126,44 @@ def convert(value: Any, where: str = "result") -> Any:
     Raises:
         ResultError: There is no sensible one.
     """
-    for kind, step in _STEPS.items():
-        if kind in _names(type(value)):
+    kind = type(value)
+    bases = {f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__}
+    for name, step in _STEPS.items():
+        if name in bases:
             return step(value)
-    if hasattr(type(value), "__dataclass_fields__"):
-        import dataclasses
-
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: getattr(value, name) for name in kind.__dataclass_fields__}
     if isinstance(value, (set, frozenset)):
-        return _ordered(value)
+        try:
+            return sorted(value)
+        except TypeError:
+            return sorted(value, key=lambda item: (type(item).__name__, repr(item)))
     if isinstance(value, Mapping):
         return dict(value)
-    if isinstance(value, Iterator) or type(value).__name__ in _SEQUENCES:
-        return _bounded(iter(value), where)
-    raise ResultError(f"{where} is of type {_type_name(value)}, which JSON cannot carry{_advice(value)}")
-
-
-def _names(cls: type) -> set[str]:
-    return {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
-
-
-def _type_name(value: Any) -> str:
-    cls = type(value)
-    return cls.__qualname__ if cls.__module__ in ("builtins", "tool") else f"{cls.__module__}.{cls.__qualname__}"
+    if isinstance(value, Iterator) or kind.__name__ in _SEQUENCES:
+        taken = list(itertools.islice(iter(value), MAXIMUM_ITEMS + 1))
+        if len(taken) > MAXIMUM_ITEMS:
+            raise ResultError(f"{where} yields more than {MAXIMUM_ITEMS:,} items: return fewer")
+        return taken
+    name = kind.__qualname__ if kind.__module__ in ("builtins", "tool") else f"{kind.__module__}.{kind.__qualname__}"
+    raise ResultError(f"{where} is of type {name}, which JSON cannot carry: {_advice(value)}")
 
 
 def _advice(value: Any) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return ": decode it to str"
+        return "decode it to str"
     if isinstance(value, complex):
-        return ": return [value.real, value.imag]"
-    if callable(value):
-        return ": call it and return what it gives"
-    return ": return numbers, text, lists or dicts"
+        return "return [value.real, value.imag]"
+    return "call it and return what it gives" if callable(value) else "return numbers, text, lists or dicts"
 
 
-def _ordered(value: set[Any] | frozenset[Any]) -> list[Any]:
+def _exact(value: Any, digits: Any = float) -> int | float | str:
+    """A Decimal or Fraction as a number where that is exactly it, else as text."""
     try:
-        return sorted(value)
-    except TypeError:
-        return sorted(value, key=lambda item: (type(item).__name__, repr(item)))
-
-
-def _bounded(items: Iterator[Any], where: str) -> list[Any]:
-    taken = list(itertools.islice(items, MAXIMUM_ITEMS + 1))
-    if len(taken) > MAXIMUM_ITEMS:
-        raise ResultError(f"{where} yields more than {MAXIMUM_ITEMS:,} items: return fewer")
-    return taken
+        number = float(value)
+    except OverflowError:
+        return str(value)
+    return number if type(value)(digits(number)) == value else str(value)
 
 
 def _decimal(value: Any) -> int | float | str:
@@ -192,48 +171,36 @@ def _decimal(value: Any) -> int | float | str:
         return float(value)
     if value == value.to_integral_value() and value.as_tuple().exponent >= 0:
         return int(value)
-    number = float(value)
-    return number if type(value)(repr(number)) == value else str(value)
+    return _exact(value, repr)
 
 
-def _fraction(value: Any) -> int | float | str:
-    if value.denominator == 1:
-        return int(value)
-    try:
-        number = value.numerator / value.denominator
-    except OverflowError:
-        return str(value)
-    return number if type(value)(number) == value else str(value)
-
-
-def _frame(value: Any) -> Any:
-    return value.astype(object).where(value.notna(), None).to_dict("records")
-
-
-def _series(value: Any) -> Any:
-    return value.astype(object).where(value.notna(), None).tolist()
+def _without_gaps(value: Any) -> Any:
+    return value.astype(object).where(value.notna(), None)
 
 
 _STEPS: dict[str, Any] = {
     "decimal.Decimal": _decimal,
-    "fractions.Fraction": _fraction,
+    "fractions.Fraction": lambda value: int(value) if value.denominator == 1 else _exact(value),
     "pandas._libs.tslibs.nattype.NaTType": lambda _: None,
     "pandas._libs.missing.NAType": lambda _: None,
-    "datetime.date": lambda value: value.isoformat(),
-    "datetime.time": lambda value: value.isoformat(),
+    **dict.fromkeys(("datetime.date", "datetime.time"), lambda value: value.isoformat()),
     "datetime.timedelta": lambda value: value.total_seconds(),
     "enum.Enum": lambda value: value.value,
-    "uuid.UUID": str,
-    "pathlib.PurePath": str,
-    "pandas.core.frame.DataFrame": _frame,
-    "pandas.DataFrame": _frame,
-    "pandas.core.series.Series": _series,
-    "pandas.Series": _series,
-    "pandas.core.indexes.base.Index": lambda value: value.tolist(),
-    "pandas.Index": lambda value: value.tolist(),
-    "pandas.core.arrays.base.ExtensionArray": lambda value: value.tolist(),
+    **dict.fromkeys(("uuid.UUID", "pathlib.PurePath"), str),
+    **dict.fromkeys(
+        ("pandas.core.frame.DataFrame", "pandas.DataFrame"), lambda value: _without_gaps(value).to_dict("records")
+    ),
+    **dict.fromkeys(("pandas.core.series.Series", "pandas.Series"), lambda value: _without_gaps(value).tolist()),
+    **dict.fromkeys(
+        (
+            "pandas.core.indexes.base.Index",
+            "pandas.Index",
+            "pandas.core.arrays.base.ExtensionArray",
+            "numpy.ndarray",
+        ),
+        lambda value: value.tolist(),
+    ),
     "numpy.generic": lambda value: value.item(),
-    "numpy.ndarray": lambda value: value.tolist(),
 }
 """By the qualified name of a class among the value's bases: nothing is imported for it."""
 

@@ -1,4 +1,7 @@
-"""A function's schemas, JSON Schema 2020-12, from its real signature and its Google-style docstring."""
+"""What a function takes and gives, by its real signature: its schemas, and JSON arguments turned into what it wants.
+
+One walk over an annotation finds both: its JSON Schema (2020-12), and how a JSON value becomes a value of its type.
+"""
 
 from __future__ import annotations
 
@@ -12,99 +15,39 @@ import fractions
 import inspect
 import json
 import pathlib
-import re
 import types
 import typing
 import uuid
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from .docstring import Docstring, parse_docstring
 from .result import ResultError, encode
 
-_SECTIONS = {
-    "args": "parameters", "arguments": "parameters", "parameters": "parameters", "params": "parameters",
-    "attributes": "parameters", "returns": "returns", "return": "returns", "yields": "returns",
-    "raises": "text", "note": "text", "notes": "text", "examples": "examples", "example": "examples",
-}  # fmt: skip
-_HEADING = re.compile(r"^(\w+):\s*$")
-_PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$")
-_TYPE = r"(?:(?:int|float|str|bool|list|dict|tuple|set|None|Any)(?:\[[^:]*\])?|\w+(?:\.\w+)+|[\w.]+\[[^:]*\])"
-_TYPE_PREFIX = re.compile(rf"^{_TYPE}(?:\s*\|\s*{_TYPE})*:\s+")
-_BULLET = re.compile(r"[-*•] |\d+[.)] ")
-_DOCTEST = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
-
-
-@dataclasses.dataclass(slots=True)
-class Docstring:
-    """A docstring taken apart."""
-
-    text: str = ""
-    """Summary and body, without the sections on parameters, result and examples."""
-    parameters: dict[str, str] = dataclasses.field(default_factory=dict)
-    returns: str = ""
-
-
-def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
-    """Takes a cleaned docstring apart.
-
-    Args:
-        docstring: Without the indentation that it has in the source.
-        names: The parameters, if they are known: what else is followed by a colon goes on with a description.
-    """
-    parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": [], "examples": []}
-    section = "text"
-    for line in _DOCTEST.sub("", docstring).splitlines():
-        heading = _HEADING.match(line)
-        if heading and heading[1].lower() in _SECTIONS:
-            section = _SECTIONS[heading[1].lower()]
-            if section == "text":
-                parts["text"].append(line)
-            continue
-        if line and not line[0].isspace() and not (section == "parameters" and _named(line, names)):
-            section = "text"
-        parts[section].append(line)
-    returns = ""
-    for line in parts["returns"]:
-        returns = _continued(returns, line.strip())
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(parts["text"])).strip()
-    return Docstring(text, _parameters(parts["parameters"], names), _TYPE_PREFIX.sub("", returns))
-
-
-def _named(line: str, names: Collection[str]) -> re.Match[str] | None:
-    """The beginning of a parameter's description."""
-    match = _PARAMETER.match(line)
-    return match if match and (not names or match[1] in names) else None
-
-
-def _continued(description: str, line: str) -> str:
-    """A description with one line more: a list keeps its lines, all else is one."""
-    return f"{description}{chr(10) if _BULLET.match(line) else ' '}{line}".strip()
-
-
-def _parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    present = [line for line in lines if line.strip()]
-    if not present:
-        return found
-    margin = min(len(line) - len(line.lstrip()) for line in present)
-    name = ""
-    for line in present:
-        match = _named(line[margin:], names)
-        if match and not line[margin : margin + 1].isspace():
-            name = match[1]
-            found[name] = match[3]
-        elif name:
-            found[name] = _continued(found[name], line.strip())
-    return found
-
-
 Schema = dict[str, Any]
+Convert = Callable[[Any, str], Any]
+"""Gives what a JSON value stands for; unchanged where the type has nothing to say. The text names its place."""
 
-_MAXIMUM_DEPTH = 20
+_EXACT_FLOAT = 2**53
 
 
 class SchemaError(Exception):
     """An annotation has no schema; the message says which, and what to write instead."""
+
+
+class ArgumentError(Exception):
+    """The function cannot be called with these arguments; the message names the one and the reason."""
+
+
+class Form(NamedTuple):
+    """What an annotation says of the JSON that it takes."""
+
+    schema: Schema
+    convert: Convert
+
+    def described(self, description: str | None) -> Form:
+        """The same with what a docstring says, which knows the place better than the type does."""
+        return Form({**self.schema, "description": description}, self.convert) if description else self
 
 
 def describe(function: Callable[..., Any]) -> dict[str, Any]:
@@ -116,187 +59,74 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
     signature = inspect.signature(function)
     hints = _hints(function, f"an annotation of {function.__name__}()")
     documented = parse_docstring(inspect.getdoc(function) or "", signature.parameters)
-    returned = _described(_of(hints.get("return", Any), "the return value"), documented.returns)
-    return {
-        "name": function.__name__,
-        "description": documented.text,
-        "input_schema": _input(signature, hints, documented),
-        "output_schema": {
-            "type": "object",
-            "properties": {"result": returned},
-            "required": ["result"],
-            "additionalProperties": False,
-        },
-    }
-
-
-def _input(signature: inspect.Signature, hints: dict[str, Any], documented: Docstring) -> Schema:
     properties: dict[str, Schema] = {}
     required: list[str] = []
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             raise SchemaError(f"the parameter {stars}{name} has no schema: name each parameter")
-        schema = _described(_of(hints.get(name, Any), f"the parameter {name!r}"), documented.parameters.get(name))
+        wanted = form(hints.get(name, Any), f"the parameter {name!r}").described(documented.parameters.get(name))
+        properties[name] = wanted.schema
         if parameter.default is parameter.empty:
             required.append(name)
         else:
-            schema = {**schema, **_default(parameter.default)}
-        properties[name] = schema
+            properties[name] = wanted.schema | _default(parameter.default)
+    returned = form(hints.get("return", Any), "the return value").described(documented.returns)
     return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
+        "name": function.__name__,
+        "description": documented.text,
+        "input_schema": _object(properties, required),
+        "output_schema": _object({"result": returned.schema}, ["result"]),
     }
 
 
-def _described(schema: Schema, description: str | None) -> Schema:
-    """The schema with what a docstring says, which knows the place better than the type does."""
-    return {**schema, "description": description} if description else schema
+def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The positional and keyword arguments of the call, converted by annotation.
 
-
-def _own_docstring(kind: type) -> Docstring:
-    """What a class says of itself and its fields; what Python writes for it says nothing."""
-    text = kind.__dict__.get("__doc__") or ""
-    return parse_docstring(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
-
-
-def _default(value: Any) -> Schema:
+    Raises:
+        ArgumentError: One is missing, unknown or cannot be converted.
+    """
+    signature = inspect.signature(function)
     try:
-        return {"default": json.loads(encode(value))}
-    except ResultError:
-        return {}
+        hints = _hints(function, "")
+    except SchemaError:
+        hints = {}
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    left = dict(arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            keywords.update(left)
+            left = {}
+            continue
+        if name not in left:
+            if parameter.kind is not inspect.Parameter.VAR_POSITIONAL and parameter.default is parameter.empty:
+                raise ArgumentError(f"{function.__name__}() needs the argument {parameter.name!r}")
+            continue
+        value = convert(left.pop(name), hints.get(name, Any), f"argument {name!r}")
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append(value)
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional.extend(value)
+        else:
+            keywords[name] = value
+    if left:
+        known = ", ".join(signature.parameters) or "none"
+        raise ArgumentError(f"{function.__name__}() has no parameter {next(iter(left))!r}; it has: {known}")
+    return positional, keywords
 
 
-def _of(hint: Any, where: str, depth: int = 0) -> Schema:
-    """The schema of an annotation."""
-    if depth > _MAXIMUM_DEPTH:
-        raise SchemaError(f"{where} has a type that contains itself: use dict or list in its place")
-    origin, items = typing.get_origin(hint), typing.get_args(hint)
-    if hint in (Any, object, inspect.Parameter.empty):
-        return {}
-    if isinstance(hint, typing.NewType):
-        return _of(hint.__supertype__, where, depth)
-    if isinstance(hint, typing.TypeVar):
-        return _of(hint.__bound__ or Any, where, depth)
-    if origin is typing.Annotated:
-        schema = _of(items[0], where, depth)
-        return _described(schema, next((note for note in items[1:] if isinstance(note, str)), None))
-    if origin in (typing.Required, typing.NotRequired, typing.Final):
-        return _of(items[0], where, depth)
-    if origin is typing.Literal:
-        return _values(list(items))
-    if origin in (typing.Union, types.UnionType):
-        return _union(items, where, depth)
-    if hint is None or hint is type(None):
-        return {"type": "null"}
-    kind = origin or hint
-    if not isinstance(kind, type):
-        raise _unsupported(hint, where)
-    return _of_class(kind, items, hint, where, depth)
+def convert(value: Any, hint: Any, where: str) -> Any:
+    """The JSON value as the annotation wants it; unchanged where it has nothing to say.
 
-
-def _of_class(kind: type, items: tuple[Any, ...], hint: Any, where: str, depth: int) -> Schema:
-    if kind in _SCALARS:
-        return dict(_SCALARS[kind])
-    if typing.is_typeddict(kind):
-        return _typed_dict(kind, where, depth)
-    if dataclasses.is_dataclass(kind):
-        return _dataclass(kind, where, depth)
-    if issubclass(kind, enum.Enum):
-        return _described(_values([member.value for member in kind]), _own_docstring(kind).text)
-    if issubclass(kind, tuple):
-        return _tuple(kind, items, where, depth)
-    if issubclass(kind, collections.abc.Mapping):
-        return _mapping(kind, items, where, depth)
-    if kind in _SETS:
-        return {**_array(items, where, depth), "uniqueItems": True}
-    if kind in _ARRAYS:
-        return _array(items, where, depth)
-    for base in (str, bool, int, float):
-        if issubclass(kind, base):
-            return dict(_SCALARS[base])
-    raise _unsupported(hint, where)
-
-
-def _unsupported(hint: Any, where: str) -> SchemaError:
-    shown = hint.__qualname__ if isinstance(hint, type) else str(hint).replace("typing.", "")
-    return SchemaError(
-        f"{where} is annotated {shown}, which JSON cannot carry: use int, float, str, bool, None, list, dict, "
-        "tuple, set, Literal, Enum, TypedDict, a dataclass, date, datetime or Decimal"
-    )
-
-
-def _union(items: tuple[Any, ...], where: str, depth: int) -> Schema:
-    options: list[Schema] = []
-    for item in items:
-        schema = _of(item, where, depth + 1)
-        if not schema:
-            return {}
-        if schema not in options:
-            options.append(schema)
-    if all(option.keys() == {"type"} and isinstance(option["type"], str) for option in options):
-        names = [option["type"] for option in options]
-        if "number" in names and "integer" in names:
-            names.remove("integer")
-        return {"type": names[0] if len(names) == 1 else names}
-    return options[0] if len(options) == 1 else {"anyOf": options}
-
-
-def _values(values: list[Any]) -> Schema:
-    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
-    kinds = [next((name for kind, name in names.items() if isinstance(value, kind)), None) for value in values]
-    schema: Schema = {"enum": values}
-    if None not in kinds:
-        distinct = list(dict.fromkeys(kinds))
-        schema["type"] = distinct[0] if len(distinct) == 1 else distinct
-    return schema
-
-
-def _array(items: tuple[Any, ...], where: str, depth: int) -> Schema:
-    inner = _of(items[0], where, depth + 1) if items else {}
-    return {"type": "array", "items": inner} if inner else {"type": "array"}
-
-
-def _tuple(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema:
-    if hasattr(kind, "_fields"):
-        return _named_tuple(kind, where, depth)
-    if not items:
-        return {"type": "array"}
-    if len(items) == 2 and items[1] is ...:
-        return _array(items[:1], where, depth)
-    return _row([_of(item, where, depth + 1) for item in items if item != ()])
-
-
-def _named_tuple(kind: Any, where: str, depth: int) -> Schema:
-    hints, documented = _hints(kind, f"{where}: a field of {kind.__name__}"), _own_docstring(kind)
-    row = _row(
-        [
-            {**_described(_of(hints.get(name, Any), where, depth + 1), documented.parameters.get(name)), "title": name}
-            for name in kind._fields
-        ]
-    )
-    return _described(row, documented.text)
-
-
-def _row(items: list[Schema]) -> Schema:
-    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
-
-
-def _mapping(kind: type, items: tuple[Any, ...], where: str, depth: int) -> Schema:
-    if kind is collections.Counter:
-        return {"type": "object", "additionalProperties": {"type": "integer"}}
-    if len(items) != 2:
-        return {"type": "object"}
-    inner = _of(items[1], where, depth + 1)
-    schema: Schema = {"type": "object"}
-    if inner:
-        schema["additionalProperties"] = inner
-    key = _of(items[0], where, depth + 1) if typing.get_origin(items[0]) is typing.Literal else {}
-    if "enum" in key:
-        schema["propertyNames"] = {"enum": key["enum"]}
-    return schema
+    Raises:
+        ArgumentError: The value cannot be of that type.
+    """
+    try:
+        wanted = form(hint, where)
+    except SchemaError:
+        return value
+    return wanted.convert(value, where)
 
 
 def _hints(of: Any, where: str) -> dict[str, Any]:
@@ -306,10 +136,184 @@ def _hints(of: Any, where: str) -> dict[str, Any]:
         raise SchemaError(f"{where} cannot be resolved: {type(error).__name__}: {error}") from error
 
 
-def _typed_dict(kind: Any, where: str, depth: int) -> Schema:
-    hints = _hints(kind, f"{where}: a field of {kind.__name__}")
-    fields = {name: _of(hint, f"{where}, field {name!r},", depth + 1) for name, hint in hints.items()}
-    return _object(kind, fields, [name for name, hint in hints.items() if _is_required(name, hint, kind)])
+def _default(value: Any) -> Schema:
+    try:
+        return {"default": json.loads(encode(value))}
+    except ResultError:
+        return {}
+
+
+def _object(properties: dict[str, Schema], required: list[str]) -> Schema:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _same(value: Any, where: str) -> Any:
+    return value
+
+
+def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
+    """What an annotation says.
+
+    Args:
+        hint: The annotation, resolved.
+        where: What it belongs to, for messages.
+        within: The classes whose fields it is among.
+
+    Raises:
+        SchemaError: It has no schema.
+    """
+    origin, items = typing.get_origin(hint), typing.get_args(hint)
+    if hint in (Any, object, inspect.Parameter.empty):
+        return Form({}, _same)
+    if hint in (None, type(None)):
+        return Form({"type": "null"}, _same)
+    if isinstance(hint, typing.NewType):
+        return form(hint.__supertype__, where, within)
+    if isinstance(hint, typing.TypeVar):
+        return form(hint.__bound__ or Any, where, within)
+    if origin is typing.Annotated:
+        return form(items[0], where, within).described(
+            next((note for note in items[1:] if isinstance(note, str)), None)
+        )
+    if origin in (typing.Required, typing.NotRequired, typing.Final):
+        return form(items[0], where, within)
+    if origin is typing.Literal:
+        return Form(_values(list(items)), _same)
+    if origin in (typing.Union, types.UnionType):
+        return _union(items, where, within)
+    if isinstance(origin or hint, type):
+        found = _of_class(origin or hint, items, where, within)
+        if found is not None:
+            return found
+    shown = hint.__qualname__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+    raise SchemaError(
+        f"{where} is annotated {shown}, which JSON cannot carry: use int, float, str, bool, None, list, dict, "
+        "tuple, set, Literal, Enum, TypedDict, a dataclass, date, datetime or Decimal"
+    )
+
+
+def _of_class(kind: Any, items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form | None:
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    if typing.is_typeddict(kind) or dataclasses.is_dataclass(kind) or _is_named_tuple(kind):
+        if kind in within:
+            raise SchemaError(f"{where} has a type that contains itself: use dict or list in its place")
+        return _record(kind, where, within | {kind})
+    if issubclass(kind, enum.Enum):
+        return _enum(kind)
+    if issubclass(kind, tuple) and items and items[-1] is not ...:
+        return _row([form(item, where, within) for item in items], tuple)
+    if issubclass(kind, collections.abc.Mapping):
+        return _mapping(kind, items, where, within)
+    if kind in _COLLECTIONS:
+        return _collection(kind, items, where, within)
+    return next((_SCALARS[base] for base in (str, bool, int, float) if issubclass(kind, base)), None)
+
+
+def _is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _union(items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
+    forms = [form(item, where, within) for item in items]
+
+    def convert(value: Any, where: str) -> Any:
+        # what already is of an option's type stays as it is: "2024" for `str | date` is text
+        if any(type(value) is option for option in items):
+            return value
+        reasons = []
+        for option, wanted in zip(items, forms, strict=True):
+            try:
+                converted = wanted.convert(value, where)
+            except ArgumentError as error:
+                reasons.append(str(error))
+                continue
+            if _fits(converted, option):
+                return converted
+        if reasons:
+            raise ArgumentError("; ".join(reasons))
+        return value
+
+    schemas = [schema for schema, _ in forms]
+    options = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
+    if {} in options:
+        return Form({}, convert)
+    if all(option.keys() == {"type"} and isinstance(option["type"], str) for option in options):
+        names = [option["type"] for option in options]
+        if "number" in names and "integer" in names:
+            names.remove("integer")
+        return Form({"type": names[0] if len(names) == 1 else names}, convert)
+    return Form(options[0] if len(options) == 1 else {"anyOf": options}, convert)
+
+
+def _fits(value: Any, option: Any) -> bool:
+    kind = typing.get_origin(option) or option
+    return not isinstance(kind, type) or typing.is_typeddict(kind) or isinstance(value, kind)
+
+
+def _values(values: list[Any]) -> Schema:
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    kinds = [next((name for kind, name in names.items() if isinstance(value, kind)), None) for value in values]
+    distinct = list(dict.fromkeys(kinds))
+    types = {} if None in kinds else {"type": distinct[0] if len(distinct) == 1 else distinct}
+    return {"enum": values, **types}
+
+
+def _enum(kind: type[enum.Enum]) -> Form:
+    def convert(value: Any, where: str) -> Any:
+        try:
+            return kind(value)
+        except ValueError:
+            if isinstance(value, str) and value in kind.__members__:
+                return kind[value]
+            allowed = ", ".join(repr(member.value) for member in kind)
+            raise ArgumentError(f"{where} is {value!r}, not one of {allowed}") from None
+
+    return Form(_values([member.value for member in kind]), convert).described(_own_docstring(kind).text)
+
+
+def _own_docstring(kind: type) -> Docstring:
+    """What a class says of itself and its fields; what Python writes for it says nothing."""
+    text = kind.__dict__.get("__doc__") or ""
+    return parse_docstring(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
+
+
+def _record(kind: Any, where: str, within: frozenset[type]) -> Form:
+    """A dataclass, a typed dictionary or a named tuple."""
+    hints, documented = _hints(kind, f"{where}: a field of {kind.__name__}"), _own_docstring(kind)
+    is_dataclass = dataclasses.is_dataclass(kind)
+    fields = {field.name: field for field in dataclasses.fields(kind)} if is_dataclass else {}
+    forms = {
+        name: form(hints.get(name, Any), f"{where}, field {name!r},", within).described(documented.parameters.get(name))
+        for name in fields or getattr(kind, "_fields", hints)
+    }
+    if _is_named_tuple(kind):
+        titled = [Form({**schema, "title": name}, convert) for name, (schema, convert) in forms.items()]
+        return _row(titled, lambda values: kind(*values)).described(documented.text)
+
+    def convert(value: Any, where: str) -> Any:
+        if not isinstance(value, dict):
+            if is_dataclass:
+                raise ArgumentError(f"{where} must be an object with the fields of {kind.__name__}")
+            return value
+        if is_dataclass and (unknown := sorted(value.keys() - {name for name, field in fields.items() if field.init})):
+            raise ArgumentError(f"{where}: {kind.__name__} has no field {unknown[0]!r}")
+        converted = {k: forms[k].convert(v, f"{where}.{k}") if k in forms else v for k, v in value.items()}
+        try:
+            return kind(**converted) if is_dataclass else converted
+        except TypeError as error:
+            raise ArgumentError(f"{where}: {error}") from None
+
+    properties = {name: wanted.schema for name, wanted in forms.items()}
+    if not is_dataclass:
+        required = [name for name, hint in hints.items() if _is_required(name, hint, kind)]
+        return Form(_object(properties, required), convert).described(documented.text)
+    missing = dataclasses.MISSING
+    properties |= {
+        name: properties[name] | _default(f.default) for name, f in fields.items() if f.default is not missing
+    }
+    required = [name for name, f in fields.items() if f.default is missing and f.default_factory is missing]
+    return Form(_object(properties, required), convert).described(documented.text)
 
 
 def _is_required(name: str, hint: Any, kind: Any) -> bool:
@@ -318,53 +322,134 @@ def _is_required(name: str, hint: Any, kind: Any) -> bool:
     return origin is typing.Required or (name in kind.__required_keys__ and origin is not typing.NotRequired)
 
 
-def _dataclass(kind: Any, where: str, depth: int) -> Schema:
-    hints = _hints(kind, f"{where}: a field of {kind.__name__}")
-    fields: dict[str, Schema] = {}
-    required = []
-    for field in dataclasses.fields(kind):
-        schema = _of(hints.get(field.name, Any), f"{where}, field {field.name!r},", depth + 1)
-        if field.default is not dataclasses.MISSING:
-            schema = {**schema, **_default(field.default)}
-        elif field.default_factory is dataclasses.MISSING:
-            required.append(field.name)
-        fields[field.name] = schema
-    return _object(kind, fields, required)
+def _row(forms: list[Form], make: Callable[[Any], Any]) -> Form:
+    """A list in which each place has a meaning of its own."""
+
+    def convert(value: Any, where: str) -> Any:
+        if not isinstance(value, list):
+            return value
+        if len(value) != len(forms):
+            raise ArgumentError(f"{where} has {len(value)} items instead of {len(forms)}")
+        return make(
+            [one.convert(item, f"{where}[{n}]") for n, (item, one) in enumerate(zip(value, forms, strict=True))]
+        )
+
+    schemas = [schema for schema, _ in forms]
+    return Form({"type": "array", "prefixItems": schemas, "minItems": len(forms), "maxItems": len(forms)}, convert)
 
 
-def _object(kind: type, fields: dict[str, Schema], required: list[str]) -> Schema:
-    documented = _own_docstring(kind)
-    described = {name: _described(schema, documented.parameters.get(name)) for name, schema in fields.items()}
-    schema = {"type": "object", "properties": described, "required": required, "additionalProperties": False}
-    return _described(schema, documented.text)
+def _mapping(kind: type, items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
+    key, item = items if len(items) == 2 else (Any, int if kind is collections.Counter else Any)
+    keys, values = form(key, where, within), form(item, where, within)
+
+    def convert(value: Any, where: str) -> Any:
+        if not isinstance(value, dict):
+            return value
+        value = {_key(k, key, keys, where): values.convert(v, f"{where}[{k!r}]") for k, v in value.items()}
+        if kind is collections.defaultdict:
+            return collections.defaultdict(None, value)
+        return kind(value) if kind in (collections.OrderedDict, collections.Counter) else value
+
+    schema: Schema = {"type": "object"}
+    if values.schema:
+        schema["additionalProperties"] = values.schema
+    if typing.get_origin(key) is typing.Literal:
+        schema["propertyNames"] = {"enum": keys.schema["enum"]}
+    return Form(schema, convert)
 
 
-_NUMBER_OR_TEXT: Schema = {"type": ["number", "string"]}
-_SCALARS: dict[Any, Schema] = {
-    str: {"type": "string"},
-    bool: {"type": "boolean"},
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    decimal.Decimal: {**_NUMBER_OR_TEXT, "description": "a decimal number; as text where digits matter"},
-    fractions.Fraction: {**_NUMBER_OR_TEXT, "description": "a number, or a fraction such as '1/3'"},
-    datetime.date: {"type": "string", "format": "date"},
-    datetime.datetime: {"type": "string", "format": "date-time"},
-    datetime.time: {"type": "string", "format": "time"},
-    datetime.timedelta: {"type": "number", "description": "seconds"},
-    uuid.UUID: {"type": "string", "format": "uuid"},
-    pathlib.Path: {"type": "string"},
-    pathlib.PurePath: {"type": "string"},
-    pathlib.PosixPath: {"type": "string"},
-}
-_SETS = {set, frozenset, collections.abc.Set, collections.abc.MutableSet}
-_ARRAYS = {
-    list,
-    collections.deque,
-    collections.abc.Sequence,
-    collections.abc.MutableSequence,
-    collections.abc.Iterable,
-    collections.abc.Iterator,
-    collections.abc.Collection,
-    collections.abc.Generator,
-    range,
-}
+def _key(key: str, hint: Any, wanted: Form, where: str) -> Any:
+    """JSON has text keys only: those of `dict[int, …]` become numbers again."""
+    if hint in (int, float):
+        try:
+            return hint(key)
+        except ValueError:
+            raise ArgumentError(f"{where} has the key {key!r}, which is no {hint.__name__}") from None
+    return wanted.convert(key, f"a key of {where}")
+
+
+def _collection(kind: type, items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
+    item = form(items[0] if items else Any, where, within)
+
+    def convert(value: Any, where: str) -> Any:
+        if not isinstance(value, list):
+            return value
+        converted = [item.convert(one, f"{where}[{n}]") for n, one in enumerate(value)]
+        try:
+            return _COLLECTIONS[kind](converted)
+        except TypeError as error:
+            raise ArgumentError(f"{where}: {error}") from None
+
+    schema: Schema = {"type": "array", "items": item.schema} if item.schema else {"type": "array"}
+    return Form({**schema, "uniqueItems": True} if issubclass(kind, collections.abc.Set) else schema, convert)
+
+
+def _scalar(schema: Schema, make: Callable[[Any], Any], words: str) -> Form:
+    def convert(value: Any, where: str) -> Any:
+        try:
+            return make(value)
+        except (ValueError, TypeError, ArithmeticError, AttributeError):
+            raise ArgumentError(f"{where} is {value!r}, not {words}") from None
+
+    return Form(schema, convert)
+
+
+def _exact(value: Any) -> Any:
+    """A float as the text that people write for it."""
+    return repr(value) if isinstance(value, float) else value
+
+
+def _text(form: str = "") -> Schema:
+    return {"type": "string", "format": form} if form else {"type": "string"}
+
+
+_NUMBER_OR_TEXT = ["number", "string"]
+_SCALARS: dict[Any, Form] = {
+    str: Form({"type": "string"}, _same),
+    bool: Form({"type": "boolean"}, _same),
+    int: Form({"type": "integer"}, lambda v, _: int(v) if type(v) is float and v.is_integer() else v),
+    float: Form({"type": "number"}, lambda v, _: float(v) if type(v) is int and abs(v) <= _EXACT_FLOAT else v),
+    decimal.Decimal: _scalar(
+        {"type": _NUMBER_OR_TEXT, "description": "a decimal number; as text where digits matter"},
+        lambda value: decimal.Decimal(_exact(value)),
+        "a decimal number",
+    ),
+    fractions.Fraction: _scalar(
+        {"type": _NUMBER_OR_TEXT, "description": "a number, or a fraction such as '1/3'"},
+        lambda value: fractions.Fraction(_exact(value)),
+        "a number or a fraction such as '1/3'",
+    ),
+    datetime.date: _scalar(
+        _text("date"), datetime.date.fromisoformat, "an ISO 8601 date such as '2024-02-29'"
+    ),
+    datetime.datetime: _scalar(
+        _text("date-time"),
+        datetime.datetime.fromisoformat,
+        "an ISO 8601 date and time such as '2024-02-29T12:30:00'",
+    ),
+    datetime.time: _scalar(_text("time"), datetime.time.fromisoformat, "an ISO 8601 time such as '12:30:00'"),
+    datetime.timedelta: _scalar(
+        {"type": "number", "description": "seconds"},
+        lambda value: datetime.timedelta(seconds=value),
+        "a number of seconds",
+    ),
+    uuid.UUID: _scalar(_text("uuid"), uuid.UUID, "a UUID"),
+    **{
+        kind: _scalar(_text(), pathlib.Path, "a path")
+        for kind in (pathlib.Path, pathlib.PurePath, pathlib.PosixPath)
+    },
+}  # fmt: skip
+_COLLECTIONS: dict[type, Callable[[list[Any]], Any]] = {
+    **dict.fromkeys(
+        (
+            list, range, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
+            collections.abc.Collection, collections.abc.Generator,
+        ),
+        list,
+    ),
+    tuple: tuple,
+    collections.abc.Iterator: iter,
+    collections.deque: collections.deque,
+    frozenset: frozenset,
+    **dict.fromkeys((set, collections.abc.Set, collections.abc.MutableSet), set),
+}  # fmt: skip

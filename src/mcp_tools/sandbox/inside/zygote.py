@@ -47,7 +47,7 @@ _WATCH_SECONDS = 0.05
 _WATCH_SHARE = 5
 """Looking at them takes no more than one part in so many of the time."""
 _REMOVAL_SECONDS = 60
-_OWN_MODULES = ("arguments", "schema")
+_OWN_MODULES = ("schema",)
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
 
