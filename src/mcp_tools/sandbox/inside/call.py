@@ -5,27 +5,24 @@ from __future__ import annotations
 import errno
 import importlib.machinery
 import os
+import socket
 import sys
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
 
 from .result import ResultError, encode
 
-TYPE_CHECKING = False  # `typing` is not imported: see call.py
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import TracebackType
-    from typing import Any
+Job = dict[str, Any]
+"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is wanted."""
+Problem = dict[str, Any]
+"""The fields of the host's `Problem`: kind, message, traceback, line."""
 
-    Job = dict[str, Any]
-    """The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is wanted."""
-    from typing import Any
-
-    Problem = dict[str, Any]
-    """The fields of the host's `Problem`: kind, message, traceback, line."""
-
-_DESCRIBE = "describe"
-_VARIADIC = 0x04 | 0x08
-"""Flags of a code object with star arguments."""
+TOOL_FILE = "tool.py"
+MAXIMUM_FRAMES = 10
+_MAXIMUM_MESSAGE = 2000
+_STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
+"""Modules of the standard library that start processes or need others to make sense."""
 
 
 class Failed(Exception):
@@ -71,55 +68,43 @@ def _encoded(value: Any, limit: int) -> bytes:
 def _value(job: Job) -> Any:
     if job["modules"]:
         sys.meta_path.insert(0, Sources(job["modules"]))
-    code = _compiled(job["source"])
+    try:
+        code = compile(job["source"], TOOL_FILE, "exec", dont_inherit=True)
+    except UNCOMPILED as error:
+        raise Failed(from_syntax(error)) from None
     entry = job["entry"]
     if entry is None:
-        return _program(code)
+        sys.argv = [TOOL_FILE]
+        try:
+            _executed(code, "__main__")
+        except SystemExit as leaving:
+            if leaving.code not in (None, 0):
+                raise
+        return None
     namespace = _executed(code, "tool")
     function = namespace.get(entry)
     if not callable(function):
         there = [name for name, value in namespace.items() if callable(value) and not name.startswith("_")]
         message = f"the source defines no function {entry!r}; it defines: {', '.join(there) or 'none'}"
         raise Failed(problem("missing_function", message))
-    if job["what"] == _DESCRIBE:
-        return _described(function)
-    positional, keywords = _bound(function, job["arguments"])
-    return _awaited(function(*positional, **keywords))
-
-
-def _bound(function: Callable[..., Any], given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    if _takes_plainly(function, given):
-        return [], given
-    from .schema import ArgumentError, bind
+    from .schema import ArgumentError, SchemaError, bind, describe  # takes long: the warm interpreter loads it later
 
     try:
-        return bind(function, given)
-    except ArgumentError as error:
+        if job["what"] == "describe":
+            return describe(function)
+        positional, keywords = bind(function, job["arguments"])
+    except (ArgumentError, SchemaError) as error:
         raise Failed(problem("arguments", str(error))) from None
+    value = function(*positional, **keywords)
+    if not (hasattr(value, "__await__") and hasattr(value, "send")):
+        return value
+    import asyncio
+
+    return asyncio.run(value)
 
 
-def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Whether a plain function with plain hints gets all its arguments by name, each of exactly its type.
-
-    Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
-    """
-    code = getattr(function, "__code__", None)
-    if type(function) is not FunctionType or code is None or "__wrapped__" in vars(function):
-        return False
-    if code.co_flags & _VARIADIC or code.co_posonlyargcount:
-        return False
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    hints = function.__annotations__
-    return len(names) == len(given) and all(
-        name in given and hints.get(name, object) in (object, type(given[name])) for name in names
-    )
-
-
-def _compiled(source: str) -> CodeType:
-    try:
-        return compile(source, TOOL_FILE, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
-        raise Failed(from_syntax(error)) from None
+UNCOMPILED = (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError)
+"""What `compile` raises at a source."""
 
 
 def _executed(code: CodeType, name: str) -> dict[str, Any]:
@@ -128,32 +113,6 @@ def _executed(code: CodeType, name: str) -> dict[str, Any]:
     sys.modules[name] = module
     exec(code, module.__dict__)  # noqa: S102 - running this source is what the sandbox is for
     return module.__dict__
-
-
-def _program(code: CodeType) -> None:
-    sys.argv = [TOOL_FILE]
-    try:
-        _executed(code, "__main__")
-    except SystemExit as leaving:
-        if leaving.code not in (None, 0):
-            raise
-
-
-def _described(function: Callable[..., Any]) -> Any:
-    from .schema import SchemaError, describe
-
-    try:
-        return describe(function)
-    except SchemaError as error:
-        raise Failed(problem("arguments", str(error))) from None
-
-
-def _awaited(value: Any) -> Any:
-    if not (hasattr(value, "__await__") and hasattr(value, "send")):
-        return value
-    import asyncio
-
-    return asyncio.run(value)
 
 
 class Sources:
@@ -166,9 +125,7 @@ class Sources:
     def __init__(self, sources: dict[str, str]) -> None:
         self._sources = sources
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
         """A spec for each name that the job brought."""
         if fullname not in self._sources:
             return None
@@ -186,15 +143,6 @@ class Sources:
     def get_source(self, fullname: str) -> str:
         """The source, for whoever inspects it."""
         return self._sources[fullname]
-
-
-MAXIMUM_FRAMES = 10
-_MAXIMUM_MESSAGE = 2000
-
-TOOL_FILE = "tool.py"
-
-_STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
-"""Modules of the standard library that start processes or need others to make sense."""
 
 
 def problem(kind: str, message: str, *, trace: str = "", line: int | None = None) -> Problem:
@@ -266,44 +214,34 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
 
 def _denial(error: BaseException, allowed: list[str]) -> str:
     """What the sandbox withheld, if that is at the root of the exception."""
-    for cause in _chain(error):
-        if isinstance(cause, OSError):
-            message = _denied_call(cause, allowed)
-            if message:
-                return message
-    return ""
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """The exception and what it came from, outermost first; `reason` is how urllib passes it on."""
-    chain: list[BaseException] = []
+    seen: list[BaseException] = []
     waiting: list[Any] = [error]
-    while waiting and len(chain) < 20:
+    while waiting and len(seen) < 20:
         current = waiting.pop(0)
-        if isinstance(current, BaseException) and current not in chain:
-            chain.append(current)
+        if isinstance(current, BaseException) and current not in seen:
+            if isinstance(current, OSError) and (message := _denied_call(current, allowed)):
+                return message
+            seen.append(current)
+            # `reason` is how urllib passes an exception on
             waiting += [getattr(current, "reason", None), current.__cause__, current.__context__]
-    return chain
+    return ""
 
 
 def _denied_call(error: OSError, allowed: list[str]) -> str:
-    files = _files_of(error.__traceback__)
-    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOENT, errno.ENOSYS) and files & _STARTERS:
+    code = error.errno
+    if code in (errno.EPERM, errno.EACCES, errno.ENOENT, errno.ENOSYS) and _files_of(error.__traceback__) & _STARTERS:
         return "starting processes is not granted to this tool"
-    socket = sys.modules.get("socket")
-    if socket is not None and isinstance(error, socket.gaierror):
+    if isinstance(error, socket.gaierror):
         return "network is not granted to this tool"
-    if error.errno == errno.EFBIG:
+    if code == errno.EFBIG:
         return "the file would be larger than the file limit of this call"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if code in (errno.ENOSPC, errno.EDQUOT):
         return "no space is left in the scratch folder of this call"
     if isinstance(error.filename, (str, bytes)):
-        return _denied_file(os.fsdecode(error.filename), error.errno, allowed)
-    if error.errno == errno.EACCES:
+        return _denied_file(os.fsdecode(error.filename), code, allowed)
+    if code == errno.EACCES:
         return "network is not granted to this tool"
-    if error.errno == errno.EPERM:
-        return "starting processes and changing the system are not granted to this tool"
-    return ""
+    return "starting processes and changing the system are not granted to this tool" if code == errno.EPERM else ""
 
 
 def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:

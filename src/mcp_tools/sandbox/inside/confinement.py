@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import resource
+import socket
 import stat
 import struct
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from . import seccomp
-
-TYPE_CHECKING = False  # `typing` is not imported: see call.py
-if TYPE_CHECKING:
-    from typing import Any
 
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
@@ -65,13 +65,11 @@ class Grants:
         fields = [self._handled, _NET_TCP, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS]
         known = fields[: 1 + (self.abi >= 4) + (self.abi >= 6)]
         self._attributes = struct.pack(f"={len(known)}Q", *known)
-        wanted = [(path, _READ) for path in readable] + [(path, _DEVICE) for path in devices]
         rules = {}
-        for path, rights in wanted:
-            descriptor = _open(path)
-            status = os.fstat(descriptor)
+        for path, rights in [(path, _READ) for path in readable] + [(path, _DEVICE) for path in devices]:
+            status = os.stat(path)
             # one folder often has two names, as /lib and /usr/lib: a rule for each would be paid in every call
-            rules[status.st_dev, status.st_ino, rights] = self._rule(descriptor, rights)
+            rules[status.st_dev, status.st_ino, rights] = self._rule(path, rights)
         self._rules = list(rules.values())
 
     def confine(self, *scratch: str) -> None:
@@ -81,21 +79,18 @@ class Grants:
             OSError: The kernel refused a rule: the child must not run.
         """
         ruleset = _landlock(_CREATE, self._attributes, len(self._attributes), 0)
-        for rule in (*self._rules, *(self._rule(_open(folder), _SCRATCH) for folder in scratch)):
+        for rule in (*self._rules, *(self._rule(folder, _SCRATCH) for folder in scratch)):
             _landlock(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
         if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "no_new_privs")
         _landlock(_RESTRICT, ruleset, 0)
         os.close(ruleset)
 
-    def _rule(self, descriptor: int, rights: int) -> bytes:
+    def _rule(self, path: str, rights: int) -> bytes:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _FILE_RIGHTS
         return struct.pack("=Qi", rights & self._handled, descriptor)
-
-
-def _open(path: str) -> int:
-    return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
 def _landlock(number: int, *arguments: int | bytes) -> int:
@@ -132,6 +127,12 @@ class Confinement:
     ) -> None:
         self.errors: dict[str, str] = {}
         """Why a wanted layer is not there."""
+        self.used = 0
+        """Address space that is taken before a call, in bytes."""
+        self.granted: list[str] = []
+        """The paths that a call was granted: what lies elsewhere is denied, not missing."""
+        self.keep: list[int] = []
+        """Descriptors that imports need."""
         self._capped = capped
         self._grants: Grants | None = None
         self._filter: seccomp.Filter | None = None
@@ -149,12 +150,7 @@ class Confinement:
     @property
     def layers(self) -> list[str]:
         """The layers that each child gets."""
-        layers = ["rlimits"]
-        if self._grants:
-            layers.append("landlock")
-        if self._filter:
-            layers.append("seccomp")
-        return layers
+        return ["rlimits", *(["landlock"] if self._grants else []), *(["seccomp"] if self._filter else [])]
 
     def enter(self, scratch: str) -> None:
         """Ties the child to the warm interpreter's life and to what it may reach.
@@ -175,17 +171,17 @@ class Confinement:
         if self._filter:
             self._filter.install()
 
-    def limit(self, limits: dict[str, Any], used: int) -> None:
+    def limit(self, limits: dict[str, Any]) -> None:
         """Sets the limits.
 
         Args:
-            limits: The host's `Limits` as JSON; without `cpu_seconds` the processor's time is counted outside.
-            used: Address space that the warm interpreter takes already, in bytes.
+            limits: The host's `Limits` as JSON. Those of a session have no `cpu_seconds`, which are counted outside,
+                but `imports_mb`: address space that imports may take besides.
 
         Raises:
             OSError: The kernel refused one.
         """
-        memory = used + limits["memory_mb"] * _MIB
+        memory = self.used + (limits["memory_mb"] + limits.get("imports_mb", 0)) * _MIB
         wanted = {
             resource.RLIMIT_AS: (memory, memory + _RESERVE),
             resource.RLIMIT_FSIZE: (limits["file_bytes"], limits["file_bytes"]),
@@ -248,7 +244,7 @@ def platform_machine() -> str:
     return machine if sys.maxsize > 1 << 32 else f"32-bit {machine}"
 
 
-def _refused(attempt: Any) -> bool:
+def _refused(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
     except OSError as error:
@@ -262,23 +258,11 @@ def _fork() -> None:
     os.wait()
 
 
-def _socket() -> None:
-    import _socket
-
-    _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM).close()
-
-
-def _own() -> None:
-    import fcntl
-
-    fcntl.fcntl(1, fcntl.F_SETOWN, 0)
-
-
 _FILTERED = {
     "starting a process": _fork,
-    "opening a socket": _socket,
+    "opening a socket": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close(),
     "signals": lambda: os.kill(1, 0),
-    "signals by descriptor": _own,
+    "signals by descriptor": lambda: fcntl.fcntl(1, fcntl.F_SETOWN, 0),
     "changing where processes run": lambda: os.sched_setaffinity(0, (0,)),
 }
 
@@ -293,19 +277,13 @@ def drop_capabilities() -> None:
         raise PermissionError("the capabilities of root cannot be given up")
 
 
-def others_reach(path: str) -> bool:
-    """Whether every user may pass the folders above a path and the path itself."""
-    while True:
-        if not os.stat(path).st_mode & 0o001:
-            return False
-        if path == "/":
-            return True
-        path = os.path.dirname(path)
+def lead_through(confinement: Confinement, folders: list[str]) -> None:
+    """Makes imports, those from packages loaded already too, go through open descriptors of their folders.
 
-
-def lead_through(folders: list[str], descriptors: list[int]) -> None:
-    """Makes imports, those from packages loaded already too, go through open descriptors of their folders."""
-    places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, descriptors, strict=True)}
+    A folder under a private home cannot be reached by path any more, but beneath an open descriptor it can.
+    """
+    confinement.keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
+    places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, confinement.keep, strict=True)}
     longest_first = sorted(places, key=len, reverse=True)
     sys.path[:] = [places[path] for path in sys.path if path in places]
     for module in list(sys.modules.values()):

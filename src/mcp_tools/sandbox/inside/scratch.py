@@ -15,27 +15,19 @@ _LARGEST_FILE = 64_000_000
 """What a deleted file counts that is only mapped any more: its size cannot be asked for."""
 
 
-class Scratch:
-    """The folder of one call.
+def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
+    """Whether the call of a process has put too much into its folder.
 
     Args:
-        root: Where it is made.
-        private: Whether the root is a file system for this call alone. Its own size is then the quota.
+        folder: The call's own.
+        pid: Its process.
+        private: Whether the folder is in a file system for this call alone. Its size is then the quota of bytes.
     """
-
-    def __init__(self, root: str, *, private: bool) -> None:
-        self.root = root
-        self.path = os.path.join(root, os.urandom(12).hex())
-        self._private = private
-        os.mkdir(self.path, 0o700)
-
-    def is_over_quota(self, pid: int) -> bool:
-        """Whether the call of a process has put too much into it."""
-        if self._private:
-            found = os.statvfs(self.root)
-            return found.f_files - found.f_ffree > QUOTA_FILES
-        size, files = _content(self.path)
-        return files > QUOTA_FILES or size + _deleted(self.path, pid) > QUOTA_BYTES
+    if private:
+        found = os.statvfs(folder)
+        return found.f_files - found.f_ffree > QUOTA_FILES
+    size, files = _content(folder)
+    return files > QUOTA_FILES or size + _deleted(folder, pid) > QUOTA_BYTES
 
 
 def _content(folder: str) -> tuple[int, int]:

@@ -13,29 +13,24 @@ import ast
 import itertools
 import json
 import os
+import queue
 import resource
 import signal
 import sys
 import threading
-from _queue import SimpleQueue
 from binascii import b2a_base64
+from collections.abc import Callable
 from contextlib import nullcontext
-from types import ModuleType
+from inspect import signature
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
 
-from .call import Failed, Sources, from_exception, from_syntax
-from .child import JOB, MAGIC, RESULT, Place, broken, make_streams, send_report
+from .call import UNCOMPILED, Failed, Problem, Sources, from_exception, from_syntax
+from .child import RESULT, frame, make_streams, receive
 from .confinement import relieve_memory
 from .result import ResultError, encode
 
-TYPE_CHECKING = False  # `typing` is not imported: see call.py
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CodeType
-    from typing import Any, NoReturn
-
-    from .call import Problem
-
-    Message = dict[str, Any]
+Message = dict[str, Any]
 
 LARGEST_REQUEST = 2_000_000
 """Bytes of JSON that the arguments of one call may take."""
@@ -45,19 +40,6 @@ _LONGEST_VALUE = 100_000
 """Characters of the last expression's value that are kept."""
 _LONGEST_LINE = 500
 """Of a traceback."""
-
-
-def serve(place: Place) -> NoReturn:
-    """Runs the blocks of a session until its host hangs up or kills this process."""
-    try:
-        start = _receive()
-        limits = start["limits"]
-        place.confinement.limit(limits, place.used + (limits["imports_mb"] << 20))
-        session = Session(start, [place.scratch, *place.readable])
-    except BaseException as error:  # noqa: BLE001 - a child without limits must not run
-        send_report(broken(error))
-        os._exit(70)
-    session.serve()
 
 
 class Session:
@@ -73,14 +55,14 @@ class Session:
         self._allowed = allowed
         self._blocks: dict[str, str] = {}  # their sources by file name
         self._modules: dict[str, str] = {}
-        self._runs: SimpleQueue[Message] = SimpleQueue()
-        self._outgoing: SimpleQueue[bytes] = SimpleQueue()
-        self._asked: dict[int, SimpleQueue[Message]] = {}  # the calls under way
+        self._runs: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._asked: dict[int, queue.SimpleQueue[Message]] = {}  # the calls under way
         self._numbers = itertools.count(1)
         self._places = threading.BoundedSemaphore(CALLS_AT_ONCE)
         self._running = 0  # the block under way
         self._namespace = ModuleType("__main__")
-        self._namespace.__dict__.update({form["name"]: _function(form, self._ask) for form in start["functions"]})
+        self._namespace.__dict__.update({name: _function(name, form, self._ask) for name, form in start["functions"]})
         sys.modules["__main__"] = self._namespace
         sys.meta_path.insert(0, Sources(self._modules))
 
@@ -97,7 +79,7 @@ class Session:
     def _listen(self) -> None:
         try:
             while True:
-                message = _receive()
+                message = receive()
                 if "run" in message:
                     self._runs.put(message)
                 elif "interrupt" not in message:
@@ -111,14 +93,14 @@ class Session:
     def _speak(self) -> None:
         try:
             while True:
-                frame = memoryview(self._outgoing.get())
-                while frame:
-                    frame = frame[os.write(RESULT, frame) :]
+                left = memoryview(self._outgoing.get())
+                while left:
+                    left = left[os.write(RESULT, left) :]
         finally:
             os._exit(1)
 
     def _send(self, body: bytes) -> None:
-        self._outgoing.put(MAGIC + len(body).to_bytes(8, "big") + body)
+        self._outgoing.put(frame(body))
 
     def _ask(self, name: str, arguments: Message) -> Any:
         """Has the host call one of its functions.
@@ -137,7 +119,7 @@ class Session:
         number = next(self._numbers)
         # the main thread never waits behind threads that an earlier block left
         with nullcontext() if threading.current_thread() is threading.main_thread() else self._places:
-            answered: SimpleQueue[Message] = SimpleQueue()
+            answered: queue.SimpleQueue[Message] = queue.SimpleQueue()
             self._asked[number] = answered
             try:
                 self._send(b'{"ask":%d,"name":%b,"arguments":%b}' % (number, json.dumps(name).encode(), data))
@@ -218,7 +200,7 @@ def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
                 tree.body.pop()
                 last = compile(ast.Expression(value), name, "eval", dont_inherit=True)
         return compile(tree, name, "exec", dont_inherit=True), last
-    except (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError) as error:
+    except UNCOMPILED as error:
         raise Failed(from_syntax(error)) from None
 
 
@@ -232,27 +214,21 @@ def _shown(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _function(form: Message, ask: Callable[[str, Message], Any]) -> Callable[..., Any]:
+def _function(name: str, parameters: str, ask: Callable[[str, Message], Any]) -> Callable[..., Any]:
     """A function of the host's, as code calls it. Only what a call gives is sent: the host knows its own defaults."""
-    name, positional, known = form["name"], form["positional"], form["known"]
+    form = signature(eval(f"lambda {parameters}: None"))  # noqa: S307 - the host has parsed it
+    further = next((one.name for one in form.parameters.values() if one.kind is one.VAR_KEYWORD), "")
 
     def function(*values: Any, **named: Any) -> Any:
-        if len(values) > len(positional):
-            raise TypeError(f"{name}() takes {len(positional)} positional arguments, not {len(values)}")
-        arguments = dict(zip(positional, values, strict=False))
-        for key, value in named.items():
-            if key in arguments:
-                raise TypeError(f"{name}() got two values for {key!r}")
-            if key not in known and not form["open"]:
-                raise TypeError(f"{name}() has no parameter {key!r}; it is {form['text']}")
-            arguments[key] = value
-        for key in form["required"]:
-            if key not in arguments:
-                raise TypeError(f"{name}() needs {key!r}; it is {form['text']}")
-        return ask(name, arguments)
+        try:
+            given = form.bind(*values, **named).arguments
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}; it is {function.__doc__}") from None
+        more = given.pop(further, {})
+        return ask(name, {**given, **more})
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = form["text"]
+    function.__doc__ = f"{name}({parameters})"
     return function
 
 
@@ -261,23 +237,3 @@ def _sent(value: Any) -> Any:
     draw = getattr(value, "_repr_png_", None)
     value = draw() if callable(draw) else value
     return b2a_base64(value, newline=False).decode() if isinstance(value, bytes) else value
-
-
-def _receive() -> Message:
-    """The host's next message.
-
-    Raises:
-        EOFError: The host hung up.
-    """
-    message: Message = json.loads(_read(int.from_bytes(_read(8), "big")))
-    return message
-
-
-def _read(size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        chunk = os.read(JOB, size - len(data))
-        if not chunk:
-            raise EOFError
-        data += chunk
-    return bytes(data)

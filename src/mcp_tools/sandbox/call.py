@@ -1,0 +1,176 @@
+"""One call seen from outside: its deadline, and what its report or its silence means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from dataclasses import asdict
+from typing import Any, get_args
+
+from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
+from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
+from mcp_tools.sandbox.pipes import FrameError, Pipes
+from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind
+from mcp_tools.sandbox.zygote import Ending, Zygote
+from mcp_tools.tool import Json
+
+_ENVELOPE = 100_000
+"""What a report may take beside its value: a problem with its traceback."""
+_LAST_LINE = 1 << 31
+_FORGED = "the code wrote into the sandbox's result channel: return the value instead"
+
+
+class Call:
+    """One call, watched from its start to its end.
+
+    Args:
+        zygote: The interpreter that runs it.
+        number: The number of the call.
+        job: What to run.
+        what: `call`, or `describe` for the schemas of the entry instead of its result.
+
+    Raises:
+        TypeError: The arguments are not JSON.
+        ValueError: The same.
+        RecursionError: The same.
+    """
+
+    def __init__(self, zygote: Zygote, number: int, job: Job, what: str) -> None:
+        self._zygote = zygote
+        self._number = number
+        self._limits = job.limits
+        self._settled = asyncio.Event()
+        self._report: dict[str, Any] | None = None
+        self._forged = False
+        request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
+        data = json.dumps({**request, "what": what, "limits": asdict(job.limits)}).encode()
+        largest = job.limits.result_bytes + _ENVELOPE
+        self._pipes = Pipes(self._take, self._break, largest, self._changed)
+        self._pipes.start(job.limits.output_bytes)
+        self._gone = zygote.send(number, self._pipes.theirs)
+        self._gone.add_done_callback(self._went)
+        self._pipes.messages.put(data)
+
+    async def watch(self, isolation: Isolation) -> tuple[Outcome, bool]:
+        """What came of the call, and whether its interpreter can go on. It ends when it is answered, or late."""
+        started = time.monotonic()
+        problem = None
+        try:
+            async with asyncio.timeout(self._limits.wall_seconds):
+                await self._settled.wait()
+        except TimeoutError:
+            problem = Problem("wall_time", passed("wall_time", self._limits))
+            self._zygote.kill(self._number)
+            await asyncio.wait([self._gone])  # for the next call not to go to an interpreter that hangs
+        finally:
+            if self._report is not None and not self._forged:
+                self._zygote.release(self._number)
+            else:
+                self._zygote.kill(self._number)
+            self._pipes.close()
+        trusted = not (self._gone.done() and self._gone.result().lost) and not self._forged
+        report = self._report or {}
+        if problem is None and (self._forged or not report):
+            problem = self._silence()
+        elif problem is None and not report["ok"]:
+            problem = Problem(**report["problem"])
+        outcome = Outcome(
+            ok=problem is None,
+            isolation=isolation,
+            value=report.get("value") if problem is None else None,
+            problem=problem,
+            stdout=self._pipes.output.text,
+            stderr=self._pipes.errors.text,
+            cut=self._pipes.cut,
+            seconds=time.monotonic() - started,
+        )
+        return outcome, trusted and (problem is None or problem.kind != "sandbox")
+
+    def _take(self, body: bytes) -> None:
+        report = decoded(body)
+        right = isinstance(report, dict) and (
+            (report.keys() == {"ok", "value"} and report["ok"] is True)
+            or (report.keys() == {"ok", "problem"} and report["ok"] is False and is_problem(report["problem"]))
+        )
+        if not right or self._report is not None:
+            raise FrameError(_FORGED)
+        self._report = report
+        self._changed()
+
+    def _break(self, _: str) -> None:
+        self._forged = True
+        self._settled.set()
+
+    def _changed(self) -> None:
+        """Settles the call when its report is there and its output has been read."""
+        if self._report is not None and self._pipes.output.ended and self._pipes.errors.ended:
+            self._settled.set()
+
+    def _went(self, gone: asyncio.Future[Ending]) -> None:
+        """What it left in the pipes is all there will be, though a stray holder may keep them open."""
+        if not gone.cancelled():
+            self._pipes.rest()
+            self._forged = self._forged or bool(self._pipes.frames.data)
+            self._settled.set()
+
+    def _silence(self) -> Problem:
+        """Why no report came that can be believed."""
+        if self._forged:
+            return Problem("result", _FORGED)
+        return death(self._gone.result(), self._limits)
+
+
+def passed(kind: ProblemKind, limits: Limits) -> str:
+    """What is said of code that took longer than it may."""
+    if kind == "cpu_time":
+        return f"stopped after {limits.cpu_seconds:.1f} s of processor time: the limit of this call"
+    return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
+
+
+def death(ending: Ending, limits: Limits) -> Problem:
+    """What the end of a process means whose report did not come."""
+    if ending.lost:
+        return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
+    if ending.over_quota:
+        message = f"the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may hold: write less"
+        return Problem("denied", f"the call put more into its scratch folder than {message}")
+    if not os.WIFSIGNALED(ending.status):
+        code = os.waitstatus_to_exitcode(ending.status)
+        return Problem("exit", f"the process ended itself with status {code} (os._exit) before its result was sent")
+    number = os.WTERMSIG(ending.status)
+    # a little less than the limit: the kernel counts in ticks
+    spent = ending.cpu_seconds >= limits.cpu_seconds - 0.1
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
+        return Problem("cpu_time", passed("cpu_time", limits))
+    if number == signal.SIGKILL:
+        return Problem("memory", "the process was killed by the system (SIGKILL), most likely for want of memory")
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    hint = ": endless recursion, or a fault in native code" if number == signal.SIGSEGV else ""
+    return Problem("exit", f"the process was ended by {name} before its result was sent{hint}")
+
+
+def decoded(data: bytes) -> Json:
+    """What a child sent; None where it is not such JSON as can be passed on."""
+    if not is_shallow(data, MAXIMUM_DEPTH + 1):
+        return None
+    try:
+        found: Json = json.loads(data.decode())
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def is_problem(problem: Any) -> bool:
+    """Whether it has the fields of a `Problem`."""
+    return (
+        isinstance(problem, dict)
+        and problem.keys() == {"kind", "message", "traceback", "line"}
+        and problem["kind"] in get_args(ProblemKind)
+        and isinstance(problem["message"], str)
+        and isinstance(problem["traceback"], str)
+        and (problem["line"] is None or (type(problem["line"]) is int and 0 < problem["line"] <= _LAST_LINE))
+    )
