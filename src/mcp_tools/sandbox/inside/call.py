@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .result import ResultError, encode
@@ -21,6 +21,8 @@ Problem = dict[str, Any]
 TOOL_FILE = "tool.py"
 MAXIMUM_FRAMES = 10
 _MAXIMUM_MESSAGE = 2000
+_VARIADIC = 0x04 | 0x08
+"""Flags of a code object with star arguments."""
 _STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
 """Modules of the standard library that start processes or need others to make sense."""
 
@@ -87,20 +89,37 @@ def _value(job: Job) -> Any:
         there = [name for name, value in namespace.items() if callable(value) and not name.startswith("_")]
         message = f"the source defines no function {entry!r}; it defines: {', '.join(there) or 'none'}"
         raise Failed(problem("missing_function", message))
-    from .schema import ArgumentError, SchemaError, bind, describe  # takes long: the warm interpreter loads it later
+    positional: list[Any] = []
+    keywords = job["arguments"]
+    if job["what"] == "describe" or not _takes_plainly(function, keywords):
+        from .schema import ArgumentError, SchemaError, bind, describe
 
-    try:
-        if job["what"] == "describe":
-            return describe(function)
-        positional, keywords = bind(function, job["arguments"])
-    except (ArgumentError, SchemaError) as error:
-        raise Failed(problem("arguments", str(error))) from None
+        try:
+            if job["what"] == "describe":
+                return describe(function)
+            positional, keywords = bind(function, keywords)
+        except (ArgumentError, SchemaError) as error:
+            raise Failed(problem("arguments", str(error))) from None
     value = function(*positional, **keywords)
     if not (hasattr(value, "__await__") and hasattr(value, "send")):
         return value
     import asyncio
 
     return asyncio.run(value)
+
+
+def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
+    """Whether a plain function with plain hints gets all its arguments by name, each of exactly its type.
+
+    Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
+    """
+    if type(function) is not FunctionType or "__wrapped__" in vars(function):
+        return False
+    code, hints = function.__code__, function.__annotations__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if code.co_flags & _VARIADIC or code.co_posonlyargcount or len(names) != len(given):
+        return False
+    return all(name in given and hints.get(name, object) in (object, type(given[name])) for name in names)
 
 
 UNCOMPILED = (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError)

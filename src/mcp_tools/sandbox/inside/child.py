@@ -102,14 +102,19 @@ def _enter(confinement: Confinement, scratch: str) -> None:
         generators.seed()  # forks would share it; `random` reseeds itself
     confinement.filter()
     gc.enable()
-    rehearse()
+    rehearse(1)
 
 
-def rehearse() -> None:
-    """Walks the path of a call, so that the first one need not warm up the compiler and copy pages of memory."""
+def rehearse(times: int) -> None:
+    """Walks the path of a call, for what comes after to be quick.
+
+    In the warm interpreter this warms up the compiler and specialises the code that children share; in a child it
+    copies the pages of memory that its call will write to.
+    """
     limits = {"result_bytes": 1000, "memory_mb": 1}
     job = {"what": "call", "source": _SAMPLE, "entry": "f", "arguments": {"a": 1, "b": ["x"]}}
-    call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
+    for _ in range(times):
+        call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
     sys.modules.pop("tool", None)
 
 

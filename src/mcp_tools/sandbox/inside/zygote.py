@@ -29,6 +29,8 @@ from . import child
 from .confinement import Confinement, drop_capabilities, landlock_abi, lead_through, show_in_proc, used_address_space
 from .scratch import is_over_quota, remove
 
+_FIRST_CALL_MILLISECONDS = 20
+"""How long to wait for a first call before doing what can be done later."""
 _SPARES = 2
 """Children that wait for calls."""
 _WATCH_SECONDS = 0.05
@@ -122,7 +124,7 @@ class Zygote:
                 importlib.import_module("numpy.random")  # which numpy itself leaves for later
         sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
         child.make_streams()
-        child.rehearse()
+        child.rehearse(1)
         self._settle()
         gc.disable()
         ready = {
@@ -145,13 +147,15 @@ class Zygote:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
+        patience = _FIRST_CALL_MILLISECONDS
         while True:
             spares = sum(not one.call for one in self._children.values())
             idle = self._later or (spares < _SPARES and self._roots)
             watching = any(one.call and not one.paused for one in self._children.values())
-            events = dict(poll.poll(0 if idle else _WATCH_SECONDS * 1000 if watching else None))
+            events = dict(poll.poll(patience if idle else _WATCH_SECONDS * 1000 if watching else None))
             if idle and not events:
                 self._use_leisure()
+                patience = 0
             if self._woken in events:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
@@ -169,6 +173,7 @@ class Zygote:
         with contextlib.suppress(Exception):
             importlib.import_module(self._later.pop(0))
         if not self._later:
+            child.rehearse(12)
             self._settle()
 
     def _obey(self) -> None:
